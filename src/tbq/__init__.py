@@ -1,0 +1,34 @@
+"""tbq: jq for TensorBoard logs. `tbq.open("runs")` lists event files; its methods give tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from tbq.errors import TbqError as TbqError
+    from tbq.errors import TbqWarning as TbqWarning
+
+# Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
+_LAZY = {
+    "TbqError": "tbq.errors",
+    "TbqWarning": "tbq.errors",
+}
+
+__all__ = ["TbqError", "TbqWarning", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'tbq' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

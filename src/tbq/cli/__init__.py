@@ -1,0 +1,83 @@
+"""The `tbq` command: each subcommand is a file of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+# Subcommand -> (module in tbq.cli, one line of help). The help is here so that `tbq --help` imports none of them.
+COMMANDS: dict[str, tuple[str, str]] = {}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command = importlib.import_module(f"tbq.cli.{module}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            tip = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"no command '{name}'.{tip}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from tbq import __version__
+
+        click.echo(f"tbq {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
+def app() -> None:
+    """jq for TensorBoard logs: event files to tables, fast and complete."""
+
+
+def main(args: list[str] | None = None) -> Any:
+    """Run `tbq`; every expected failure becomes one clear message and the right exit code."""
+    from tbq.errors import TbqError
+
+    try:
+        code = app.main(args, prog_name="tbq", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(wrong.exit_code)
+    except TbqError as failure:
+        click.echo(f"tbq: {failure}", err=True)
+        sys.exit(failure.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("tbq: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): not an error, but Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,88 @@
+"""Every error that tbq raises on purpose.
+
+    TbqError
+    ├── UsageError           an argument that cannot be right (exit code 2)
+    │   └── SelectionError   a run, tag or step selection that leaves nothing
+    ├── SourceError          a path that cannot be read: missing, empty, no permission, no event file
+    ├── DamageError          damage found while `strict` was asked for
+    ├── OutputError          a target that exists, cannot be written, or cannot hold the table
+    ├── QueryError           an SQL query that does not run
+    └── DependencyError      an extra that is not installed
+
+A message says what, where, got / want; `hint` says what to do next.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class TbqError(Exception):
+    """The base: `code` is stable, `path` and `offset` say where, `hint` what to do."""
+
+    code = "error"
+    exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        offset: int | None = None,
+        hint: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        self.message = message
+        self.path = os.fspath(path) if path is not None else None
+        self.offset = offset
+        self.hint = hint
+        if code is not None:
+            self.code = code
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        where = ""
+        if self.path is not None:
+            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+        hint = f"\n  {self.hint}" if self.hint else ""
+        return f"{where}{self.message}{hint}"
+
+
+class UsageError(TbqError):
+    code = "usage"
+    exit_code = 2
+
+
+class SelectionError(UsageError):
+    code = "selection"
+    exit_code = 1
+
+
+class SourceError(TbqError):
+    code = "source"
+
+
+class DamageError(TbqError):
+    code = "damage"
+
+
+class OutputError(TbqError):
+    code = "output"
+
+
+class QueryError(TbqError):
+    code = "query"
+
+
+class DependencyError(TbqError):
+    code = "dependency"
+
+
+class TbqWarning(UserWarning):
+    """Something the caller should know, where nothing was lost or stopped."""
+
+
+def missing(module: str, *, needed_for: str, extra: str | None = None) -> DependencyError:
+    """The error for an extra that is not installed."""
+    install = f"pip install 'tbq[{extra}]'" if extra else f"pip install {module}"
+    return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
