@@ -3,4 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
-namespace tbq {}  // namespace tbq
+namespace tbq {
+
+void bind_decode(nanobind::module_& m);
+
+}  // namespace tbq

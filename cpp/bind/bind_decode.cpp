@@ -1,0 +1,157 @@
+// Python: decode(paths, runs, …) and its Result.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.hpp"
+#include "stream.hpp"
+#include "tbq/decode.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tbq {
+namespace {
+
+Restarts restarts_of(const std::string& name) {
+  if (name == "resume") return Restarts::resume;
+  if (name == "keep") return Restarts::keep;
+  if (name == "last") return Restarts::last;
+  if (name == "tensorboard") return Restarts::tensorboard;
+  throw nb::value_error("restarts must be resume, keep, last or tensorboard");
+}
+
+Kinds kinds_of(const std::vector<std::string>& names) {
+  Kinds kinds = 0;
+  for (const std::string& name : names) {
+    bool known = false;
+    for (size_t i = 0; i < kKindCount; ++i) {
+      if (name == kind_name(static_cast<Kind>(i))) {
+        kinds |= 1U << i;
+        known = true;
+      }
+    }
+    if (!known) throw nb::value_error(("unknown kind: " + name).c_str());
+  }
+  return kinds;
+}
+
+Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
+                    nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
+                    unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
+                    nb::object inflate) {
+  std::vector<FileSpec> files;
+  files.reserve(nb::len(paths));
+  for (nb::handle path : paths) {
+    const auto bytes = nb::cast<nb::bytes>(path);
+    files.push_back({std::string(bytes.c_str(), bytes.size()), 0});
+  }
+  if (runs.size() != files.size()) throw nb::value_error("runs: one a path");
+  for (size_t i = 0; i < runs.size(); ++i) files[i].run = runs[i];
+  DecodeOptions options;
+  options.kinds = kinds_of(kinds);
+  options.first_step = first_step;
+  options.last_step = last_step;
+  options.restarts = restarts_of(restarts);
+  options.threads = threads;
+  options.block = block;
+  options.split = split < 1 ? 1 : split;
+  options.defer = defer;
+  options.count_bytes = !progress.is_none();
+  if (!select.is_none()) {
+    options.select = [&](uint32_t run, std::string_view tag) {
+      const std::string text = valid_utf8(tag);
+      const nb::gil_scoped_acquire held;
+      return nb::cast<bool>(select(run, nb::str(text.data(), text.size())));
+    };
+  }
+  options.tick = [&](const Progress& now) {
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress.is_none()) progress(now.bytes, now.total_bytes, now.files, now.total_files);
+    return true;
+  };
+  if (!inflate.is_none()) {
+    options.inflate = [&](const std::string& path) {
+      const nb::gil_scoped_acquire held;
+      const nb::object made = inflate(nb::bytes(path.data(), path.size()));
+      if (made.is_none()) return std::string();
+      const auto bytes = nb::cast<nb::bytes>(made);
+      return std::string(bytes.c_str(), bytes.size());
+    };
+  }
+  const nb::gil_scoped_release free;
+  return decode(files, options);
+}
+
+}  // namespace
+
+void bind_decode(nb::module_& m) {
+  nb::class_<Stream>(m, "Stream", "An Arrow stream; it can be taken once.")
+      .def(
+          "__arrow_c_stream__", [](Stream& self, nb::object) { return self.capsule(); },
+          "requested_schema"_a = nb::none());
+
+  nb::class_<Fault>(m, "Fault", "Bytes of a file that were lost.")
+      .def_prop_ro("code", [](const Fault& self) { return fault_name(self.code); })
+      .def_ro("offset", &Fault::offset)
+      .def_ro("length", &Fault::length)
+      .def_prop_ro(
+          "step_before", [](const Fault& self) { return self.has_before ? nb::cast(self.step_before) : nb::none(); },
+          nb::sig("def step_before(self, /) -> int | None"))
+      .def_prop_ro(
+          "step_after", [](const Fault& self) { return self.has_after ? nb::cast(self.step_after) : nb::none(); },
+          nb::sig("def step_after(self, /) -> int | None"));
+
+  nb::class_<FileReport>(m, "FileReport", "What was found in one file.")
+      .def_prop_ro("path", [](const FileReport& self) { return nb::bytes(self.path.data(), self.path.size()); })
+      .def_ro("run", &FileReport::run)
+      .def_prop_ro("state", [](const FileReport& self) { return file_state_name(self.state); })
+      .def_ro("error", &FileReport::error)
+      .def_ro("compressed", &FileReport::compressed)
+      .def_ro("bytes", &FileReport::bytes)
+      .def_ro("resume", &FileReport::resume)
+      .def_ro("records", &FileReport::records)
+      .def_ro("values", &FileReport::values)
+      .def_ro("truncated", &FileReport::truncated)
+      .def_ro("lost_bytes", &FileReport::lost_bytes)
+      .def_ro("more_faults", &FileReport::more_faults)
+      .def_ro("sessions", &FileReport::sessions)
+      .def_ro("bytes_read", &FileReport::bytes_read)
+      .def_ro("timed", &FileReport::timed)
+      .def_ro("first_wall_time", &FileReport::first_wall)
+      .def_ro("last_wall_time", &FileReport::last_wall)
+      .def_ro("first_step", &FileReport::first_step)
+      .def_ro("last_step", &FileReport::last_step)
+      .def_ro("max_step", &FileReport::max_step)
+      .def_prop_ro("writer", [](const FileReport& self) { return valid_utf8(self.writer); })
+      .def_prop_ro("file_version", [](const FileReport& self) { return valid_utf8(self.file_version); })
+      .def_ro("faults", &FileReport::faults);
+
+  nb::class_<Result>(m, "Result", "Decoded files.")
+      .def_ro("files", &Result::files)
+      .def_prop_ro("scalar_rows", &Result::scalar_rows)
+      .def(
+          "scalars",
+          [](Result& self, const std::vector<std::string>& runs) {
+            Stream stream;
+            const nb::gil_scoped_release free;
+            self.export_scalars(runs, stream.get());
+            return stream;
+          },
+          "runs"_a, "The scalars as an Arrow stream; they are moved out.")
+      .def(
+          "series",
+          [](const Result& self, const std::vector<std::string>& runs) {
+            Stream stream;
+            self.export_series(runs, stream.get());
+            return stream;
+          },
+          "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.");
+
+  m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a,
+        "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(), "inflate"_a.none(),
+        "Decode event files on several threads.");
+}
+
+}  // namespace tbq

@@ -1,0 +1,33 @@
+// An Arrow stream that Python takes over through the Arrow PyCapsule interface, once.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "tbq/arrow.hpp"
+
+namespace tbq {
+
+class Stream {
+ public:
+  Stream() : stream_(new ArrowArrayStream{}, release) {}
+  ArrowArrayStream* get() { return stream_.get(); }
+
+  nanobind::object capsule() {
+    if (!stream_) throw nanobind::value_error("this stream has been taken already");
+    ArrowArrayStream* taken = stream_.release();
+    return nanobind::steal(PyCapsule_New(taken, "arrow_array_stream", [](PyObject* capsule) {
+      release(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream")));
+    }));
+  }
+
+ private:
+  static void release(ArrowArrayStream* stream) {
+    if (stream && stream->release) stream->release(stream);
+    delete stream;
+  }
+  std::unique_ptr<ArrowArrayStream, void (*)(ArrowArrayStream*)> stream_;
+};
+
+}  // namespace tbq

@@ -1,0 +1,90 @@
+// Decoding of one part of one file (most often all of it): records, events, and what is kept of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tbq/input.hpp"
+#include "tbq/series.hpp"
+
+namespace tbq {
+
+enum class FaultCode : uint8_t {
+  bad_length,   // a header whose CRC does not agree
+  bad_payload,  // a payload whose CRC does not agree
+  zeros,        // a block of zeros where a record should start
+  torn,         // a record that claims more than there is, with whole records behind it
+  bad_event,    // a sound record whose protobuf cannot be read
+};
+const char* fault_name(FaultCode code);
+
+// Bytes that were lost, with the steps of the events on either side of them.
+struct Fault {
+  FaultCode code = FaultCode::bad_length;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  bool has_before = false;
+  bool has_after = false;
+  int64_t step_before = 0;
+  int64_t step_after = 0;
+};
+
+// From an event file's start, or a further file_version record in it, to the next.
+struct Session {
+  double begin = 0;  // wall_time of its first record that has one
+  double end = 0;    // the largest wall_time
+  bool timed = false;
+  bool continues = false;  // it began in an earlier part of the file
+  bool has_start = false;
+  int64_t start_step = 0;  // the least step of a SessionLog.START in it
+  uint64_t records = 0;
+  uint64_t values = 0;
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+  int64_t max_step = 0;
+  uint64_t offset = 0;  // of its first record
+};
+
+struct PartOptions {
+  Kinds kinds = 0;  // whose rows are stored
+  int64_t first_step = INT64_MIN;
+  int64_t last_step = INT64_MAX;
+  bool defer = false;  // keep only where large payloads lie
+  uint32_t run = 0;
+  // Asked once for each new tag; empty takes all.
+  const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;
+  const std::atomic<bool>* cancelled = nullptr;
+  std::atomic<uint64_t>* progress = nullptr;  // grows by the bytes passed
+};
+
+struct Part {
+  uint32_t file = 0;
+  uint64_t begin = 0;
+  uint64_t stopped = 0;          // the first byte behind the last record, where the next part must begin
+  uint64_t end = 0;              // of the file, as far as it could be read
+  uint64_t truncated = 0;        // bytes of an unfinished record at the end
+  uint64_t records = 0;
+  uint64_t bytes_read = 0;
+  int error = 0;                 // errno of a failed read
+  std::string writer;
+  std::string file_version;
+  std::vector<Session> sessions;
+  std::vector<Fault> faults;
+  uint64_t more_faults = 0;  // beyond those listed
+  uint64_t lost_bytes = 0;
+  TagTable tags;
+  Arena arena;
+};
+
+// Decodes the records that start in [begin, limit) of `file`, where a record must start at `begin`.
+void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, uint64_t begin,
+                 uint64_t limit, Part& out);
+
+// The offset of the first sound record at or behind `from`, or the end of the file.
+uint64_t next_record(const File& file, BlockReader& reader, uint64_t from);
+
+}  // namespace tbq

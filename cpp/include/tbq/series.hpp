@@ -1,0 +1,197 @@
+// What is kept while decoding: per tag of one part of a file, the columns of scalars and the bytes of other values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tbq/event.hpp"
+
+namespace tbq {
+
+// Memory in large slabs (on large pages where the system has them), handed out in a few sizes and used again.
+// Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
+class Pool {
+ public:
+  // `count` rows of 24 bytes; count is one of the sizes that next_size() gives.
+  struct Block {
+    std::shared_ptr<void> slab;
+    uint8_t* data = nullptr;
+    uint32_t rows = 0;
+    bool handed = false;  // a table points into it: not to be used again
+  };
+  Block take(uint32_t rows);
+  void give_back(Block&& block);
+  // Memory that is not given back, from the same slabs, aligned to 64 bytes.
+  Block raw(size_t bytes);
+
+  static constexpr uint32_t kFirst = 256;
+  static constexpr uint32_t kLargest = 65536;
+
+ private:
+  uint8_t* carve(size_t bytes);
+  std::shared_ptr<void> slab_;
+  uint8_t* at_ = nullptr;
+  size_t left_ = 0;
+  size_t next_slab_ = 256 * 1024;
+  std::vector<Block> free_[5];
+};
+
+// Where the rows of one tag in one session lie, and what is known of them, stored or not.
+struct Segment {
+  uint32_t session = 0;   // index into the part's sessions
+  uint64_t begin = 0;     // first stored row
+  uint64_t end = 0;       // behind the last stored row
+  uint64_t count = 0;     // values seen, stored or not
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+  int64_t min_step = 0;
+  int64_t max_step = 0;
+  double first_wall = 0;
+  double last_wall = 0;
+};
+
+// One chunk of scalar rows: three columns in one block.
+struct ScalarChunk {
+  Pool::Block block;
+  uint32_t rows = 0;
+  int64_t* steps() const { return reinterpret_cast<int64_t*>(block.data); }
+  double* walls() const { return reinterpret_cast<double*>(block.data) + block.rows; }
+  double* values() const { return reinterpret_cast<double*>(block.data) + 2 * size_t{block.rows}; }
+};
+
+// The segments of a series; the newest one is open.
+class Segments {
+ public:
+  Segment& at(uint32_t session, uint64_t stored) {
+    if (all.empty() || all.back().session != session) open(session, stored);
+    return all.back();
+  }
+  std::vector<Segment> all;
+
+ private:
+  void open(uint32_t session, uint64_t stored);
+};
+
+inline void note(Segment& segment, int64_t step, double wall) {
+  if (segment.count++ == 0) {
+    segment.first_step = segment.min_step = segment.max_step = step;
+    segment.first_wall = wall;
+  }
+  segment.last_step = step;
+  segment.last_wall = wall;
+  if (step > segment.max_step) segment.max_step = step;
+  if (step < segment.min_step) segment.min_step = step;
+}
+
+// The scalars of one tag.
+struct ScalarSeries {
+  int64_t* step_at = nullptr;
+  double* wall_at = nullptr;
+  double* value_at = nullptr;
+  uint32_t size = 0;  // rows in the last chunk
+  uint32_t capacity = 0;
+  uint64_t before = 0;  // rows in earlier chunks
+  std::vector<ScalarChunk> chunks;
+  Segments segments;
+
+  uint64_t rows() const { return before + size; }
+  void append(Pool& pool, int64_t step, double wall, double value) {
+    if (size == capacity) grow(pool);
+    step_at[size] = step;
+    wall_at[size] = wall;
+    value_at[size] = value;
+    ++size;
+  }
+  // Makes chunks' row counts true; after this nothing may be appended.
+  void finish() {
+    if (!chunks.empty()) chunks.back().rows = size;
+  }
+  void release(Pool& pool);
+
+ private:
+  void grow(Pool& pool);
+};
+
+// One value that is no scalar: its bytes, or where they lie in the file.
+struct BlobRow {
+  int64_t step = 0;
+  double wall_time = 0;
+  Form form = Form::none;
+  bool deferred = false;          // payload and metadata are offsets into the record at `record` of the file
+  const uint8_t* payload = nullptr;
+  uint64_t payload_length = 0;
+  const uint8_t* metadata = nullptr;  // this event's own SummaryMetadata, null where it has none
+  uint64_t metadata_length = 0;
+  uint64_t record = 0;            // file offset of the record
+  uint64_t record_length = 0;     // of its payload
+  uint64_t payload_offset = 0;    // inside the record's payload, for deferred rows
+  uint32_t file = 0;
+  uint32_t run = 0;  // set when the table is made
+  uint32_t tag = 0;  // set when the table is made
+};
+
+struct BlobSeries {
+  std::vector<BlobRow> rows;
+  Segments segments;
+};
+
+// Bytes that live as long as the arena, in blocks that grow.
+class Arena {
+ public:
+  const uint8_t* copy(const uint8_t* data, size_t size);
+  size_t size() const { return size_; }
+
+ private:
+  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
+  uint8_t* at_ = nullptr;
+  size_t left_ = 0;
+  size_t next_ = 4096;
+  size_t size_ = 0;
+};
+
+// A record in which everything but one number is the same each time, remembered to recognise the next one at once.
+struct Template {
+  std::string bytes;  // what follows the tag in the Value, with the number's bytes as they were
+  uint32_t slot = 0;  // where the number lies in it
+  uint32_t width = 0;  // 4 or 8, 0 when there is none
+};
+
+// Everything known of one tag in one part.
+struct TagEntry {
+  std::string tag;
+  uint32_t index = 0;
+  uint32_t next = 0;  // the tag that followed this one the last time
+  bool selected = true;
+  bool has_metadata = false;
+  Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
+  Template shape;
+  uint64_t dtype = 0;         // of its first tensor
+  TagMetadata metadata;
+  const uint8_t* metadata_bytes = nullptr;  // as first seen
+  uint64_t metadata_length = 0;
+  uint64_t rounded = 0;       // integers that float64 could not hold
+  uint64_t refused = 0;       // scalars that are none: not exactly one number
+  ScalarSeries scalars;
+  ScalarSeries pending_scalars;  // one-number tensors from before the plugin was known
+  std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
+  BlobSeries pending_blobs;
+};
+
+class TagTable {
+ public:
+  TagEntry* find(std::string_view tag) const {
+    const auto found = by_name_.find(tag);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+  TagEntry& add(std::string_view tag);
+  std::vector<std::unique_ptr<TagEntry>> all;
+
+ private:
+  std::unordered_map<std::string_view, TagEntry*> by_name_;
+};
+
+}  // namespace tbq

@@ -1,0 +1,215 @@
+// Export of columns through the Arrow C interfaces: each exported struct owns what it points to.
+#include "tbq/arrow.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace tbq {
+namespace {
+
+struct SchemaHold {
+  std::string format;
+  std::string name;
+  std::vector<ArrowSchema> children;
+  std::vector<ArrowSchema*> pointers;
+  ArrowSchema dictionary{};
+};
+
+void release_schema(ArrowSchema* schema) {
+  auto* hold = static_cast<SchemaHold*>(schema->private_data);
+  for (ArrowSchema& child : hold->children) {
+    if (child.release) child.release(&child);
+  }
+  if (hold->dictionary.release) hold->dictionary.release(&hold->dictionary);
+  delete hold;
+  schema->release = nullptr;
+}
+
+void fill_schema(const std::string& name, const std::string& format, const std::vector<Column>& children,
+                 const Column* dictionary, ArrowSchema* out) {
+  auto* hold = new SchemaHold;
+  hold->format = format;
+  hold->name = name;
+  hold->children.resize(children.size());
+  for (size_t i = 0; i < children.size(); ++i) {
+    const Column& child = children[i];
+    fill_schema(child.name, child.format, child.children, child.dictionary.get(), &hold->children[i]);
+  }
+  for (ArrowSchema& child : hold->children) hold->pointers.push_back(&child);
+  if (dictionary) fill_schema("", dictionary->format, {}, nullptr, &hold->dictionary);
+  *out = {};
+  out->format = hold->format.c_str();
+  out->name = hold->name.c_str();
+  out->flags = ARROW_FLAG_NULLABLE;
+  out->n_children = static_cast<int64_t>(hold->children.size());
+  out->children = hold->pointers.data();
+  out->dictionary = dictionary ? &hold->dictionary : nullptr;
+  out->release = release_schema;
+  out->private_data = hold;
+}
+
+struct ArrayHold {
+  std::vector<Buffer> buffers;
+  std::vector<const void*> data;
+  std::vector<ArrowArray> children;
+  std::vector<ArrowArray*> pointers;
+  ArrowArray dictionary{};
+};
+
+void release_array(ArrowArray* array) {
+  auto* hold = static_cast<ArrayHold*>(array->private_data);
+  for (ArrowArray& child : hold->children) {
+    if (child.release) child.release(&child);
+  }
+  if (hold->dictionary.release) hold->dictionary.release(&hold->dictionary);
+  delete hold;
+  array->release = nullptr;
+}
+
+void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std::vector<Column> children,
+                const Column* dictionary, ArrowArray* out) {
+  auto* hold = new ArrayHold;
+  hold->buffers = std::move(buffers);
+  for (const Buffer& buffer : hold->buffers) hold->data.push_back(buffer.data);
+  hold->children.resize(children.size());
+  for (size_t i = 0; i < children.size(); ++i) {
+    Column& child = children[i];
+    fill_array(child.length, child.null_count, std::move(child.buffers), std::move(child.children),
+               child.dictionary.get(), &hold->children[i]);
+  }
+  for (ArrowArray& child : hold->children) hold->pointers.push_back(&child);
+  if (dictionary) {
+    fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr, &hold->dictionary);
+  }
+  *out = {};
+  out->length = length;
+  out->null_count = nulls;
+  out->n_buffers = static_cast<int64_t>(hold->data.size());
+  out->buffers = hold->data.data();
+  out->n_children = static_cast<int64_t>(hold->children.size());
+  out->children = hold->pointers.data();
+  out->dictionary = dictionary ? &hold->dictionary : nullptr;
+  out->release = release_array;
+  out->private_data = hold;
+}
+
+struct StreamHold {
+  Batch schema;
+  std::vector<Batch> batches;
+  size_t next = 0;
+};
+
+int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  const auto* hold = static_cast<StreamHold*>(stream->private_data);
+  fill_schema("", "+s", hold->schema.columns, nullptr, out);
+  return 0;
+}
+
+int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
+  auto* hold = static_cast<StreamHold*>(stream->private_data);
+  *out = {};
+  if (hold->next == hold->batches.size()) return 0;
+  Batch batch = std::move(hold->batches[hold->next++]);
+  fill_array(batch.length, 0, {Buffer{}}, std::move(batch.columns), nullptr, out);
+  return 0;
+}
+
+const char* stream_error(ArrowArrayStream*) { return nullptr; }
+
+void release_stream(ArrowArrayStream* stream) {
+  delete static_cast<StreamHold*>(stream->private_data);
+  stream->release = nullptr;
+}
+
+// The length of the valid UTF-8 sequence at the start of `text`, or 0.
+size_t utf8_sequence(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const auto follows = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return follows(1) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    if (!follows(1) || !follows(2)) return 0;
+    if (lead == 0xe0 && byte(1) < 0xa0) return 0;
+    if (lead == 0xed && byte(1) > 0x9f) return 0;  // surrogates
+    return 3;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    if (!follows(1) || !follows(2) || !follows(3)) return 0;
+    if (lead == 0xf0 && byte(1) < 0x90) return 0;
+    if (lead == 0xf4 && byte(1) > 0x8f) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out) {
+  *out = {};
+  out->get_schema = stream_schema;
+  out->get_next = stream_next;
+  out->get_last_error = stream_error;
+  out->release = release_stream;
+  out->private_data = new StreamHold{std::move(schema), std::move(batches)};
+}
+
+Column dictionary_column(std::string name, Buffer codes, int64_t length, std::shared_ptr<const Column> values) {
+  Column column;
+  column.name = std::move(name);
+  column.format = "i";
+  column.length = length;
+  column.buffers = {Buffer{}, std::move(codes)};
+  column.dictionary = std::move(values);
+  return column;
+}
+
+std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values) {
+  std::vector<int32_t> offsets{0};
+  std::vector<char> data;
+  for (const std::string& value : values) {
+    const std::string text = valid_utf8(value);
+    data.insert(data.end(), text.begin(), text.end());
+    offsets.push_back(static_cast<int32_t>(data.size()));
+  }
+  auto column = std::make_shared<Column>();
+  column->format = "u";
+  column->length = static_cast<int64_t>(values.size());
+  column->buffers = {Buffer{}, Buffer::of(std::move(offsets)), Buffer::of(std::move(data))};
+  return column;
+}
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    uint64_t word;
+    if (text.size() >= 8) {
+      std::memcpy(&word, text.data(), 8);
+      if ((word & 0x8080808080808080ULL) == 0) {
+        text.remove_prefix(8);
+        continue;
+      }
+    }
+    const size_t length = utf8_sequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string valid_utf8(std::string_view text) {
+  if (is_valid_utf8(text)) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_sequence(text);
+    if (length > 0) {
+      out.append(text.substr(0, length));
+      text.remove_prefix(length);
+    } else {
+      out.append("\xef\xbf\xbd");
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+}  // namespace tbq

@@ -1,0 +1,627 @@
+// The decoder's loop: verified records in batches, a short way for scalars, a general way for everything else, and
+// the rules for damage.
+#include "tbq/part.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "file_source.hpp"
+#include "tbq/crc32c.hpp"
+#include "tbq/record.hpp"
+
+namespace tbq {
+
+const char* fault_name(FaultCode code) {
+  switch (code) {
+    case FaultCode::bad_length:
+      return "bad_length";
+    case FaultCode::bad_payload:
+      return "bad_payload";
+    case FaultCode::zeros:
+      return "zeros";
+    case FaultCode::torn:
+      return "torn";
+    case FaultCode::bad_event:
+      return "bad_event";
+  }
+  return "";
+}
+
+namespace {
+
+constexpr size_t kBatch = 256;
+constexpr uint64_t kLargestEvent = uint64_t{1} << 31;  // protobuf's own limit
+// How many bytes may be checksummed for records that turn out to be none, before a valid header behind one is
+// required first: crafted headers could otherwise make a file cost the square of its size.
+constexpr uint64_t kFailedBudget = uint64_t{256} << 20;
+constexpr size_t kPiece = 64 * 1024;
+constexpr size_t kMostFaults = 10000;  // listed for one part
+
+bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
+  if (n >= 8) {
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+      if (load_le<uint64_t>(a + i) != load_le<uint64_t>(b + i)) return false;
+    }
+    return load_le<uint64_t>(a + n - 8) == load_le<uint64_t>(b + n - 8);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+class PartDecoder {
+ public:
+  PartDecoder(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, Part& out)
+      : file_(file), reader_(reader), pool_(pool), options_(options), part_(out) {}
+
+  void run(uint64_t begin, uint64_t limit) {
+    reader_.reset(&file_, file_.size());
+    part_.begin = begin;
+    Session first;
+    first.continues = begin > 0;
+    first.offset = begin;
+    part_.sessions.push_back(first);
+    enter_session();
+    uint64_t at = begin;
+    while (at < std::min(limit, reader_.end()) && !cancelled()) {
+      const uint64_t before = at;
+      at = batch(at, limit);
+      if (options_.progress) options_.progress->fetch_add(at - before, std::memory_order_relaxed);
+    }
+    part_.stopped = std::min(at, reader_.end()) - part_.truncated;
+    part_.end = reader_.end();
+    part_.bytes_read = reader_.bytes_read();
+    part_.error = reader_.error();
+    finish();
+  }
+
+ private:
+  bool cancelled() const { return options_.cancelled && options_.cancelled->load(std::memory_order_relaxed); }
+
+  // Decodes what lies in the window from `at` on, and one irregular record behind it; returns the next offset.
+  uint64_t batch(uint64_t at, uint64_t limit) {
+    const uint8_t* data;
+    const size_t size = reader_.available(at, data);
+    if (size == 0) return reader_.end();
+    const uint8_t* const limit_at = data + std::min<uint64_t>(size, limit - at);
+    Bytes bytes(data, size);
+    Frames frames{};
+    do {
+      frames = split_records(bytes, frames_, kBatch);
+      for (size_t i = 0; i < frames.count; ++i) {
+        const Frame& frame = frames_[i];
+        const uint8_t* start = frame.payload - kHeader;
+        if (start >= limit_at) return at + static_cast<uint64_t>(start - data);
+        if (!scalar_record(frame.payload, frame.length)) {
+          general_record(at + static_cast<uint64_t>(start - data), {frame.payload, frame.length});
+        }
+      }
+      bytes = {frames.at, static_cast<size_t>(data + size - frames.at)};
+    } while (frames.stop == Stop::full);
+    at += static_cast<uint64_t>(frames.at - data);
+    if (at >= limit) return at;
+    switch (frames.stop) {
+      case Stop::more:
+        return more(at);
+      case Stop::large:
+        return large_record(at, load_le<uint64_t>(frames.at));
+      case Stop::bad_length:
+        return lost(at, damage_of_header(frames.at));
+      case Stop::bad_payload:
+        return bad_payload(at, load_le<uint64_t>(frames.at));
+      case Stop::full:
+        break;
+    }
+    return at;
+  }
+
+  // The window ended inside a record: get all of it, or find that it is not there.
+  uint64_t more(uint64_t at) {
+    const uint64_t left = reader_.end() - at;
+    if (left < kHeader) return tail(at);
+    const uint8_t* header = reader_.view(at, kHeader);
+    if (!header) return at;  // it has shrunk: look again
+    uint64_t length;
+    if (!read_header(header, length)) return at;  // the next batch says so
+    if (length > left - std::min<uint64_t>(left, kOverhead) || left < kOverhead) return tail(at);
+    reader_.view(at, static_cast<size_t>(length + kOverhead));
+    return at;
+  }
+
+  // ---- scalars, the short way -------------------------------------------------------------------------------
+
+  // An event with a wall time, perhaps a step, and one scalar of a known shape. False where it is anything else; then
+  // nothing has been taken from it.
+  bool scalar_record(const uint8_t* p, size_t size) {
+    const uint8_t* const end = p + size;
+    if (size < 24 || p[0] != 0x09 || after_fault_) return false;
+    const auto wall = load_le<double>(p + 1);
+    p += 9;
+    uint64_t step = 0;
+    if (*p == 0x10) {
+      ++p;
+      uint8_t byte = *p++;
+      step = byte & 0x7f;
+      for (unsigned shift = 7; byte >= 0x80; shift += 7) {
+        if (shift >= 64 || end - p < 8) return false;
+        byte = *p++;
+        step |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      }
+      if (end - p < 8) return false;
+    }
+    if (*p != 0x2a || !length_to(++p, end)) return false;
+    if (*p != 0x0a || !length_to(++p, end)) return false;
+    if (end - p < 6 || *p != 0x0a || p[1] >= 0x80) return false;
+    const size_t tag_size = p[1];
+    p += 2;
+    if (static_cast<size_t>(end - p) < tag_size + 5) return false;
+    TagEntry* entry = guess_;
+    if (!entry || entry->tag.size() != tag_size ||
+        !same_bytes(p, reinterpret_cast<const uint8_t*>(entry->tag.data()), tag_size)) {
+      entry = tags_find({reinterpret_cast<const char*>(p), tag_size});
+      if (!entry) return false;
+    }
+    p += tag_size;
+    const auto rest = static_cast<size_t>(end - p);
+    double value;
+    if (rest == 5 && *p == 0x15) {
+      value = load_le<float>(p + 1);
+    } else if (!by_template(entry->shape, p, rest, value)) {
+      return false;
+    }
+    keep_scalar(*entry, entry->scalars, static_cast<int64_t>(step), wall, value);
+    follow(entry);
+    note_record(wall);
+    note_value(static_cast<int64_t>(step));
+    return true;
+  }
+
+  // Reads the one- or two-byte length at p, which must reach exactly to `end`.
+  static bool length_to(const uint8_t*& p, const uint8_t* end) {
+    if (end - p < 4) return false;
+    size_t length = *p++;
+    if (length >= 0x80) {
+      if (*p >= 0x80) return false;
+      length = (length & 0x7f) | static_cast<size_t>(*p++) << 7;
+    }
+    return length == static_cast<size_t>(end - p) && length > 0;
+  }
+
+  static bool by_template(const Template& shape, const uint8_t* p, size_t size, double& value) {
+    if (shape.width == 0 || size != shape.bytes.size()) return false;
+    const auto* want = reinterpret_cast<const uint8_t*>(shape.bytes.data());
+    const size_t behind = shape.slot + shape.width;
+    if (!same_bytes(p, want, shape.slot) || !same_bytes(p + behind, want + behind, size - behind)) return false;
+    value = shape.width == 4 ? load_le<float>(p + shape.slot) : load_le<double>(p + shape.slot);
+    return true;
+  }
+
+  void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
+    Segment& segment = series.segments.at(session_, series.rows());
+    note(segment, step, wall);
+    if (store_scalars_ && entry.selected && step >= options_.first_step && step <= options_.last_step) {
+      series.append(pool_, step, wall, value);
+      segment.end = series.rows();
+    }
+  }
+
+  // ---- everything else ---------------------------------------------------------------------------------------
+
+  void general_record(uint64_t at, Bytes payload) {
+    event_.clear();
+    MemorySource source(payload);
+    const bool whole = walk_event(source, event_);
+    take_event(at, payload.size(), [&](Range range) { return payload.subspan(range.offset, range.length); }, payload);
+    if (!whole) add_fault(FaultCode::bad_event, at, payload.size() + kOverhead);
+  }
+
+  // `bytes_of` gives the bytes of a range; `memory` is the whole payload where it is in memory, else empty: then
+  // values that would be stored are kept as references.
+  template <class BytesOf>
+  void take_event(uint64_t at, uint64_t length, BytesOf&& bytes_of, Bytes memory) {
+    if (event_.has_file_version && part_.records + (part_.begin > 0 ? 1 : 0) > 0) begin_session(at);
+    if (event_.has_file_version && part_.file_version.empty()) {
+      part_.file_version = as_text(bytes_of(event_.file_version));
+    }
+    if (event_.writer.length > 0 && part_.writer.empty()) part_.writer = as_text(bytes_of(event_.writer));
+    if (event_.session_start) {
+      Session& session = part_.sessions[session_];
+      session.start_step = session.has_start ? std::min(session.start_step, event_.step) : event_.step;
+      session.has_start = true;
+    }
+    note_record(event_.wall_time);
+    if (after_fault_) {
+      for (; open_fault_ < part_.faults.size(); ++open_fault_) {
+        part_.faults[open_fault_].has_after = true;
+        part_.faults[open_fault_].step_after = event_.step;
+      }
+      after_fault_ = false;
+    }
+    for (const ValueRef& value : event_.values) take_value(at, length, value, bytes_of, memory);
+  }
+
+  template <class BytesOf>
+  void take_value(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory) {
+    TagEntry& entry = entry_of(as_text(tag_of(value, bytes_of)));
+    if (value.has_metadata && !entry.has_metadata) {
+      const Bytes bytes = bytes_of(value.metadata);
+      if (parse_metadata(bytes, entry.metadata)) {
+        entry.has_metadata = true;
+        entry.kind = kind_of_plugin(entry.metadata.plugin);
+        entry.metadata_bytes = part_.arena.copy(bytes.data(), bytes.size());
+        entry.metadata_length = bytes.size();
+      }
+    }
+    note_value(event_.step);
+    follow(&entry);
+    if (value.form == Form::simple_value) {
+      keep_scalar(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
+      return;
+    }
+    const bool pending = value.form == Form::tensor && !entry.has_metadata;
+    Kind kind = kind_of(value.form, entry.metadata.plugin);
+    if (value.form == Form::tensor && (kind == Kind::scalars || pending) && value.payload.length <= kLargeRecord) {
+      const Bytes bytes = bytes_of(value.payload);
+      const ScalarTensor number = scalar_of_tensor(bytes);
+      if (entry.dtype == 0) entry.dtype = number.dtype;
+      if (number.valid) {
+        if (number.rounded) ++entry.rounded;
+        keep_scalar(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
+                    number.value);
+        if (!pending) learn(entry, value, bytes, number, memory);
+        if (!pending) return;
+      }
+    }
+    if (kind == Kind::scalars) {  // not a number: still a tensor
+      ++entry.refused;
+      kind = Kind::tensors;
+    }
+    BlobSeries& series = pending ? entry.pending_blobs : entry.blobs[static_cast<uint8_t>(kind)];
+    Segment& segment = series.segments.at(session_, series.rows.size());
+    note(segment, event_.step, event_.wall_time);
+    if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
+    if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
+      keep_blob(at, length, value, bytes_of, memory, series);
+      segment.end = series.rows.size();
+    }
+  }
+
+  // Remembers a scalar tensor's bytes, when nothing in its event but the number can change.
+  void learn(TagEntry& entry, const ValueRef& value, Bytes tensor, const ScalarTensor& number, Bytes memory) {
+    if (memory.empty() || event_.values.size() != 1 || !number.slot || entry.shape.width != 0) return;
+    const size_t rest = value.tag.offset + value.tag.length;
+    const auto slot = static_cast<size_t>(number.slot - tensor.data()) + value.payload.offset;
+    if (slot < rest || memory.size() - rest > 512) return;
+    entry.shape.bytes = as_text(memory.subspan(rest));
+    entry.shape.slot = static_cast<uint32_t>(slot - rest);
+    entry.shape.width = number.dtype == 1 ? 4 : 8;
+  }
+
+  template <class BytesOf>
+  static Bytes tag_of(const ValueRef& value, BytesOf&& bytes_of) {
+    static constexpr std::string_view names[] = {"graph_def", "meta_graph_def", "log_message", "session_log"};
+    const auto named = [](std::string_view name) {
+      return Bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size());
+    };
+    switch (value.form) {
+      case Form::graph_def:
+        return named(names[0]);
+      case Form::meta_graph_def:
+        return named(names[1]);
+      case Form::log_message:
+        return named(names[2]);
+      case Form::session_log:
+        return named(names[3]);
+      default:
+        return bytes_of(value.tag);
+    }
+  }
+
+  template <class BytesOf>
+  static uint64_t dtype_of(const ValueRef& value, BytesOf&& bytes_of) {
+    // dtype is the first field that any writer writes; a few bytes are enough to see it.
+    const Bytes head = bytes_of({value.payload.offset, std::min<uint64_t>(value.payload.length, 4)});
+    return head.size() >= 2 && head[0] == 0x08 && head[1] < 0x80 ? head[1] : 0;
+  }
+
+  bool in_range(int64_t step) const { return step >= options_.first_step && step <= options_.last_step; }
+  bool wants_blob(Kind kind, bool pending) const {
+    return pending ? (options_.kinds & ~bit(Kind::scalars)) != 0 : (options_.kinds & bit(kind)) != 0;
+  }
+
+  template <class BytesOf>
+  void keep_blob(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory,
+                 BlobSeries& series) {
+    BlobRow row;
+    row.step = event_.step;
+    row.wall_time = event_.wall_time;
+    row.form = value.form;
+    row.file = part_.file;
+    row.record = at;
+    row.record_length = length;
+    row.payload_offset = value.payload.offset;
+    row.payload_length = value.payload.length;
+    if (memory.empty() && value.payload.length > 0) {
+      row.deferred = true;
+    } else {
+      const Bytes payload = bytes_of(value.payload);
+      row.payload = part_.arena.copy(payload.data(), payload.size());
+    }
+    if (value.has_metadata) {
+      const Bytes metadata = bytes_of(value.metadata);
+      row.metadata = part_.arena.copy(metadata.data(), metadata.size());
+      row.metadata_length = metadata.size();
+    }
+    series.rows.push_back(row);
+  }
+
+  // ---- large records ------------------------------------------------------------------------------------------
+
+  // Looks at what a record over kLargeRecord holds without reading its payloads. One that yields nothing is skipped
+  // unverified, as long as a record or the end of the file follows it; any other is read and verified whole.
+  uint64_t large_record(uint64_t at, uint64_t length) {
+    const uint64_t left = reader_.end() - at;
+    if (left < kOverhead || length > left - kOverhead) return tail(at);
+    const uint64_t next = at + kOverhead + length;
+    event_.clear();
+    FileSource source(reader_, at + kHeader, length);
+    const bool whole = walk_event(source, event_);
+    const bool tagged = whole && tags_readable(source);
+    if (tagged && (options_.defer || !yields(source)) && followed(next)) {
+      take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
+      return next;
+    }
+    if (!agrees(at, length)) return bad_payload(at, length);
+    if (length >= kLargestEvent) {
+      note_record(0);
+      add_fault(FaultCode::bad_event, at, length + kOverhead);
+      return next;
+    }
+    const uint8_t* payload = reader_.view(at + kHeader, static_cast<size_t>(length));
+    if (!payload) return at;  // it has shrunk: look again
+    general_record(at, {payload, static_cast<size_t>(length)});
+    return next;
+  }
+
+  static Bytes view_of(FileSource& source, Range range) {
+    const uint8_t* data = source.at(range.offset, static_cast<size_t>(range.length));
+    return data ? Bytes(data, static_cast<size_t>(range.length)) : Bytes();
+  }
+
+  // Tags and metadata that are themselves large are not worth skipping for.
+  bool tags_readable(FileSource& source) const {
+    for (const ValueRef& value : event_.values) {
+      if (value.tag.length > kLargeRecord || value.metadata.length > kLargeRecord) return false;
+    }
+    return source.size() > 0;
+  }
+
+  // Whether a value of the event just walked would be stored.
+  bool yields(FileSource& source) {
+    if (event_.step < options_.first_step || event_.step > options_.last_step) return false;
+    for (const ValueRef& value : event_.values) {
+      TagEntry& entry = entry_of(as_text(tag_of(value, [&](Range range) { return view_of(source, range); })));
+      if (!entry.selected) continue;
+      std::string plugin = entry.metadata.plugin;
+      bool known = entry.has_metadata;
+      if (!known && value.has_metadata) {
+        TagMetadata metadata;
+        known = parse_metadata(view_of(source, value.metadata), metadata);
+        plugin = metadata.plugin;
+      }
+      const Kind kind = kind_of(value.form, plugin);
+      const bool pending = value.form == Form::tensor && !known;
+      // A scalar is small, even beside something large in one event.
+      if (kind == Kind::scalars ? store_scalars_ && value.payload.length <= kLargeRecord : wants_blob(kind, pending)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // ---- damage -------------------------------------------------------------------------------------------------
+
+  FaultCode damage_of_header(const uint8_t* header) const {
+    return std::all_of(header, header + kHeader, [](uint8_t byte) { return byte == 0; }) ? FaultCode::zeros
+                                                                                          : FaultCode::bad_length;
+  }
+
+  // True where a record could start at `offset`, or the file ends there.
+  bool followed(uint64_t offset) {
+    if (offset == reader_.end()) return true;
+    const uint8_t* header = reader_.view(offset, kHeader);
+    uint64_t length;
+    return header && read_header(header, length);
+  }
+
+  // Whether the payload of the record at `at`, which is all there, agrees with its CRC.
+  bool agrees(uint64_t at, uint64_t length) {
+    uint32_t crc = 0;
+    uint64_t offset = at + kHeader;
+    for (uint64_t left = length; left > 0;) {
+      const auto piece = static_cast<size_t>(std::min<uint64_t>(left, kPiece));
+      const uint8_t* data = reader_.view(offset, piece);
+      if (!data) return false;
+      crc = crc32c(crc, data, piece);
+      offset += piece;
+      left -= piece;
+      if (cancelled()) return false;
+    }
+    const uint8_t* masked = reader_.view(offset, 4);
+    const bool good = masked && crc_mask(crc) == load_le<uint32_t>(masked);
+    if (!good) failed_bytes_ += length;
+    return good;
+  }
+
+  // A whole record with a bad payload: it is lost alone where a record follows, else the scan decides.
+  uint64_t bad_payload(uint64_t at, uint64_t length) {
+    const uint64_t next = at + kOverhead + length;
+    if (!followed(next)) return lost(at, FaultCode::bad_payload);
+    add_fault(FaultCode::bad_payload, at, next - at);
+    return next;
+  }
+
+ public:
+  struct Found {
+    uint64_t resume = 0;  // where reading goes on
+    bool record = false;  // a sound record starts there (or a lost one ends there, with a header behind it)
+  };
+
+  // Looks for the next record from `from` on. Where there is none, `resume` is the last unfinished record that a
+  // header announces, or the end of the file.
+  Found find_record(uint64_t from) {
+    uint64_t unfinished = 0;
+    for (uint64_t at = from; !cancelled();) {
+      const uint8_t* data;
+      const size_t size = reader_.available(at, data);
+      if (size < kHeader) {
+        if (reader_.end() - at < kHeader || !reader_.view(at, kHeader)) break;
+        continue;
+      }
+      const size_t offset = find_header({data, size}, UINT64_MAX >> 1);
+      if (offset == size) {
+        at += size - (kHeader - 1);
+        continue;
+      }
+      at += offset;
+      const uint64_t length = load_le<uint64_t>(data + offset);
+      const uint64_t left = reader_.end() - at;
+      if (left < kOverhead || length > left - kOverhead) {
+        if (unfinished == 0) unfinished = at;
+        ++at;
+        continue;
+      }
+      const uint64_t next = at + kOverhead + length;
+      if (failed_bytes_ > kFailedBudget && !followed(next)) {
+        ++at;
+        continue;
+      }
+      if (agrees(at, length)) return {at, true};
+      if (followed(next)) return {next, true};
+      ++at;
+    }
+    return {unfinished > 0 ? unfinished : reader_.end(), false};
+  }
+
+ private:
+  uint64_t lost(uint64_t at, FaultCode code) {
+    const Found found = find_record(at + 1);
+    add_fault(code, at, found.resume - at);
+    return found.resume;
+  }
+
+  // What starts at `at` is not all there: the file is still being written, unless records lie behind it.
+  uint64_t tail(uint64_t at) {
+    const Found found = find_record(at + 1);
+    if (found.record) {
+      add_fault(FaultCode::torn, at, found.resume - at);
+      return found.resume;
+    }
+    part_.truncated = reader_.end() - at;
+    return reader_.end();
+  }
+
+  void add_fault(FaultCode code, uint64_t at, uint64_t length) {
+    part_.lost_bytes += length;
+    after_fault_ = true;
+    if (part_.faults.size() == kMostFaults) {  // the rest is counted, not listed
+      ++part_.more_faults;
+      return;
+    }
+    Fault fault;
+    fault.code = code;
+    fault.offset = at;
+    fault.length = length;
+    const Session& session = part_.sessions[session_];
+    fault.has_before = session.values > 0;
+    fault.step_before = session.last_step;
+    part_.faults.push_back(fault);
+  }
+
+  // ---- sessions and tags ----------------------------------------------------------------------------------------
+
+  void begin_session(uint64_t at) {
+    Session session;
+    session.offset = at;
+    part_.sessions.push_back(session);
+    enter_session();
+  }
+  void enter_session() {
+    session_ = static_cast<uint32_t>(part_.sessions.size() - 1);
+    now_ = &part_.sessions.back();
+  }
+
+  void note_record(double wall) {
+    ++part_.records;
+    ++now_->records;
+    if (!now_->timed && wall != 0 && !std::isnan(wall)) {
+      now_->timed = true;
+      now_->begin = now_->end = wall;
+    }
+    if (wall > now_->end) now_->end = wall;
+  }
+  void note_value(int64_t step) {
+    if (now_->values++ == 0) now_->first_step = now_->max_step = step;
+    now_->last_step = step;
+    if (step > now_->max_step) now_->max_step = step;
+  }
+
+  TagEntry* tags_find(std::string_view tag) { return part_.tags.find(tag); }
+
+  TagEntry& entry_of(std::string_view tag) {
+    if (guess_ && guess_->tag == tag) return *guess_;
+    if (TagEntry* found = part_.tags.find(tag)) return *found;
+    TagEntry& added = part_.tags.add(tag);
+    if (options_.select && *options_.select) added.selected = (*options_.select)(options_.run, tag);
+    return added;
+  }
+
+  // Writers log the same tags in the same order: what followed this tag the last time is the guess for the next.
+  void follow(TagEntry* entry) {
+    if (previous_) previous_->next = entry->index;
+    previous_ = entry;
+    guess_ = part_.tags.all[entry->next].get();
+  }
+
+  void finish() {
+    for (auto& entry : part_.tags.all) {
+      entry->scalars.finish();
+      entry->pending_scalars.finish();
+    }
+  }
+
+  const File& file_;
+  BlockReader& reader_;
+  Pool& pool_;
+  const PartOptions& options_;
+  Part& part_;
+  const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
+  uint32_t session_ = 0;
+  Session* now_ = nullptr;
+  TagEntry* guess_ = nullptr;
+  TagEntry* previous_ = nullptr;
+  bool after_fault_ = false;
+  size_t open_fault_ = 0;  // the first fault that no event has followed yet
+  uint64_t failed_bytes_ = 0;
+  EventRef event_;
+  Frame frames_[kBatch];
+};
+
+}  // namespace
+
+void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, uint64_t begin,
+                 uint64_t limit, Part& out) {
+  PartDecoder(file, reader, pool, options, out).run(begin, limit);
+}
+
+uint64_t next_record(const File& file, BlockReader& reader, uint64_t from) {
+  Pool pool;
+  PartOptions options;
+  Part part;
+  reader.reset(&file, file.size());
+  return PartDecoder(file, reader, pool, options, part).find_record(from).resume;
+}
+
+}  // namespace tbq

@@ -1,0 +1,143 @@
+// Slabs, growth of columns, and the arena.
+#include "tbq/series.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace tbq {
+namespace {
+
+constexpr size_t kRowBytes = 24;
+constexpr size_t kLargePage = size_t{2} << 20;
+constexpr size_t kLargestSlab = size_t{32} << 20;
+
+std::shared_ptr<void> make_slab(size_t bytes) {
+  const size_t alignment = bytes >= kLargePage ? kLargePage : 64;
+  void* memory = ::operator new(bytes, std::align_val_t{alignment});
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return {memory, [alignment](void* held) { ::operator delete(held, std::align_val_t{alignment}); }};
+}
+
+size_t size_class(uint32_t rows) {
+  size_t index = 0;
+  for (uint32_t size = Pool::kFirst; size < rows; size *= 4) ++index;
+  return index;
+}
+
+}  // namespace
+
+uint8_t* Pool::carve(size_t bytes) {
+  bytes = (bytes + 63) / 64 * 64;
+  if (bytes > left_) {
+    const size_t size = (std::max(bytes, next_slab_) + 63) / 64 * 64;
+    slab_ = make_slab(size);
+    at_ = static_cast<uint8_t*>(slab_.get());
+    left_ = size;
+    next_slab_ = std::min(next_slab_ * 2, kLargestSlab);
+  }
+  uint8_t* data = at_;
+  at_ += bytes;
+  left_ -= bytes;
+  return data;
+}
+
+Pool::Block Pool::take(uint32_t rows) {
+  auto& free = free_[size_class(rows)];
+  if (!free.empty()) {
+    Block block = std::move(free.back());
+    free.pop_back();
+    return block;
+  }
+  uint8_t* data = carve(size_t{rows} * kRowBytes);
+  return {slab_, data, rows, false};
+}
+
+void Pool::give_back(Block&& block) {
+  if (block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
+}
+
+Pool::Block Pool::raw(size_t bytes) {
+  uint8_t* data = carve(bytes);
+  return {slab_, data, 0, false};
+}
+
+void Segments::open(uint32_t session, uint64_t stored) {
+  Segment segment;
+  segment.session = session;
+  segment.begin = segment.end = stored;
+  all.push_back(segment);
+}
+
+// Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by another.
+void ScalarSeries::grow(Pool& pool) {
+  const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
+  const uint32_t rows = chunks.empty() ? Pool::kFirst : copying ? capacity * 4 : Pool::kLargest;
+  ScalarChunk chunk;
+  chunk.block = pool.take(rows);
+  if (copying) {
+    ScalarChunk& old = chunks.back();
+    std::memcpy(chunk.steps(), old.steps(), size * sizeof(int64_t));
+    std::memcpy(chunk.walls(), old.walls(), size * sizeof(double));
+    std::memcpy(chunk.values(), old.values(), size * sizeof(double));
+    pool.give_back(std::move(old.block));
+    old = std::move(chunk);
+  } else {
+    if (!chunks.empty()) chunks.back().rows = size;
+    before += size;
+    size = 0;
+    chunks.push_back(std::move(chunk));
+  }
+  capacity = rows;
+  step_at = chunks.back().steps();
+  wall_at = chunks.back().walls();
+  value_at = chunks.back().values();
+}
+
+void ScalarSeries::release(Pool& pool) {
+  for (ScalarChunk& chunk : chunks) pool.give_back(std::move(chunk.block));
+  chunks.clear();
+  size = capacity = 0;
+  before = 0;
+}
+
+const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
+  if (size > left_) {
+    const size_t block = std::max(size, next_);
+    blocks_.push_back(std::make_unique_for_overwrite<uint8_t[]>(block));
+    if (block > next_) {  // a large value has a block of its own, and the current one stays in use
+      size_ += size;
+      std::memcpy(blocks_.back().get(), data, size);
+      return blocks_.back().get();
+    }
+    at_ = blocks_.back().get();
+    left_ = block;
+    next_ = std::min<size_t>(next_ * 2, size_t{4} << 20);
+  }
+  uint8_t* to = at_;
+  if (size > 0) std::memcpy(to, data, size);
+  at_ += size;
+  left_ -= size;
+  size_ += size;
+  return to;
+}
+
+TagEntry& TagTable::add(std::string_view tag) {
+  auto entry = std::make_unique<TagEntry>();
+  entry->tag = tag;
+  entry->index = static_cast<uint32_t>(all.size());
+  entry->next = entry->index;
+  all.push_back(std::move(entry));
+  TagEntry& added = *all.back();
+  by_name_.emplace(std::string_view(added.tag), &added);
+  return added;
+}
+
+}  // namespace tbq

@@ -1,0 +1,67 @@
+// The table of series: what was seen of each (run, tag, kind), stored or not.
+#include "tbq/decode.hpp"
+
+namespace tbq {
+
+void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStream* out) const {
+  std::vector<int32_t> run_codes;
+  BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
+  FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
+  FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
+  FixedBuilder<double> first_wall, last_wall;
+  BoolBuilder selected;
+  const auto whole = [](uint64_t value) { return static_cast<int64_t>(value); };
+  for (const SeriesReport& one : series) {
+    run_codes.push_back(static_cast<int32_t>(one.run));
+    tag.append(valid_utf8(one.tag));
+    kind.append(kind_name(one.kind));
+    plugin.append(valid_utf8(one.metadata.plugin));
+    dtype.append(dtype_name(one.dtype));
+    display_name.append(valid_utf8(one.metadata.display_name));
+    description.append(valid_utf8(one.metadata.description));
+    selected.append(one.selected);
+    count.append(whole(one.count));
+    rows.append(whole(one.rows));
+    dropped.append(whole(one.dropped));
+    dropped_first.append(one.dropped_first);
+    dropped_last.append(one.dropped_last);
+    rounded.append(whole(one.rounded));
+    refused.append(whole(one.refused));
+    first_step.append(one.first_step);
+    last_step.append(one.last_step);
+    min_step.append(one.min_step);
+    max_step.append(one.max_step);
+    first_wall.append(one.first_wall);
+    last_wall.append(one.last_wall);
+  }
+  Batch batch;
+  batch.length = static_cast<int64_t>(series.size());
+  batch.columns.push_back(
+      dictionary_column("run", Buffer::of(std::move(run_codes)), batch.length, string_dictionary(runs)));
+  batch.columns.push_back(tag.finish("tag"));
+  batch.columns.push_back(kind.finish("kind"));
+  batch.columns.push_back(plugin.finish("plugin"));
+  batch.columns.push_back(dtype.finish("dtype"));
+  batch.columns.push_back(count.finish("count"));
+  batch.columns.push_back(first_step.finish("first_step"));
+  batch.columns.push_back(last_step.finish("last_step"));
+  batch.columns.push_back(min_step.finish("min_step"));
+  batch.columns.push_back(max_step.finish("max_step"));
+  batch.columns.push_back(first_wall.finish("first_wall_time"));
+  batch.columns.push_back(last_wall.finish("last_wall_time"));
+  batch.columns.push_back(display_name.finish("display_name"));
+  batch.columns.push_back(description.finish("description"));
+  batch.columns.push_back(selected.finish("selected"));
+  batch.columns.push_back(rows.finish("rows"));
+  batch.columns.push_back(dropped.finish("dropped"));
+  batch.columns.push_back(dropped_first.finish("dropped_first"));
+  batch.columns.push_back(dropped_last.finish("dropped_last"));
+  batch.columns.push_back(rounded.finish("rounded"));
+  batch.columns.push_back(refused.finish("refused"));
+  Batch schema = batch;
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  export_stream(std::move(schema), std::move(batches), out);
+}
+
+}  // namespace tbq
