@@ -21,18 +21,16 @@ Restarts restarts_of(const std::string& name) {
   throw nb::value_error("restarts must be resume, keep, last or tensorboard");
 }
 
+Kind kind_of_name(const std::string& name) {
+  for (size_t i = 0; i < kKindCount; ++i) {
+    if (name == kind_name(static_cast<Kind>(i))) return static_cast<Kind>(i);
+  }
+  throw nb::value_error(("unknown kind: " + name).c_str());
+}
+
 Kinds kinds_of(const std::vector<std::string>& names) {
   Kinds kinds = 0;
-  for (const std::string& name : names) {
-    bool known = false;
-    for (size_t i = 0; i < kKindCount; ++i) {
-      if (name == kind_name(static_cast<Kind>(i))) {
-        kinds |= 1U << i;
-        known = true;
-      }
-    }
-    if (!known) throw nb::value_error(("unknown kind: " + name).c_str());
-  }
+  for (const std::string& name : names) kinds |= bit(kind_of_name(name));
   return kinds;
 }
 
@@ -132,6 +130,23 @@ void bind_decode(nb::module_& m) {
       .def_ro("files", &Result::files)
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
+          "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); }, "kind"_a,
+          "The tags that have values of this kind, in order.")
+      .def(
+          "notable",
+          [](const Result& self) {
+            nb::list rows;
+            for (const SeriesReport& one : self.series) {
+              if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors)) continue;
+              rows.append(nb::make_tuple(one.run, valid_utf8(one.tag), one.dropped, one.dropped_first,
+                                         one.dropped_last, one.rounded, one.kind == Kind::tensors ? one.refused : 0));
+            }
+            return rows;
+          },
+          nb::sig("def notable(self) -> list[tuple[int, str, int, int, int, int, int]]"),
+          "Series of which something was dropped, rounded or refused: run, tag, dropped, its least and largest step, "
+          "rounded, refused.")
+      .def(
           "scalars",
           [](Result& self, const std::vector<std::string>& runs) {
             Stream stream;
@@ -148,6 +163,10 @@ void bind_decode(nb::module_& m) {
             return stream;
           },
           "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.");
+
+  std::vector<std::string> kinds;
+  for (size_t i = 0; i < kKindCount; ++i) kinds.emplace_back(kind_name(static_cast<Kind>(i)));
+  m.attr("KINDS") = nb::tuple(nb::cast(kinds));
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a,
         "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(), "inflate"_a.none(),

@@ -395,6 +395,16 @@ uint64_t Result::scalar_rows() const {
   return rows;
 }
 
+std::vector<std::string> Result::tags(Kind kind) const {
+  std::vector<std::string> names;
+  for (const SeriesReport& one : series) {
+    if (one.kind == kind) names.push_back(valid_utf8(one.tag));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStream* out) {
   std::vector<std::string_view> tags;
   for (const SeriesReport& one : series) {

@@ -126,6 +126,8 @@ struct Result {
   bool cancelled = false;
 
   uint64_t scalar_rows() const;
+  // The tags that have values of this kind, in order.
+  std::vector<std::string> tags(Kind kind) const;
   // The series as a table, over `runs`.
   void export_series(const std::vector<std::string>& runs, ArrowArrayStream* out) const;
   // The scalars table: run and tag as dictionaries over `runs` and all tags. The batches are moved out.

@@ -1,0 +1,223 @@
+"""`tbq.open` and `LogDir`: the runs below a path, and the tables that their event files hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tbq import decode as _decode
+from tbq.errors import SelectionError, SourceError
+from tbq.select import Names, Selection, Steps, steps as _steps
+from tbq.source import Found, Run, discover
+from tbq.source.inflate import Unpacked
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tbq._core import Result
+    from tbq.problems import Problem
+    from tbq.table import Table
+
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class Series(NamedTuple):
+    """One scalar tag of one run, as arrays of one length."""
+
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
+    """Look for event files below a directory; or take a file, a glob, `name:path`, or a list of those.
+
+    Nothing is decoded before a table is asked for.
+
+    >>> log = open("runs")                              # doctest: +SKIP
+    >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
+    """
+    found = discover(path)
+    if not found.runs:
+        raise _nothing(found)
+    return LogDir(found)
+
+
+def _nothing(found: Found) -> SourceError:
+    path = found.paths[0] if len(found.paths) == 1 else ", ".join(found.paths)
+    unreadable = next(iter(found.problems), None)
+    if unreadable is not None:
+        return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
+    what = f"none of its {found.others:,} files is an event file" if found.others else "the directory is empty"
+    return SourceError(
+        f"no event files here: {what}",
+        path=path,
+        hint="event files have 'tfevents' in their name; `tbq doctor` looks for them nearby",
+        code="no_event_files",
+    )
+
+
+class LogDir:
+    """The runs found below a path. Made by `tbq.open`."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._unpacked = Unpacked()
+        self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
+        self._decoded = False
+
+    @property
+    def path(self) -> str:
+        """Where it was opened: the paths that were given, joined by commas."""
+        return ", ".join(self._found.paths)
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs, sorted."""
+        return [run.name for run in self._found.runs]
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the event files, run by run."""
+        return [path for run in self._found.runs for path in run.files]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was lost or dropped in what has been read so far; reads everything once if nothing was."""
+        if not self._decoded:
+            _ = self._survey
+        return list(self._problems)
+
+    def __repr__(self) -> str:
+        runs = self._found.runs
+        return f"<tbq.LogDir {self.path!r}: {len(runs):,} runs, {sum(len(run.files) for run in runs):,} files>"
+
+    def scalars(
+        self,
+        run: Names = None,
+        tag: Names = None,
+        steps: Steps = None,
+        restarts: str = "resume",
+        threads: int | None = None,
+        progress: _decode.Progress | None = None,
+        on_error: str = "warn",
+    ) -> Table:
+        """Every scalar: a row a value, columns `run, tag, step, wall_time, value`.
+
+        `run` and `tag` take names, globs, `re:` expressions or lists of them; `steps` includes both ends.
+        `restarts` is "resume", "keep", "last" or "tensorboard"; `on_error` "warn", "raise" or "ignore".
+        """
+        from tbq.table import Table
+
+        chosen = self._choose(run)
+        tags = Selection.of(tag)
+        options = _decode.Options(
+            tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress
+        )
+        result = self._decode(chosen, ["scalars"], options, on_error)
+        arrow = _arrow(result.scalars([one.name for one in chosen]))
+        if tags.everything:
+            return Table(arrow, "scalars", logdir=self.path)
+        known = result.tags("scalars")
+        names = self._require(tags, known, result)
+        if any(name not in names for name in known if tags.matches(name)):  # `loss[0]` was a name, not a pattern
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
+            arrow = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(names, pa.string())))
+        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path)
+
+    def series(self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume") -> Series:
+        """One scalar tag of one run as NumPy arrays: steps, wall_times, values."""
+        table = self.scalars(run=run, tag=tag, steps=steps, restarts=restarts).to_arrow()
+        for name, kind in (("run", "runs"), ("tag", "tags")):
+            found = sorted(table[name].unique().to_pylist())
+            if len(found) > 1:
+                shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
+                raise SelectionError(
+                    f"{len(found):,} {kind} match, want one: {shown}", hint=f"name one, e.g. {name}={found[0]!r}"
+                )
+        return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
+
+    def tags(self, run: Names = None, tag: Names = None) -> Table:
+        """What was logged: a row a (run, tag), with its kind, count and steps. No value is stored for it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from tbq.schema import schema
+        from tbq.table import Table
+
+        table = _arrow(self._survey.series(self.runs)).select(schema("tags").names).cast(schema("tags"))
+        for name, spec in (("run", run), ("tag", tag)):
+            chosen = Selection.of(spec, name)
+            if not chosen.everything:
+                names = chosen.require(table[name].unique().to_pylist(), where=self.path)
+                table = table.filter(pc.is_in(table[name].cast(pa.string()), pa.array(names, pa.string())))
+        return Table(table, "tags", logdir=self.path)
+
+    def table(self, name: str) -> Table:
+        """A table by its name: "scalars", "tags", "runs", "files", "problems"."""
+        from tbq import overview
+        from tbq.problems import to_arrow
+        from tbq.schema import schema
+        from tbq.table import Table
+
+        if name == "scalars":
+            return self.scalars()
+        if name == "tags":
+            return self.tags()
+        wanted = schema(name)
+        if name == "problems":
+            return Table(to_arrow(self.problems), name, logdir=self.path)
+        make = {"runs": overview.runs, "files": overview.files}[name]
+        return Table(make(self._found.runs, self._survey.files, wanted), name, logdir=self.path)
+
+    @cached_property
+    def _survey(self) -> Result:
+        """Everything counted, nothing stored."""
+        return self._decode(self._found.runs, [], _decode.Options(), "ignore")
+
+    def _choose(self, run: Names) -> list[Run]:
+        chosen = Selection.of(run, "run")
+        if chosen.everything:
+            return self._found.runs
+        names = set(chosen.require(self.runs, where=self.path))
+        return [one for one in self._found.runs if one.name in names]
+
+    def _decode(self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str) -> Result:
+        result = _decode.decode(runs, kinds, options, self._unpacked)
+        found = _decode.problems_of(result, runs, options.restarts)
+        self._problems.update(dict.fromkeys(found))
+        self._decoded = True
+        _decode.tell(found, on_error)
+        _decode.refuse_unreadable(result, runs)
+        return result
+
+    def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
+        """The tags selected among `known`; an error that nothing is left says what kind the tag is of, if any."""
+        try:
+            return tags.require(known, where=self.path)
+        except SelectionError as nothing:
+            for other in _kinds():
+                if other != kind and tags.resolve(result.tags(other)).names:
+                    raise SelectionError(
+                        f"{nothing.message}; that tag is of kind {other}, not {kind}",
+                        path=self.path,
+                        hint=f"log.{other}(), or --kind {other}",
+                    ) from None
+            raise
+
+
+def _kinds() -> Sequence[str]:
+    from tbq import _core
+
+    return tuple(_core.KINDS)
+
+
+def _arrow(stream: object):  # type: ignore[no-untyped-def]
+    import pyarrow as pa
+
+    return pa.table(stream)

@@ -1,0 +1,125 @@
+"""What went wrong while reading, as values: one `Problem` a finding, with where it is and what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq._core import Fault, FileReport
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was lost, dropped or changed; `severity` is "error", "warning" or "info"."""
+
+    code: str
+    severity: str
+    message: str
+    path: str | None = None
+    offset: int | None = None
+    run: str | None = None
+    tag: str | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = ""
+        if self.path is not None:
+            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+        elif self.run is not None:
+            where = f"run {self.run}: "
+        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+_FAULTS = {
+    "bad_length": "a record's length does not agree with its checksum",
+    "bad_payload": "a record's data does not agree with its checksum",
+    "zeros": "zeros where a record should start",
+    "torn": "a record that was cut off, with others behind it",
+    "bad_event": "a sound record whose event cannot be decoded",
+}
+
+
+def of_file(report: FileReport, run: str) -> list[Problem]:
+    """The problems of one file, worst first."""
+    path = os.fsdecode(report.path)
+
+    def problem(code: str, severity: str, message: str, hint: str | None = None, offset: int | None = None) -> Problem:
+        return Problem(code, severity, message, path=path, offset=offset, run=run, hint=hint)
+
+    if report.state == "unreadable":
+        return [problem("unreadable", "error", f"cannot be read: {os.strerror(report.error)}")]
+    if report.state == "git_lfs":
+        return [problem("git_lfs", "error", "is a Git-LFS pointer, not the file itself", "run: git lfs pull")]
+    if report.state == "not_events":
+        return [problem("not_events", "warning", "is not an event file: it holds no record")]
+    if report.state == "empty":
+        return [problem("empty", "info", "is empty: its writer has not flushed anything yet")]
+    found = [_of_fault(fault, path, run) for fault in report.faults]
+    if report.more_faults:
+        found.append(problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed"))
+    if report.error:
+        found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error)}"))
+    if report.truncated:
+        found.append(
+            problem(
+                "truncated",
+                "info",
+                f"ends in an unfinished record of {report.truncated:,} bytes",
+                "the run is still being written, or was stopped while writing",
+                offset=report.resume,
+            )
+        )
+    return found
+
+
+def _of_fault(fault: Fault, path: str, run: str) -> Problem:
+    before, after = fault.step_before, fault.step_after
+    if before is not None and after is not None:
+        steps = f"between step {before:,} and step {after:,}"
+    elif before is not None:
+        steps = f"after step {before:,}"
+    elif after is not None:
+        steps = f"before step {after:,}"
+    else:
+        steps = "with no step on either side"
+    return Problem(
+        fault.code,
+        "error",
+        f"{_FAULTS[fault.code]}: {fault.length:,} bytes lost {steps}",
+        path=path,
+        offset=fault.offset,
+        run=run,
+    )
+
+
+def brief(problems: Iterable[Problem]) -> list[str]:
+    """One line a file (or run): its first problem, and how many more there are."""
+    by_place: dict[tuple[str | None, str | None], list[Problem]] = {}
+    for problem in problems:
+        by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
+    lines = []
+    for found in by_place.values():
+        more = f" (and {len(found) - 1:,} more problems there)" if len(found) > 1 else ""
+        lines.append(f"{found[0]}{more}")
+    return lines
+
+
+def is_damage(problem: Problem) -> bool:
+    """Whether data was lost or could not be read: what `strict` refuses."""
+    return problem.severity in ("error", "warning")
+
+
+def to_arrow(problems: Iterable[Problem]) -> pa.Table:
+    """The `problems` table."""
+    import pyarrow as pa
+
+    from tbq.schema import schema
+
+    wanted = schema("problems")
+    rows = [{name: getattr(problem, name) for name in wanted.names} for problem in problems]
+    return pa.Table.from_pylist(rows, schema=wanted)

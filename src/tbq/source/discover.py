@@ -1,0 +1,192 @@
+"""Finding runs: each directory with event files is one, named by its path below the logdir."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tbq.errors import SourceError, UsageError
+from tbq.problems import Problem
+
+PathLike = str | os.PathLike[str]
+
+_NOT_EVENTS = (".profile-empty", ".sagemaker-uploaded")
+_NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A directory of event files; `name` is its path below the logdir, `.` for the logdir itself."""
+
+    name: str
+    path: str
+    files: list[str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies below the paths that were given: runs by name, and what could not be looked into."""
+
+    paths: list[str]
+    runs: list[Run]
+    problems: list[Problem] = field(default_factory=list)
+    others: int = 0  # files that are no event files
+
+
+def is_event_file(name: str) -> bool:
+    """Whether a file of this name is an event file.
+
+    >>> is_event_file("events.out.tfevents.1700000000.host.1.0.v2")
+    True
+    >>> is_event_file("events.out.tfevents.1700000000.host.profile-empty")
+    False
+    """
+    return "tfevents" in name and not name.endswith(_NOT_EVENTS)
+
+
+def discover(source: PathLike | Sequence[PathLike]) -> Found:
+    """Find the runs in a directory, a file, a glob, a `name:path` pair, or a list of those."""
+    items = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not items:
+        raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
+    roots = [root for item in items for root in _expand(os.fspath(item))]
+    problems: list[Problem] = []
+    others = 0
+    files: dict[str, list[str]] = {}
+    places: dict[str, str] = {}
+    base = _common([path for name, path in roots if name is None])
+    for name, path in roots:
+        prefix = name if name is not None else _below(path, base)
+        if not os.path.isdir(path):
+            run = prefix if name is not None else _below(os.path.dirname(path) or ".", base)
+            _add(files, places, run, os.path.dirname(path), [path])
+            continue
+        for folder, names in _walk(path, problems):
+            mine = [os.path.join(folder, one) for one in names if is_event_file(one)]
+            others += len(names) - len(mine)
+            if mine:
+                _add(files, places, _join(prefix, os.path.relpath(folder, path)), folder, mine)
+    runs = [Run(name, places[name], sorted(files[name], key=_natural)) for name in sorted(files)]
+    return Found([path for _, path in roots], runs, problems, others)
+
+
+def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: str, found: list[str]) -> None:
+    if places.setdefault(run, folder) != folder:
+        raise UsageError(
+            f"two runs are called {run!r}: {places[run]} and {folder}",
+            hint="name them apart, e.g. a:first/path b:second/path",
+        )
+    mine = files.setdefault(run, [])
+    mine.extend(path for path in found if path not in mine) if mine else mine.extend(found)
+
+
+def _expand(item: str) -> list[tuple[str | None, str]]:
+    """A path, a glob or a `name:path` pair as (name, path); what exists is taken as it is."""
+    item = os.path.expanduser(item)
+    if os.path.lexists(item):
+        if not os.path.exists(item):
+            raise SourceError("is a link to nothing", path=item)
+        return [(None, item)]
+    named = _NAMED.fullmatch(item)
+    if named and not (os.name == "nt" and len(named[1]) == 1):
+        return [(named[1], path) for _, path in _expand(named[2])]
+    if glob.has_magic(item):
+        matches = sorted(glob.glob(item, recursive=True))
+        chosen = [path for path in matches if os.path.isdir(path) or is_event_file(os.path.basename(path))]
+        if chosen:
+            return [(None, path) for path in chosen]
+        raise SourceError("no directory or event file matches this pattern", path=item)
+    raise SourceError("no such file or directory", path=item, hint=_nearby(item))
+
+
+def _nearby(path: str) -> str | None:
+    import difflib
+
+    parent = Path(path).parent
+    if not parent.is_dir():
+        while not parent.is_dir() and parent != parent.parent:
+            parent = parent.parent
+        return f"the nearest directory that exists is {parent.absolute()}"
+    close = difflib.get_close_matches(Path(path).name, [other.name for other in parent.iterdir()], n=3)
+    return f"close to it: {', '.join(str(parent / name) for name in close)}" if close else None
+
+
+def _common(paths: list[str]) -> str:
+    """The directory that run names are relative to."""
+    if not paths:
+        return ""
+    folders = [os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths]
+    try:
+        return os.path.commonpath(folders)
+    except ValueError as apart:
+        raise UsageError(
+            "the paths lie on different drives", hint="name them apart, e.g. a:first/path b:second/path"
+        ) from apart
+
+
+def _below(path: str, base: str) -> str:
+    return _join("", os.path.relpath(os.path.abspath(path), base))
+
+
+def _join(prefix: str, relative: str) -> str:
+    """Run names use `/` on every system."""
+    relative = "" if relative == "." else relative.replace(os.sep, "/")
+    prefix = "" if prefix == "." else prefix
+    return "/".join(part for part in (prefix, relative) if part) or "."
+
+
+def _natural(path: str) -> list[tuple[int, int | str]]:
+    parts = _DIGITS.split(os.path.basename(path))
+    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in parts]
+
+
+def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
+    """Each directory below `top` with its file names; links are followed, but never into where they came from."""
+    stack: list[tuple[str, str, tuple[str, ...]]] = [(top, os.path.realpath(top), ())]
+    while stack:
+        folder, real, behind = stack.pop()
+        names: list[str] = []
+        inner: list[tuple[str, str, tuple[str, ...]]] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if not _is_dir(entry):
+                        names.append(entry.name)
+                    elif not entry.is_symlink():
+                        inner.append((entry.path, f"{real}{os.sep}{entry.name}", behind))
+                    else:
+                        target = os.path.realpath(entry.path)
+                        if not any(_inside(place, target) for place in (real, *behind)):
+                            inner.append((entry.path, target, (*behind, real)))
+        except OSError as failure:
+            problems.append(
+                Problem("unreadable", "error", f"cannot be listed: {failure.strerror}", path=folder)
+            )
+        yield folder, names
+        stack.extend(inner)
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _inside(place: str, target: str) -> bool:
+    return place == target or place.startswith(target.rstrip(os.sep) + os.sep)
+
+
+def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:
+    """The paths as the core takes them, and for each the index of its run."""
+    paths: list[bytes] = []
+    indices: list[int] = []
+    for index, run in enumerate(runs):
+        paths.extend(os.fsencode(path) for path in run.files)
+        indices.extend([index] * len(run.files))
+    return paths, indices
