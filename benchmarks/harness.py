@@ -7,9 +7,10 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from benchmarks import corpora
 
@@ -38,15 +39,17 @@ class Process:
     command: list[str]
     announces: bool = False  # says "ready" when its imports are done
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    words: IO[str] | None = field(default=None, repr=False)  # its stderr: a file never fills up, a pipe does
 
     def start(self) -> None:
+        self.words = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed in stop)
         self.process = subprocess.Popen(
             self.command,
             cwd=ROOT,
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.words,
         )
         if self.announces and self._answer() != "ready":
             raise UnavailableError(self._why())
@@ -69,15 +72,19 @@ class Process:
             self.process.kill()
             self.process.communicate()
             self.process = None
+        if self.words is not None:
+            self.words.close()
+            self.words = None
 
     def _answer(self) -> str:
         assert self.process is not None and self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
     def _why(self) -> str:
-        assert self.process is not None
-        _, words = self.process.communicate()
-        lines = words.strip().splitlines()
+        assert self.process is not None and self.words is not None
+        self.process.communicate()
+        self.words.seek(0)
+        lines = self.words.read().strip().splitlines()
         return lines[-1] if lines else f"exit code {self.process.returncode}"
 
 

@@ -60,6 +60,8 @@ class RustServer:
             for line in server.stderr:
                 if "Finished load cycle" in line:
                     break
+            else:
+                raise UnavailableError("the data server ended before it had loaded the logdir")
             wall = time.perf_counter() - began
             peak = peak_memory(server.pid)
             server.kill()
