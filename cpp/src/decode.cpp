@@ -10,6 +10,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include "seal.hpp"
 #include "tbq/record.hpp"
@@ -385,6 +386,43 @@ class Decoder {
 
 }  // namespace
 
+namespace {
+
+// Makes the dictionary codes of batches. A code that fills a whole batch is written once for all such batches.
+class CodeColumns {
+ public:
+  template <class CodeOf>
+  Buffer make(const ScalarBatch& batch, CodeOf&& code_of) {
+    const int32_t first = code_of(batch.spans.front().series);
+    bool constant = true;
+    for (const ScalarBatch::Span& span : batch.spans) constant = constant && code_of(span.series) == first;
+    if (constant) {
+      Filled& filled = filled_[first];
+      if (filled.rows < batch.rows) filled = {fill(first, batch.rows), batch.rows};
+      return filled.codes;
+    }
+    const Pool::Block memory = pool_.raw(batch.rows * sizeof(int32_t));
+    auto* codes = reinterpret_cast<int32_t*>(memory.data);
+    for (const ScalarBatch::Span& span : batch.spans) codes = std::fill_n(codes, span.rows, code_of(span.series));
+    return {memory.slab, memory.data};
+  }
+
+ private:
+  struct Filled {
+    Buffer codes;
+    uint32_t rows = 0;
+  };
+  Buffer fill(int32_t code, uint32_t rows) {
+    const Pool::Block memory = pool_.raw(rows * sizeof(int32_t));
+    std::fill_n(reinterpret_cast<int32_t*>(memory.data), rows, code);
+    return {memory.slab, memory.data};
+  }
+  Pool pool_;
+  std::unordered_map<int32_t, Filled> filled_;
+};
+
+}  // namespace
+
 Result decode(const std::vector<FileSpec>& files, const DecodeOptions& options) {
   return Decoder(files, options).run();
 }
@@ -432,23 +470,17 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
   schema.columns.push_back(column("wall_time", "g"));
   schema.columns.push_back(column("value", "g"));
 
-  Pool pool;
+  CodeColumns code_columns;
   std::vector<Batch> batches;
   for (ScalarBatch& from : scalars) {
     const auto rows = static_cast<int64_t>(from.rows);
-    const Pool::Block memory = pool.raw(from.rows * 2 * sizeof(int32_t));
-    auto* run_codes = reinterpret_cast<int32_t*>(memory.data);
-    int32_t* tag_codes = run_codes + from.rows;
-    size_t at = 0;
-    for (const ScalarBatch::Span& span : from.spans) {
-      std::fill_n(run_codes + at, span.rows, static_cast<int32_t>(series[span.series].run));
-      std::fill_n(tag_codes + at, span.rows, codes[span.series]);
-      at += span.rows;
-    }
     Batch batch;
     batch.length = rows;
-    batch.columns.push_back(dictionary_column("run", {memory.slab, run_codes}, rows, run_names));
-    batch.columns.push_back(dictionary_column("tag", {memory.slab, tag_codes}, rows, tag_names));
+    Buffer run_codes =
+        code_columns.make(from, [&](uint32_t index) { return static_cast<int32_t>(series[index].run); });
+    Buffer tag_codes = code_columns.make(from, [&](uint32_t index) { return codes[index]; });
+    batch.columns.push_back(dictionary_column("run", std::move(run_codes), rows, run_names));
+    batch.columns.push_back(dictionary_column("tag", std::move(tag_codes), rows, tag_names));
     const auto add = [&](const char* name, const char* format, const void* data) {
       Column made = column(name, format);
       made.length = rows;

@@ -3,6 +3,7 @@
 #include "tbq/part.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -38,12 +39,12 @@ constexpr uint64_t kFailedBudget = uint64_t{256} << 20;
 constexpr size_t kPiece = 64 * 1024;
 constexpr size_t kMostFaults = 10000;  // listed for one part
 
-bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
+// Whether n bytes are the same; meant for a few dozen that mostly are.
+inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
   if (n >= 8) {
-    for (size_t i = 0; i + 8 <= n; i += 8) {
-      if (load_le<uint64_t>(a + i) != load_le<uint64_t>(b + i)) return false;
-    }
-    return load_le<uint64_t>(a + n - 8) == load_le<uint64_t>(b + n - 8);
+    uint64_t differ = load_le<uint64_t>(a + n - 8) ^ load_le<uint64_t>(b + n - 8);
+    for (size_t i = 0; i + 8 < n; i += 8) differ |= load_le<uint64_t>(a + i) ^ load_le<uint64_t>(b + i);
+    return differ == 0;
   }
   for (size_t i = 0; i < n; ++i) {
     if (a[i] != b[i]) return false;
@@ -88,18 +89,24 @@ class PartDecoder {
     const uint8_t* const limit_at = data + std::min<uint64_t>(size, limit - at);
     Bytes bytes(data, size);
     Frames frames{};
+    Tally tally;
     do {
       frames = split_records(bytes, frames_, kBatch);
       for (size_t i = 0; i < frames.count; ++i) {
         const Frame& frame = frames_[i];
         const uint8_t* start = frame.payload - kHeader;
-        if (start >= limit_at) return at + static_cast<uint64_t>(start - data);
-        if (!scalar_record(frame.payload, frame.length)) {
+        if (start >= limit_at) {
+          count(tally);
+          return at + static_cast<uint64_t>(start - data);
+        }
+        if (!scalar_record(frame.payload, frame.length, tally)) {
+          count(tally);
           general_record(at + static_cast<uint64_t>(start - data), {frame.payload, frame.length});
         }
       }
       bytes = {frames.at, static_cast<size_t>(data + size - frames.at)};
     } while (frames.stop == Stop::full);
+    count(tally);
     at += static_cast<uint64_t>(frames.at - data);
     if (at >= limit) return at;
     switch (frames.stop) {
@@ -132,79 +139,90 @@ class PartDecoder {
 
   // ---- scalars, the short way -------------------------------------------------------------------------------
 
-  // An event with a wall time, perhaps a step, and one scalar of a known shape. False where it is anything else; then
-  // nothing has been taken from it.
-  bool scalar_record(const uint8_t* p, size_t size) {
+  // What a row of scalar records adds to its session, counted apart from memory that others look at.
+  struct Tally {
+    uint64_t records = 0;
+    double wall = 0;
+    int64_t first_step = 0;
+    int64_t last_step = 0;
+    int64_t max_step = 0;
+  };
+  void count(Tally& tally) {
+    if (tally.records == 0) return;
+    part_.records += tally.records;
+    now_->records += tally.records;
+    if (now_->values == 0) {
+      now_->first_step = tally.first_step;
+      now_->max_step = tally.max_step;
+    }
+    now_->values += tally.records;
+    now_->last_step = tally.last_step;
+    now_->max_step = std::max(now_->max_step, tally.max_step);
+    now_->end = std::max(now_->end, tally.wall);
+    tally = {};
+  }
+
+  // An event with a wall time, perhaps a step, and then the bytes of a tag's template. False where it is anything
+  // else; then nothing has been taken from it.
+  bool scalar_record(const uint8_t* p, size_t size, Tally& tally) {
+    if (size < 24 || p[0] != 0x09 || after_fault_ || !now_->timed) return false;
     const uint8_t* const end = p + size;
-    if (size < 24 || p[0] != 0x09 || after_fault_) return false;
     const auto wall = load_le<double>(p + 1);
     p += 9;
-    uint64_t step = 0;
-    if (*p == 0x10) {
-      ++p;
-      uint8_t byte = *p++;
-      step = byte & 0x7f;
-      for (unsigned shift = 7; byte >= 0x80; shift += 7) {
-        if (shift >= 64 || end - p < 8) return false;
-        byte = *p++;
-        step |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      }
-      if (end - p < 8) return false;
-    }
-    if (*p != 0x2a || !length_to(++p, end)) return false;
-    if (*p != 0x0a || !length_to(++p, end)) return false;
-    if (end - p < 6 || *p != 0x0a || p[1] >= 0x80) return false;
-    const size_t tag_size = p[1];
-    p += 2;
-    if (static_cast<size_t>(end - p) < tag_size + 5) return false;
-    TagEntry* entry = guess_;
-    if (!entry || entry->tag.size() != tag_size ||
-        !same_bytes(p, reinterpret_cast<const uint8_t*>(entry->tag.data()), tag_size)) {
-      entry = tags_find({reinterpret_cast<const char*>(p), tag_size});
-      if (!entry) return false;
-    }
-    p += tag_size;
+    int64_t step = 0;
+    if (*p == 0x10 && !short_varint(++p, step)) return false;
     const auto rest = static_cast<size_t>(end - p);
-    double value;
-    if (rest == 5 && *p == 0x15) {
-      value = load_le<float>(p + 1);
-    } else if (!by_template(entry->shape, p, rest, value)) {
-      return false;
+    TagEntry* entry = guess_;
+    if (!entry || !fits(entry->shape, p, rest)) {
+      entry = look_up(p, rest);
+      if (!entry || !fits(entry->shape, p, rest)) return false;
     }
-    keep_scalar(*entry, entry->scalars, static_cast<int64_t>(step), wall, value);
+    const uint8_t* slot = p + entry->shape.slot;
+    const double value = entry->shape.width == 4 ? load_le<float>(slot) : load_le<double>(slot);
+    keep_scalar(*entry, entry->scalars, step, wall, value);
     follow(entry);
-    note_record(wall);
-    note_value(static_cast<int64_t>(step));
+    if (tally.records++ == 0) tally.first_step = tally.max_step = step;
+    tally.last_step = step;
+    if (step > tally.max_step) tally.max_step = step;
+    if (wall > tally.wall) tally.wall = wall;
     return true;
   }
 
-  // Reads the one- or two-byte length at p, which must reach exactly to `end`.
-  static bool length_to(const uint8_t*& p, const uint8_t* end) {
-    if (end - p < 4) return false;
-    size_t length = *p++;
-    if (length >= 0x80) {
-      if (*p >= 0x80) return false;
-      length = (length & 0x7f) | static_cast<size_t>(*p++) << 7;
-    }
-    return length == static_cast<size_t>(end - p) && length > 0;
+  // A varint of at most four bytes, where eight are readable at p.
+  static bool short_varint(const uint8_t*& p, int64_t& value) {
+    auto word = load_le<uint64_t>(p);
+    const uint64_t ends = ~word & 0x80808080U;
+    if (ends == 0) return false;
+    const int bits = std::countr_zero(ends) + 1;
+    word &= (uint64_t{1} << bits) - 1;
+    value = static_cast<int64_t>((word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) |
+                                 (word >> 3 & 0xfe00000));
+    p += bits / 8;
+    return true;
   }
 
-  static bool by_template(const Template& shape, const uint8_t* p, size_t size, double& value) {
-    if (shape.width == 0 || size != shape.bytes.size()) return false;
+  static bool fits(const Template& shape, const uint8_t* p, size_t size) {
+    if (size != shape.bytes.size()) return false;
     const auto* want = reinterpret_cast<const uint8_t*>(shape.bytes.data());
     const size_t behind = shape.slot + shape.width;
-    if (!same_bytes(p, want, shape.slot) || !same_bytes(p + behind, want + behind, size - behind)) return false;
-    value = shape.width == 4 ? load_le<float>(p + shape.slot) : load_le<double>(p + shape.slot);
-    return true;
+    return same_bytes(p, want, shape.slot) && same_bytes(p + behind, want + behind, size - behind);
+  }
+
+  // The tag of an event of one value, found by its bytes alone: 2a length 0a length 0a length tag.
+  TagEntry* look_up(const uint8_t* p, size_t size) const {
+    Cursor cursor({p, size});
+    uint64_t length = 0;
+    Bytes tag;
+    for (const uint64_t key : {0x2aU, 0x0aU, 0x0aU}) {
+      uint64_t found = 0;
+      if (!cursor.varint(found) || found != key || !cursor.varint(length)) return nullptr;
+    }
+    return cursor.take(length, tag) ? part_.tags.find(as_text(tag)) : nullptr;
   }
 
   void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
-    Segment& segment = series.segments.at(session_, series.rows());
-    note(segment, step, wall);
-    if (store_scalars_ && entry.selected && step >= options_.first_step && step <= options_.last_step) {
-      series.append(pool_, step, wall, value);
-      segment.end = series.rows();
-    }
+    series.segments.note(session_, series.rows(), step, wall);
+    if (store_scalars_ && entry.selected && (all_steps_ || in_range(step))) series.append(pool_, step, wall, value);
   }
 
   // ---- everything else ---------------------------------------------------------------------------------------
@@ -258,6 +276,8 @@ class PartDecoder {
     follow(&entry);
     if (value.form == Form::simple_value) {
       keep_scalar(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
+      // A number that ends the event, behind its key, with nothing else behind the tag.
+      if (value.tag.offset + value.tag.length + 5 == memory.size()) learn(entry, memory, memory.size() - 4, 4);
       return;
     }
     const bool pending = value.form == Form::tensor && !entry.has_metadata;
@@ -270,8 +290,14 @@ class PartDecoder {
         if (number.rounded) ++entry.rounded;
         keep_scalar(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
                     number.value);
-        if (!pending) learn(entry, value, bytes, number, memory);
-        if (!pending) return;
+        if (pending) {
+          // its plugin decides later whether it was a scalar
+        } else {
+          if (number.slot && !memory.empty()) {
+            learn(entry, memory, static_cast<size_t>(number.slot - memory.data()), number.dtype == 1 ? 4 : 8);
+          }
+          return;
+        }
       }
     }
     if (kind == Kind::scalars) {  // not a number: still a tensor
@@ -279,24 +305,24 @@ class PartDecoder {
       kind = Kind::tensors;
     }
     BlobSeries& series = pending ? entry.pending_blobs : entry.blobs[static_cast<uint8_t>(kind)];
-    Segment& segment = series.segments.at(session_, series.rows.size());
-    note(segment, event_.step, event_.wall_time);
+    series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
     if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
     if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
       keep_blob(at, length, value, bytes_of, memory, series);
-      segment.end = series.rows.size();
     }
   }
 
-  // Remembers a scalar tensor's bytes, when nothing in its event but the number can change.
-  void learn(TagEntry& entry, const ValueRef& value, Bytes tensor, const ScalarTensor& number, Bytes memory) {
-    if (memory.empty() || event_.values.size() != 1 || !number.slot || entry.shape.width != 0) return;
-    const size_t rest = value.tag.offset + value.tag.length;
-    const auto slot = static_cast<size_t>(number.slot - tensor.data()) + value.payload.offset;
-    if (slot < rest || memory.size() - rest > 512) return;
-    entry.shape.bytes = as_text(memory.subspan(rest));
-    entry.shape.slot = static_cast<uint32_t>(slot - rest);
-    entry.shape.width = number.dtype == 1 ? 4 : 8;
+  // Remembers the bytes of an event of one scalar, where the number lies at `slot` of the payload.
+  void learn(TagEntry& entry, Bytes memory, size_t slot, uint32_t width) {
+    if (event_.values.size() != 1 || memory.size() < 24 || memory[0] != 0x09) return;
+    const uint8_t* rest = memory.data() + 9;
+    int64_t step;
+    if (*rest == 0x10 && !short_varint(++rest, step)) return;
+    const auto start = static_cast<size_t>(rest - memory.data());
+    if (*rest != 0x2a || slot < start || memory.size() - start > 512) return;
+    entry.shape.bytes = as_text(memory.subspan(start));
+    entry.shape.slot = static_cast<uint32_t>(slot - start);
+    entry.shape.width = width;
   }
 
   template <class BytesOf>
@@ -568,8 +594,6 @@ class PartDecoder {
     if (step > now_->max_step) now_->max_step = step;
   }
 
-  TagEntry* tags_find(std::string_view tag) { return part_.tags.find(tag); }
-
   TagEntry& entry_of(std::string_view tag) {
     if (guess_ && guess_->tag == tag) return *guess_;
     if (TagEntry* found = part_.tags.find(tag)) return *found;
@@ -580,15 +604,17 @@ class PartDecoder {
 
   // Writers log the same tags in the same order: what followed this tag the last time is the guess for the next.
   void follow(TagEntry* entry) {
-    if (previous_) previous_->next = entry->index;
+    if (previous_ && previous_->next != entry) previous_->next = entry;
     previous_ = entry;
-    guess_ = part_.tags.all[entry->next].get();
+    guess_ = entry->next;
   }
 
   void finish() {
     for (auto& entry : part_.tags.all) {
       entry->scalars.finish();
       entry->pending_scalars.finish();
+      entry->pending_blobs.segments.finish(entry->pending_blobs.rows.size());
+      for (auto& [kind, series] : entry->blobs) series.segments.finish(series.rows.size());
     }
   }
 
@@ -598,6 +624,7 @@ class PartDecoder {
   const PartOptions& options_;
   Part& part_;
   const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
+  const bool all_steps_ = options_.first_step == INT64_MIN && options_.last_step == INT64_MAX;
   uint32_t session_ = 0;
   Session* now_ = nullptr;
   TagEntry* guess_ = nullptr;

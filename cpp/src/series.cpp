@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -17,13 +19,53 @@ constexpr size_t kRowBytes = 24;
 constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kLargestSlab = size_t{32} << 20;
 
+// Slabs that were given back, kept for the next decode: clearing fresh pages costs a fifth of it.
+class SlabCache {
+ public:
+  void* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [size, memory] : kept_) {
+      if (size != bytes) continue;
+      void* taken = memory;
+      std::swap(kept_.back(), *std::find(kept_.begin(), kept_.end(), std::pair{size, memory}));
+      kept_.pop_back();
+      held_ -= bytes;
+      return taken;
+    }
+    return nullptr;
+  }
+  bool keep(size_t bytes, void* memory) {
+    const std::lock_guard lock(mutex_);
+    if (bytes + held_ > kMost) return false;
+    kept_.emplace_back(bytes, memory);
+    held_ += bytes;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMost = size_t{96} << 20;
+  std::mutex mutex_;
+  std::vector<std::pair<size_t, void*>> kept_;
+  size_t held_ = 0;
+};
+
+SlabCache& slab_cache() {
+  static auto* cache = new SlabCache;  // never destroyed: a table may outlive every static
+  return *cache;
+}
+
 std::shared_ptr<void> make_slab(size_t bytes) {
   const size_t alignment = bytes >= kLargePage ? kLargePage : 64;
-  void* memory = ::operator new(bytes, std::align_val_t{alignment});
+  void* memory = slab_cache().take(bytes);
+  if (!memory) {
+    memory = ::operator new(bytes, std::align_val_t{alignment});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
+    if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  return {memory, [alignment](void* held) { ::operator delete(held, std::align_val_t{alignment}); }};
+  }
+  return {memory, [bytes, alignment](void* held) {
+            if (!slab_cache().keep(bytes, held)) ::operator delete(held, std::align_val_t{alignment});
+          }};
 }
 
 size_t size_class(uint32_t rows) {
@@ -69,11 +111,22 @@ Pool::Block Pool::raw(size_t bytes) {
   return {slab_, data, 0, false};
 }
 
-void Segments::open(uint32_t session, uint64_t stored) {
-  Segment segment;
-  segment.session = session;
-  segment.begin = segment.end = stored;
-  all.push_back(segment);
+void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, double wall) {
+  if (session != session_) {
+    finish(stored);
+    Segment segment;
+    segment.session = session_ = session;
+    segment.begin = segment.end = stored;
+    segment.first_step = segment.min_step = segment.max_step = step;
+    segment.first_wall = wall;
+    all.push_back(segment);
+    open_ = &all.back();
+  }
+  ++open_->count;
+  open_->last_step = step;
+  open_->last_wall = wall;
+  open_->max_step = std::max(open_->max_step, step);
+  open_->min_step = std::min(open_->min_step, step);
 }
 
 // Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by another.
@@ -132,8 +185,7 @@ const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
 TagEntry& TagTable::add(std::string_view tag) {
   auto entry = std::make_unique<TagEntry>();
   entry->tag = tag;
-  entry->index = static_cast<uint32_t>(all.size());
-  entry->next = entry->index;
+  entry->next = entry.get();
   all.push_back(std::move(entry));
   TagEntry& added = *all.back();
   by_name_.emplace(std::string_view(added.tag), &added);

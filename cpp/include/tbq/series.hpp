@@ -63,29 +63,29 @@ struct ScalarChunk {
   double* values() const { return reinterpret_cast<double*>(block.data) + 2 * size_t{block.rows}; }
 };
 
-// The segments of a series; the newest one is open.
+// The segments of a series; the newest one is open, and its `end` is true only after finish().
 class Segments {
  public:
-  Segment& at(uint32_t session, uint64_t stored) {
-    if (all.empty() || all.back().session != session) open(session, stored);
-    return all.back();
+  // Counts a value in the segment of `session`, where `stored` rows have been stored before it.
+  void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
+    if (session == session_ && step > open_->max_step) {
+      ++open_->count;
+      open_->last_step = open_->max_step = step;
+      open_->last_wall = wall;
+    } else {
+      note_unusual(session, stored, step, wall);
+    }
+  }
+  void finish(uint64_t stored) {
+    if (open_) open_->end = stored;
   }
   std::vector<Segment> all;
 
  private:
-  void open(uint32_t session, uint64_t stored);
+  void note_unusual(uint32_t session, uint64_t stored, int64_t step, double wall);
+  uint32_t session_ = UINT32_MAX;
+  Segment* open_ = nullptr;
 };
-
-inline void note(Segment& segment, int64_t step, double wall) {
-  if (segment.count++ == 0) {
-    segment.first_step = segment.min_step = segment.max_step = step;
-    segment.first_wall = wall;
-  }
-  segment.last_step = step;
-  segment.last_wall = wall;
-  if (step > segment.max_step) segment.max_step = step;
-  if (step < segment.min_step) segment.min_step = step;
-}
 
 // The scalars of one tag.
 struct ScalarSeries {
@@ -106,9 +106,10 @@ struct ScalarSeries {
     value_at[size] = value;
     ++size;
   }
-  // Makes chunks' row counts true; after this nothing may be appended.
+  // Makes row counts true; after this nothing may be appended.
   void finish() {
     if (!chunks.empty()) chunks.back().rows = size;
+    segments.finish(rows());
   }
   void release(Pool& pool);
 
@@ -153,18 +154,18 @@ class Arena {
   size_t size_ = 0;
 };
 
-// A record in which everything but one number is the same each time, remembered to recognise the next one at once.
+// An event of one scalar, from behind its step on, in which only the number changes: remembered to know the next
+// one at once. Writers write the same bytes for a tag each time.
 struct Template {
-  std::string bytes;  // what follows the tag in the Value, with the number's bytes as they were
-  uint32_t slot = 0;  // where the number lies in it
+  std::string bytes;
+  uint32_t slot = 0;   // where the number lies in it
   uint32_t width = 0;  // 4 or 8, 0 when there is none
 };
 
 // Everything known of one tag in one part.
 struct TagEntry {
   std::string tag;
-  uint32_t index = 0;
-  uint32_t next = 0;  // the tag that followed this one the last time
+  TagEntry* next = nullptr;  // the tag that followed this one the last time
   bool selected = true;
   bool has_metadata = false;
   Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
