@@ -1,1 +1,200 @@
-"""."""
+"""Any table to a file, in the format that the file's ending names.
+
+`write` writes one table, `write_many` several into one workbook or database, `write_runs` a file a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from tbq.errors import OutputError, UsageError
+from tbq.export.options import Options
+from tbq.export.target import StrPath, Unclosed, check_free, output, output_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+__all__ = ["FORMATS", "Options", "format_of", "output", "output_path", "write", "write_many", "write_runs"]
+
+
+@dataclass(frozen=True)
+class _Format:
+    module: str
+    compressible: bool = False  # text, so that .gz and .zst make sense
+    many: bool = False  # holds several tables
+    needs_path: bool = False  # made by a library that opens the file itself
+
+
+#: Format -> how it is written. The names are also the endings.
+FORMATS: dict[str, _Format] = {
+    "csv": _Format("csv", compressible=True),
+    "tsv": _Format("csv", compressible=True),
+    "parquet": _Format("parquet"),
+    "arrow": _Format("arrow"),
+    "feather": _Format("arrow"),
+    "json": _Format("json", compressible=True),
+    "jsonl": _Format("json", compressible=True),
+    "xlsx": _Format("xlsx", many=True),
+    "sqlite": _Format("sqlite", many=True, needs_path=True),
+    "duckdb": _Format("duckdb", many=True, needs_path=True),
+    "md": _Format("markdown", compressible=True),
+    "html": _Format("html", compressible=True),
+    "npz": _Format("npz"),
+}
+_ALIASES = {
+    "db": "sqlite",
+    "sqlite3": "sqlite",
+    "ndjson": "jsonl",
+    "markdown": "md",
+    "htm": "html",
+    "pq": "parquet",
+}
+_COMPRESSIONS = ("gz", "zst")
+
+
+def write(
+    table: Any,
+    path: StrPath,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    time: str = "unix",
+    csv_safe: bool = False,
+    json_nan: str = "null",
+) -> None:
+    """Write a Table, or anything with the Arrow PyCapsule, to `path`.
+
+    `format` overrides the ending; `force` replaces a file that is there; `time` writes wall times as `unix`
+    seconds, `iso` dates or seconds `relative` to the run's first; `csv_safe` guards cells that a spreadsheet
+    would run; `json_nan="string"` writes NaN as "NaN" rather than null.
+
+    >>> import pyarrow as pa, tempfile, pathlib
+    >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")
+    >>> write(pa.table({"step": [1, 2], "value": [0.1, None]}), target)
+    >>> print(target.read_text(), end="")
+    step,value
+    1,0.1
+    2,
+    """
+    options = _options(table, time=time, csv_safe=csv_safe, json_nan=json_nan)
+    write_many({options.kind: table}, path, format=format, force=force, options=options)
+
+
+def write_many(
+    tables: Mapping[str, Any],
+    path: StrPath,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    options: Options | None = None,
+) -> None:
+    """Write tables by name into one file: the sheets of an xlsx, the tables of a sqlite or duckdb file."""
+    from tbq.export.times import with_time
+
+    name, compression = format_of(path, format)
+    kind = FORMATS[name]
+    if len(tables) != 1 and not kind.many:
+        holders = ", ".join(other for other, how in FORMATS.items() if how.many)
+        raise UsageError(
+            f"{len(tables)} tables do not fit into one {name} file", hint=f"use one of {holders}"
+        )
+    options = replace(options or Options(), format=name)
+    arrows = {key: with_time(_arrow(table), options.time) for key, table in tables.items()}
+    module = importlib.import_module(f"tbq.export.{kind.module}")
+    if kind.needs_path:
+        with output_path(path, force) as beside:
+            module.write_many(arrows, beside, options)
+        return
+    with output(path, force) as stream, _compressed(stream, compression) as squeezed:
+        if kind.many:
+            module.write_many(arrows, squeezed, options)
+        else:
+            module.write(next(iter(arrows.values())), squeezed, options)
+
+
+def write_runs(table: Any, template: str, *, force: bool = False, **options: Any) -> list[str]:
+    """Write a file a run: `{run}` in the template stands for a safe form of its name. Returns the paths.
+
+    Nothing is written when one of the files is there already and `force` is not set.
+    """
+    from tbq.export.runs import by_run, run_paths
+
+    runs = by_run(_arrow(table))
+    paths = run_paths(template, list(runs))
+    for path in paths.values():
+        check_free(path, force)
+    from tbq.table import Table
+
+    kind, logdir = getattr(table, "kind", "table"), getattr(table, "logdir", None)
+    for run, path in paths.items():
+        _make_folder(Path(path).parent)
+        write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
+    return list(paths.values())
+
+
+def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None]:
+    """The format and the compression (`gz`, `zst` or None) of a path.
+
+    >>> format_of("out.csv.gz")
+    ('csv', 'gz')
+    """
+    parts = Path(path).name.lower().split(".")[1:]
+    compression = parts.pop() if parts and parts[-1] in _COMPRESSIONS else None
+    ending = format.lower().removeprefix(".") if format else (parts[-1] if parts else "")
+    if format and "." in ending:
+        ending, _, compression = ending.partition(".")
+    name = _ALIASES.get(ending, ending)
+    if name not in FORMATS or compression not in (None, *_COMPRESSIONS):
+        got = f"the format {format!r}" if format else (f"the ending .{ending}" if ending else "no ending")
+        raise UsageError(
+            f"{got} says no format that tbq writes",
+            path=path,
+            hint=f"--format (format=) or the ending can be {', '.join(FORMATS)}; text also with .gz or .zst",
+        )
+    if compression and not FORMATS[name].compressible:
+        raise UsageError(
+            f"{name} is not compressed from outside", path=path, hint=f"leave .{compression} away"
+        )
+    return name, compression
+
+
+def _options(table: Any, **given: Any) -> Options:
+    return Options(kind=getattr(table, "kind", "table"), logdir=getattr(table, "logdir", None), **given)
+
+
+def _arrow(table: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    return table.to_arrow() if hasattr(table, "to_arrow") and hasattr(table, "kind") else pa.table(table)
+
+
+@contextlib.contextmanager
+def _compressed(stream: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+    if compression == "gz":
+        import gzip
+
+        # No time of day inside: the same table gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as squeezed:
+            yield squeezed  # type: ignore[misc]
+    elif compression == "zst":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(pa.PythonFile(Unclosed(stream), "w"), "zstd") as squeezed:
+            yield squeezed
+    else:
+        yield stream
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise OutputError(f"the folder cannot be made: {failure.strerror}", path=path) from failure

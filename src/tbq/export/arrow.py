@@ -1,0 +1,22 @@
+"""Arrow IPC files: `.arrow` as it lies in memory, `.feather` compressed with LZ4."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+
+def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+    """Write the table as an Arrow IPC file."""
+    import pyarrow as pa
+
+    # A file, unlike a stream, holds one dictionary a column.
+    table = table.unify_dictionaries()
+    compression = "lz4" if options.format == "feather" and pa.Codec.is_available("lz4") else None
+    settings = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(stream, table.schema, options=settings) as writer:
+        writer.write_table(table, max_chunksize=1 << 20)

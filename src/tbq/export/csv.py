@@ -1,0 +1,23 @@
+"""CSV and TSV, by the native writer: RFC 4180 quoting, `nan` for NaN, empty for absent, lists as JSON."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from tbq.export.rows import csv_rows, write_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+
+def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+    """Write a header and a line a row."""
+    separator = SEPARATORS[options.format]
+    writer = csv_rows(table.column_names, separator, options)
+    header = separator.join(writer.quoted(name) for name in table.column_names)
+    stream.write(header.encode() + b"\n")
+    write_rows(table, stream, writer, options, options.format.upper())

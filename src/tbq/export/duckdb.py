@@ -1,0 +1,45 @@
+"""DuckDB databases, a table each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.errors import OutputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+
+def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
+    """Write each table under its name; dictionary strings become plain ones."""
+    import duckdb
+
+    base = duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"})
+    try:
+        for name, table in tables.items():
+            base.register("arriving", _plain(table))
+            base.execute(f"create table {_quoted(name)} as select * from arriving")
+            base.unregister("arriving")
+    except duckdb.Error as failure:
+        raise OutputError(f"DuckDB cannot hold the table: {failure}") from failure
+    finally:
+        base.close()
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """DuckDB makes an enum of each dictionary, which no other table could then be joined with."""
+    import pyarrow as pa
+
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,22 @@
+"""JSON: an array of objects (`json`) or an object a line (`jsonl`); NaN is null or a string, never bare."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from tbq.export.rows import json_rows, write_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+
+def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+    """Write an object a row."""
+    if options.format == "jsonl":
+        write_rows(table, stream, json_rows(table.column_names, "", "}\n", options), options, "JSON")
+        return
+    stream.write(b"[")
+    write_rows(table, stream, json_rows(table.column_names, ",\n", "}", options), options, "JSON")
+    stream.write(b"]\n")

@@ -1,0 +1,63 @@
+"""A file a run: the table cut by run, and file names that every system takes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_LONGEST = 180
+
+
+def by_run(table: pa.Table) -> dict[str, pa.Table]:
+    """The rows of each run, in the order of the table; blocks of one run are slices, not copies."""
+    import numpy as np
+    import pyarrow as pa
+
+    from tbq.table.codes import codes_of
+
+    if "run" not in table.column_names:
+        raise UsageError("{run} in the name of the output, but the table has no column 'run'")
+    codes, names = codes_of(table.column("run"))
+    parts: dict[str, list[pa.Table]] = {}
+    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])) if len(codes) else codes
+    texts = names.to_pylist()
+    for begin, end in zip(starts, [*starts[1:], len(codes)], strict=False):
+        parts.setdefault(texts[codes[begin]], []).append(table.slice(begin, end - begin))
+    return {run: slices[0] if len(slices) == 1 else pa.concat_tables(slices) for run, slices in parts.items()}
+
+
+def run_paths(template: str, runs: list[str]) -> dict[str, str]:
+    """The path of each run's file, no two alike even where case does not count.
+
+    >>> run_paths("out/{run}.csv", ["exp1/train", "."])
+    {'exp1/train': 'out/exp1_train.csv', '.': 'out/root.csv'}
+    """
+    taken: set[str] = set()
+    paths = {}
+    for run in runs:
+        base = safe_name(run)
+        name, n = base, 2
+        while name.lower() in taken:
+            name, n = f"{base}~{n}", n + 1
+        taken.add(name.lower())
+        paths[run] = template.replace("{run}", name)
+    return paths
+
+
+def safe_name(run: str) -> str:
+    """A run's name as a file name: no separators, nothing that a system forbids or hides."""
+    if run in (".", ""):
+        return "root"
+    name = _UNSAFE.sub("_", run).strip(" .") or "run"
+    if _RESERVED.match(name):
+        name = f"_{name}"
+    while len(name.encode()) > _LONGEST:
+        name = name[:-1]
+    return name

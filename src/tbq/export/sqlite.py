@@ -1,0 +1,84 @@
+"""SQLite databases, a table each; lists are JSON text, and NaN is NULL, which is all SQLite knows."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import OutputError
+from tbq.export.rows import iso, json_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+
+def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> None:
+    """Write each table under its name, with an index on run and tag where it has both."""
+    try:
+        with closing(sqlite3.connect(path)) as base, base:
+            # The file is renamed only when whole, so a journal would guard nothing.
+            base.execute("pragma journal_mode = off")
+            base.execute("pragma synchronous = off")
+            for name, table in tables.items():
+                _write_one(base, name, table, options)
+    except sqlite3.Error as failure:
+        raise OutputError(f"SQLite cannot hold the table: {failure}") from failure
+
+
+def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:
+    names = _distinct(table.column_names)
+    columns = ", ".join(
+        f"{_quoted(column)} {_type(field.type)}" for column, field in zip(names, table.schema, strict=True)
+    )
+    base.execute(f"create table {_quoted(name)} ({columns})")
+    insert = f"insert into {_quoted(name)} values ({', '.join('?' * table.num_columns)})"
+    for batch in table.to_batches(max_chunksize=1 << 14):
+        base.executemany(insert, zip(*(_values(column, options) for column in batch.columns), strict=True))
+    if {"run", "tag"} <= set(names):
+        base.execute(f"create index {_quoted(f'{name}_run_tag')} on {_quoted(name)} (run, tag)")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """SQLite takes `Loss` and `loss` for one column: the later ones get a number."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        fresh, n = name, 2
+        while fresh.lower() in taken:
+            fresh, n = f"{name}_{n}", n + 1
+        taken.add(fresh.lower())
+        result.append(fresh)
+    return result
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""').replace("\0", "\ufffd") + '"'
+
+
+def _type(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "integer"
+    if pa.types.is_floating(kind):
+        return "real"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "blob"
+    return "text"
+
+
+def _values(column: pa.Array, options: Options) -> list[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):
+        column = iso(column)
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_nested(column.type):
+        return [None if value is None else json_text(value, options) for value in values]
+    plain = (int, float, str, bytes, type(None))
+    return [value if isinstance(value, plain) else str(value) for value in values]

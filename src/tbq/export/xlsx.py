@@ -1,0 +1,120 @@
+"""Excel workbooks, a sheet a table; every string is a string cell, so that none becomes a formula."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING, Any
+
+from tbq.errors import OutputError, TbqWarning, missing
+from tbq.export.rows import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from tbq.export.options import Options
+
+MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
+
+# What XML cannot hold, and what a sheet's name cannot.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SHEET = re.compile(r"[\[\]:*?/\\']")
+
+
+def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options) -> None:
+    """Write a sheet a table."""
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise missing("openpyxl", needed_for="writing xlsx", extra="xlsx") from None
+
+    for name, table in tables.items():
+        _check_fits(name, table)
+    book = Workbook(write_only=True)
+    titles: set[str] = set()
+    cut = 0
+    for name, table in tables.items():
+        sheet = book.create_sheet(_title(name, titles))
+        sheet.freeze_panes = "A2"
+        cell = _Cells(sheet, options)
+        sheet.append([cell(column) for column in table.column_names])
+        for row in _rows(table):
+            sheet.append([cell(value) for value in row])
+        cut += cell.cut
+    book.save(stream)
+    if cut:
+        warnings.warn(
+            f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds",
+            TbqWarning,
+            stacklevel=2,
+        )
+
+
+def _check_fits(name: str, table: pa.Table) -> None:
+    import pyarrow as pa
+
+    if table.num_rows >= MAX_ROWS or table.num_columns > MAX_COLUMNS:
+        raise OutputError(
+            f"{name} has {table.num_rows:,} rows and {table.num_columns:,} columns; "
+            f"an xlsx sheet holds {MAX_ROWS - 1:,} and {MAX_COLUMNS:,}",
+            hint="write .csv or .parquet, choose fewer (--run, --tag, --steps), or --layout wide, summary",
+        )
+    for field in table.schema:
+        if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+            raise OutputError(
+                f"column {field.name!r} holds bytes, which a sheet cannot",
+                hint="write .parquet, .arrow, .sqlite or .duckdb, or leave that column out",
+            )
+
+
+def _title(name: str, taken: set[str]) -> str:
+    base = _SHEET.sub("_", name)[:31] or "table"
+    title, n = base, 2
+    while title.lower() in taken:
+        title = f"{base[: 31 - len(str(n)) - 1]}_{n}"
+        n += 1
+    taken.add(title.lower())
+    return title
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for batch in table.to_batches(max_chunksize=1 << 14):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+class _Cells:
+    """Makes a cell of a value; counts the texts that were too long."""
+
+    def __init__(self, sheet: Any, options: Options) -> None:
+        from openpyxl.cell import WriteOnlyCell
+
+        self._make = WriteOnlyCell
+        self._sheet = sheet
+        self._options = options
+        self.cut = 0
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, bool) or value is None:
+            return value
+        if isinstance(value, int):
+            # A sheet's numbers are doubles: what they cannot hold goes in as text.
+            return value if abs(value) <= 2**53 else self._string(str(value))
+        if isinstance(value, float):
+            return value if math.isfinite(value) else self._string(str(value))
+        if isinstance(value, datetime):
+            return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        if isinstance(value, str):
+            return self._string(value)
+        return self._string(json_text(value, self._options))
+
+    def _string(self, text: str) -> Any:
+        if len(text) > MAX_TEXT:
+            self.cut += 1
+            text = text[:MAX_TEXT]
+        cell = self._make(self._sheet, _CONTROL.sub("\ufffd", text))
+        cell.data_type = "s"  # openpyxl would take `=…` for a formula
+        return cell

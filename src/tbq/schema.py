@@ -1,0 +1,94 @@
+"""The Arrow schema of each table: the columns that DESIGN promises, by kind."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Every data table begins with these.
+_KEYS = "run:label tag:label step:int64 wall_time:float64"
+
+# Kind -> its columns as `name:type`, in order.
+_COLUMNS = {
+    "scalars": f"{_KEYS} value:float64",
+    "tensors": f"{_KEYS} dtype:label shape:int64s data:bytes display_name:string description:string",
+    "histograms": (
+        f"{_KEYS} min:float64 max:float64 num:float64 sum:float64 sum_squares:float64 "
+        "left:float64s right:float64s count:float64s"
+    ),
+    "images": f"{_KEYS} index:int64 width:int64 height:int64 format:label colorspace:int64 data:bytes",
+    "audio": (
+        f"{_KEYS} index:int64 sample_rate:float64 channels:int64 frames:int64 "
+        "content_type:label label:string data:bytes"
+    ),
+    "texts": f"{_KEYS} index:int64s text:string",
+    "hparams": (
+        f"{_KEYS} name:string type:label number:float64 string:string bool:bool group:string status:label"
+    ),
+    "hparam_metrics": (
+        f"{_KEYS} group:string name:string display_name:string description:string dataset:label"
+    ),
+    "hparam_domains": (
+        f"{_KEYS} name:string type:label display_name:string description:string "
+        "domain:string min:float64 max:float64"
+    ),
+    "pr_curves": (
+        f"{_KEYS} threshold:float64 true_pos:float64 false_pos:float64 true_neg:float64 false_neg:float64 "
+        "precision:float64 recall:float64"
+    ),
+    "meshes": f"{_KEYS} component:label dtype:label shape:int64s data:bytes",
+    "graphs": f"{_KEYS} nodes:int64 data:bytes",
+    "run_metadata": f"{_KEYS} data:bytes",
+    "custom_scalars": f"{_KEYS} category:string chart:string pattern:string data:bytes",
+    "others": f"{_KEYS} plugin:label dtype:label shape:int64s data:bytes",
+    "runs": (
+        "run:label files:int64 bytes:int64 events:int64 first_wall_time:float64 last_wall_time:float64 "
+        "last_step:int64 writer:string health:label"
+    ),
+    "tags": (
+        "run:label tag:label kind:label plugin:label dtype:label count:int64 first_step:int64 "
+        "last_step:int64 display_name:string description:string"
+    ),
+    "files": (
+        "run:label path:string bytes:int64 records:int64 first_step:int64 last_step:int64 "
+        "first_wall_time:float64 last_wall_time:float64 truncated_bytes:int64 faults:int64 health:label"
+    ),
+    "problems": (
+        "code:label severity:label path:string offset:int64 run:label tag:label message:string hint:string"
+    ),
+}
+
+KINDS = tuple(_COLUMNS)
+
+
+@cache
+def schema(kind: str) -> pa.Schema:
+    """The Arrow schema of a kind of table.
+
+    >>> schema("scalars").names
+    ['run', 'tag', 'step', 'wall_time', 'value']
+    """
+    import pyarrow as pa
+
+    if kind not in _COLUMNS:
+        raise UsageError(f"no table is called {kind!r}", hint=f"tables: {', '.join(KINDS)}")
+    types = {
+        "label": pa.dictionary(pa.int32(), pa.string()),
+        "string": pa.string(),
+        "bytes": pa.large_binary(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "int64s": pa.list_(pa.int64()),
+        "float64s": pa.list_(pa.float64()),
+    }
+    return pa.schema([(name, types[kind]) for name, kind in _columns(kind)])
+
+
+def _columns(kind: str) -> list[tuple[str, str]]:
+    return [(name, type_) for name, _, type_ in (column.partition(":") for column in _COLUMNS[kind].split())]

@@ -1,0 +1,252 @@
+"""Selections of runs, tags and steps: names, globs, lists and `re:` expressions, the same everywhere."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tbq.errors import SelectionError, TbqWarning, UsageError
+
+#: What `run=` and `tag=` take.
+Names = str | Sequence[str] | None
+#: What `steps=` takes: "a:b" with open ends, a pair, or one step.
+Steps = str | int | tuple[int | None, int | None] | None
+
+MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
+
+_TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+_MAGIC = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """An item of a selection that matched no name, and the names that come closest."""
+
+    item: str
+    closest: list[str]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A selection applied to the names there are: what it takes, in order, and the items without a match."""
+
+    names: list[str]
+    unmatched: list[Unmatched] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A compiled selection of names; `Selection.of(None)` takes all.
+
+    >>> chosen = Selection.of(["loss", "val/*"])
+    >>> chosen.resolve(["val/acc", "loss", "lr", "val/loss"]).names
+    ['loss', 'val/acc', 'val/loss']
+    """
+
+    items: tuple[str, ...] | None
+    what: str = "tag"
+
+    @classmethod
+    def of(cls, spec: Names | Selection, what: str = "tag") -> Selection:
+        """Compile a selection; `what` ("run" or "tag") is how messages call its names."""
+        if isinstance(spec, Selection):
+            return spec
+        if spec is None:
+            return cls(None, what)
+        items = (spec,) if isinstance(spec, str) else tuple(spec)
+        wrong = next((item for item in items if not isinstance(item, str)), None)
+        if wrong is not None:
+            raise UsageError(
+                f"{what}={wrong!r} is {type(wrong).__name__}, want a name, a glob, 're:…' or a list of them"
+            )
+        chosen = cls(tuple(dict.fromkeys(items)), what)
+        _ = chosen._patterns  # a wrong expression is the caller's fault, here and now
+        return chosen
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing was chosen, so that every name is taken."""
+        return self.items is None
+
+    @property
+    def exact(self) -> list[str]:
+        """The items that are plain names, in the order asked for."""
+        return [item for item in self.items or () if not _is_pattern(item)]
+
+    @cached_property
+    def _patterns(self) -> dict[str, re.Pattern[str]]:
+        return {item: _compile(item, self.what) for item in self.items or () if _is_pattern(item)}
+
+    @cached_property
+    def _literal(self) -> frozenset[str]:
+        return frozenset(self.items or ())
+
+    def matches(self, name: str) -> bool:
+        """Whether the name may be wanted, judged alone.
+
+        A pattern that turns out to be an exact name (`loss[0]`) takes only that name; that is known once all
+        names are, so `resolve` may take fewer names than `matches` let through, never more.
+        """
+        if self.items is None or name in self._literal:
+            return True
+        plain = name.removesuffix(_TEXT_SUFFIX)
+        if plain != name and plain in self._literal:
+            return True
+        return any(_fits(pattern, name) for pattern in self._patterns.values())
+
+    def resolve(self, names: Iterable[str]) -> Resolved:
+        """Apply to all the names there are: items in the order asked for, each pattern's names sorted."""
+        known = sorted(set(names))
+        if self.items is None:
+            return Resolved(known)
+        there = set(known)
+        taken: dict[str, None] = {}
+        unmatched = []
+        for item in self.items:
+            found = self._found(item, known, there)
+            taken.update(dict.fromkeys(found))
+            if not found:
+                unmatched.append(Unmatched(item, closest(item, known)))
+        return Resolved(list(taken), unmatched)
+
+    def columns(self, names: Iterable[str]) -> list[str]:
+        """The columns of a wide table: like `resolve`, but a plain name that is nowhere keeps its place."""
+        known = sorted(set(names))
+        if self.items is None:
+            return known
+        there = set(known)
+        taken: dict[str, None] = {}
+        for item in self.items:
+            found = self._found(item, known, there)
+            taken.update(dict.fromkeys(found if found or _is_pattern(item) else [item]))
+        return list(taken)
+
+    def require(self, names: Iterable[str], *, where: str | None = None) -> list[str]:
+        """`resolve`, with a warning for each item that matched nothing and an error when no name is left."""
+        known = list(names)
+        resolved = self.resolve(known)
+        if not resolved.names and self.items is not None:
+            said = (
+                "; ".join(self._say(miss) for miss in resolved.unmatched) or f"no {self.what} was asked for"
+            )
+            raise SelectionError(said, path=where, hint=self._hint(known))
+        for miss in resolved.unmatched:
+            warnings.warn(self._say(miss), TbqWarning, stacklevel=3)
+        return resolved.names
+
+    def _found(self, item: str, known: list[str], there: set[str]) -> list[str]:
+        if item in there:
+            return [item]
+        if item + _TEXT_SUFFIX in there:
+            return [item + _TEXT_SUFFIX]
+        pattern = self._patterns.get(item)
+        return [name for name in known if _fits(pattern, name)] if pattern else []
+
+    def _say(self, miss: Unmatched) -> str:
+        tip = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
+        return f"no {self.what} matches {miss.item!r}{tip}"
+
+    def _hint(self, known: list[str]) -> str | None:
+        if not known:
+            return f"there is no {self.what} at all"
+        shown = ", ".join(sorted(set(known))[:5])
+        more = len(set(known)) - 5
+        return f"{self.what}s here: {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
+    """The known names most like `name`, best first; case and the folder in front count little.
+
+    >>> closest("Loss", ["train/loss", "lr", "acc"])
+    ['train/loss']
+    """
+    if len(known) > 5000:  # difflib compares each pair of letters: keep what shares a word, or the start
+        low = name.lower().strip("*?")
+        known = [other for other in known if low in other.lower() or other[:3].lower() == low[:3]][:5000]
+    low = name.removeprefix("re:").lower()
+    by_key: dict[str, str] = {}
+    for other in known:
+        by_key.setdefault(other.lower(), other)
+    found = [by_key[key] for key in difflib.get_close_matches(low, list(by_key), n=n, cutoff=0.6)]
+    for other in known:
+        if len(found) < n and other not in found and other.lower().rsplit("/", 1)[-1] == low:
+            found.append(other)
+    return found
+
+
+def steps(spec: Steps | Sequence[int | None]) -> tuple[int, int]:
+    """The first and last step to take, both included; an open end reaches the end of int64.
+
+    >>> steps("10:20")
+    (10, 20)
+    >>> steps("-5:")[0]
+    -5
+    """
+    if spec is None:
+        return MIN_STEP, MAX_STEP
+    ends: list[int | None]
+    if isinstance(spec, bool):
+        raise _bad_steps(spec)
+    if isinstance(spec, int):
+        ends = [spec, spec]
+    elif isinstance(spec, str):
+        ends = _parse_steps(spec)
+    else:
+        ends = list(spec)
+        if len(ends) != 2 or not all(end is None or hasattr(end, "__index__") for end in ends):
+            raise _bad_steps(spec)
+    first, last = ends
+    low = MIN_STEP if first is None else int(first)
+    high = MAX_STEP if last is None else int(last)
+    if low > high:
+        raise UsageError(
+            f"steps {low}:{high} holds no step", hint="put the smaller step first, e.g. steps='10:20'"
+        )
+    return max(low, MIN_STEP), min(high, MAX_STEP)
+
+
+def _parse_steps(text: str) -> list[int | None]:
+    parts = text.split(":")
+    if len(parts) == 1:
+        parts *= 2
+        if not parts[0].strip():
+            raise _bad_steps(text)
+    if len(parts) != 2:
+        raise _bad_steps(text)
+    try:
+        return [int(part.replace("_", "")) if part.strip() else None for part in parts]
+    except ValueError:
+        raise _bad_steps(text) from None
+
+
+def _bad_steps(spec: object) -> UsageError:
+    return UsageError(
+        f"steps {spec!r} is no range of steps",
+        hint="want 'first:last', e.g. '100:200', '100:', ':200' or '100'",
+    )
+
+
+def _is_pattern(item: str) -> bool:
+    return item.startswith("re:") or _MAGIC.search(item) is not None
+
+
+def _fits(pattern: re.Pattern[str], name: str) -> bool:
+    if pattern.fullmatch(name):
+        return True
+    plain = name.removesuffix(_TEXT_SUFFIX)
+    return plain != name and pattern.fullmatch(plain) is not None
+
+
+def _compile(item: str, what: str) -> re.Pattern[str]:
+    if not item.startswith("re:"):
+        import fnmatch
+
+        return re.compile(fnmatch.translate(item))
+    try:
+        return re.compile(item[3:], re.DOTALL)
+    except re.error as wrong:
+        raise UsageError(f"{what} {item!r} is no regular expression: {wrong}") from None

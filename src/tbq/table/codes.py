@@ -1,0 +1,96 @@
+"""Dictionary columns as NumPy codes: what the layouts and the writers group rows by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.signedinteger[Any]]
+
+
+def codes_of(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
+    """The code of each row and the names they stand for, each name once; an absent name has code -1."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # what older versions of pyarrow combine into
+        column = column.chunk(0)
+    names, codes = column.dictionary, _indices(column)
+    distinct = names.unique()
+    if len(distinct) != len(names):
+        codes = np.append(np.array(names.dictionary_encode().indices), -1)[codes]
+        names = distinct
+    return codes, names
+
+
+def _indices(chunk: pa.DictionaryArray) -> Ints:
+    indices = chunk.indices
+    if indices.null_count:
+        indices = indices.fill_null(-1)
+    return np.asarray(indices.to_numpy())
+
+
+def order_of(names: pa.Array) -> Ints:
+    """The rank of each name in plain order of name."""
+    texts = names.to_pylist()
+    ranks = np.empty(len(texts) + 1, np.int32)
+    ranks[-1] = -1  # the rank of code -1, an absent name
+    for rank, i in enumerate(sorted(range(len(texts)), key=lambda i: texts[i] or "")):
+        ranks[i] = rank
+    return ranks
+
+
+def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column of numbers as one array; without a copy where it is one chunk."""
+    return np.asarray(
+        column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
+    )
+
+
+@dataclass(frozen=True)
+class Series:
+    """The rows of a scalar table grouped by run and tag, each group in the order of the table."""
+
+    run: Ints  # of each row
+    tag: Ints
+    step: NDArray[np.int64]
+    value: NDArray[np.float64]
+    starts: NDArray[np.int64]  # the first row of each group
+    run_names: list[str]
+    tag_names: list[str]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Series:
+        """Group the table; one that is ordered by run and tag, as tbq's are, is not copied."""
+        if table.column("value").null_count:
+            table = table.filter(table.column("value").is_valid())
+        run, run_names = codes_of(table.column("run"))
+        tag, tag_names = codes_of(table.column("tag"))
+        step, value = numbers(table.column("step")), numbers(table.column("value"))
+        changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
+        starts = np.concatenate([[0], np.flatnonzero(changed) + 1]) if len(run) else np.zeros(0, np.int64)
+        if not _grouped(run[starts], tag[starts], len(tag_names)):
+            order = np.lexsort((order_of(tag_names)[tag], order_of(run_names)[run]))
+            run, tag, step, value = run[order], tag[order], step[order], value[order]
+            changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
+            starts = np.concatenate([[0], np.flatnonzero(changed) + 1])
+        return cls(run, tag, step, value, starts, run_names.to_pylist(), tag_names.to_pylist())
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """The row after each group's last."""
+        return np.append(self.starts[1:], len(self.run)).astype(np.int64)
+
+
+def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
+    """Whether each run is one block, and each tag one block in it."""
+    key = run.astype(np.int64) * (tags + 1) + tag
+    blocks = run[np.concatenate([[True], run[1:] != run[:-1]])] if len(run) else run
+    return len(np.unique(key)) == len(key) and len(np.unique(blocks)) == len(blocks)

@@ -1,0 +1,129 @@
+"""Tables for the eye: a few rows in a terminal or a notebook, numbers short, times as dates."""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tbq.export.cells import cell_rows, is_numeric
+from tbq.export.html import table_html
+from tbq.export.times import is_wall_time, timestamps
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+ROWS = 15  # of a repr
+TERMINAL_ROWS = 60
+_HTML_COLUMNS = 30
+_MAX_TEXT = 60
+_GAP = "…"
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """What is shown of a table: its first and last rows, and the row before which a gap is."""
+
+    table: pa.Table
+    gap: int | None
+
+    @classmethod
+    def of(cls, table: pa.Table, rows: int) -> Excerpt:
+        if len(table) <= rows:
+            return cls(_readable(table), None)
+        tail = rows // 3
+        parts = [table.slice(0, rows - tail), table.slice(len(table) - tail)]
+        return cls(_readable(pa.concat_tables(parts)), rows - tail)
+
+
+def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, int]:
+    """The table for a rich console, as many columns as fit; and how many did not."""
+    from rich import box
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = Excerpt.of(table, rows)
+    cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table)]
+    heads = [_cell(name) for name in shown.table.column_names]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    fitting = _fitting(widths, width - 2)
+    drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for head, field in list(zip(heads, shown.table.schema, strict=True))[:fitting]:
+        drawn.add_column(Text(head), justify="right" if is_numeric(field.type) else "left", no_wrap=True)
+    left = len(heads) - fitting
+    if left:
+        drawn.add_column(_GAP)
+    for i, row in enumerate(cells):
+        if i == shown.gap:
+            drawn.add_row(*[_GAP] * min(len(row), fitting + 1))
+        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[_GAP] * (left > 0))
+    return drawn, left
+
+
+def text(table: pa.Table, kind: str, width: int = 100) -> str:
+    """The table as `repr` shows it."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
+    drawn, left = console_table(table, ROWS, width)
+    console.print(drawn)
+    lines = [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
+    return "\n".join([*(line for line in lines if line), caption(table, kind, left)])
+
+
+def print_table(table: pa.Table, kind: str, console: Console, words: Console) -> None:
+    """Draw a table on a terminal; what does not fit is said on `words`, the console of stderr."""
+    drawn, left = console_table(table, TERMINAL_ROWS, console.width)
+    console.print(drawn)
+    words.print(caption(table, kind, left), style="dim", highlight=False, markup=False)
+
+
+def page(table: pa.Table, kind: str) -> str:
+    """The table as a notebook shows it."""
+    left = max(table.num_columns - _HTML_COLUMNS, 0)
+    shown = Excerpt.of(table.select(list(range(table.num_columns - left))), ROWS)
+    parts = list(table_html(shown.table))
+    if shown.gap is not None:
+        parts.insert(1 + shown.gap, f"<tr>{f'<td>{_GAP}</td>' * shown.table.num_columns}</tr>\n")
+    return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, left))}</p></div>"
+
+
+def caption(table: pa.Table, kind: str, left: int = 0) -> str:
+    """One line: what it is, how much there is, and how many columns are not shown."""
+    rows, columns = len(table), table.num_columns
+    more = f", {left:,} not shown" if left else ""
+    return f"{kind}: {rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}{more}"
+
+
+def _fitting(widths: list[int], room: int) -> int:
+    """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
+    used, fitting = 0, 0
+    for width in widths:
+        used += width + 3
+        if used > room - (0 if fitting == len(widths) - 1 else len(_GAP) + 3):
+            break
+        fitting += 1
+    return max(fitting, 1)
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    """Wall times as dates to the second; all other columns as they are."""
+    for i, field in enumerate(table.schema):
+        if is_wall_time(field.name) and pa.types.is_floating(field.type):
+            dates = timestamps(table.column(i)).cast(pa.timestamp("us"))
+            whole = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
+            table = table.set_column(i, field.name, pc.strftime(whole, format="%Y-%m-%d %H:%M:%S"))
+    return table
+
+
+def _cell(text: str | None) -> str:
+    one_line = (text or "").replace("\r", " ").replace("\n", "⏎").replace("\t", " ")
+    safe = "".join(letter if letter.isprintable() else "\ufffd" for letter in one_line[:_MAX_TEXT])
+    return safe if len(one_line) <= _MAX_TEXT else safe[:-1] + _GAP

@@ -1,0 +1,138 @@
+"""The summary layout: a row a run, statistics of each tag as columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import UsageError
+from tbq.table.codes import Series
+from tbq.table.wide import column_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def summary(
+    table: pa.Table, stats: Sequence[str] | str = ("last",), tags: Sequence[str] | None = None
+) -> pa.Table:
+    """Statistics of each run and tag: `last` under the tag's own name, others as `<tag>.<stat>`.
+
+    min and max ignore NaN, as mean and std (ddof=1) do; `first` and `last` may be NaN; `count` is the number
+    of points; `min_step` and `max_step` are the steps of the smallest and the largest value.
+    """
+    stats = (stats,) if isinstance(stats, str) else tuple(stats)
+    for stat in stats:
+        if stat not in STATS:
+            raise UsageError(f"no statistic is called {stat!r}", hint=f"want some of {', '.join(STATS)}")
+    rows = Series.of(table)
+    fresh = np.ones(len(rows.run), bool)
+    fresh[1:] = rows.run[1:] != rows.run[:-1]
+    run_of_row = rows.run[fresh]
+    row_of_run = np.zeros(len(rows.run_names) + 1, np.int64)
+    row_of_run[run_of_row] = np.arange(len(run_of_row))
+    columns: dict[str, pa.Array] = {
+        "run": pa.DictionaryArray.from_arrays(
+            pa.array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
+        )
+    }
+    work = _Groups(rows)
+    results = [STATS[stat](work) for stat in stats] if len(rows.run) else [np.zeros(0) for _ in stats]
+    groups = _groups_by_tag(rows)
+    order = list(tags) if tags is not None else sorted(groups)
+    wanted = [tag if stat == "last" else f"{tag}.{stat}" for tag in order for stat in stats]
+    names = iter(column_names(wanted, taken=("run",)))
+    nothing = np.zeros(0, np.int64)
+    for tag in order:
+        chosen = groups.get(tag, nothing)
+        places = row_of_run[rows.run[rows.starts[chosen]]] if len(chosen) else nothing
+        for result in results:
+            columns[next(names)] = _column(result[chosen], places, len(run_of_row))
+    return pa.table(columns)
+
+
+class _Groups:
+    """What the statistics share, computed once: a value a (run, tag)."""
+
+    def __init__(self, rows: Series) -> None:
+        self.rows = rows
+        self.starts = rows.starts
+        self.lengths = np.diff(np.append(rows.starts, len(rows.run)))
+        self._cache: dict[str, Floats] = {}
+
+    def smallest(self) -> Floats:
+        return self._once("min", lambda: np.fmin.reduceat(self.rows.value, self.starts))
+
+    def largest(self) -> Floats:
+        return self._once("max", lambda: np.fmax.reduceat(self.rows.value, self.starts))
+
+    def numbers(self) -> Floats:
+        """How many values are no NaN."""
+        return self._once("numbers", lambda: self._sum((~np.isnan(self.rows.value)).astype(np.float64)))
+
+    def mean(self) -> Floats:
+        with np.errstate(all="ignore"):
+            return self._once("mean", lambda: self._sum(self._no_nan(self.rows.value)) / self.numbers())
+
+    def std(self) -> Floats:
+        with np.errstate(all="ignore"):
+            off = self.rows.value - np.repeat(self.mean(), self.lengths)
+            squares = self._sum(np.where(np.isnan(self.rows.value), 0.0, off * off))
+            return np.sqrt(squares / np.where(self.numbers() > 1, self.numbers() - 1, np.nan))
+
+    def step_of(self, extreme: Floats) -> NDArray[np.int64]:
+        """The first step at which each group has its extreme; masked where all values are NaN."""
+        hits = np.flatnonzero(self.rows.value == np.repeat(extreme, self.lengths))
+        first = np.searchsorted(hits, self.starts)
+        known = ~np.isnan(extreme)
+        steps = np.zeros(len(extreme), np.int64)
+        steps[known] = self.rows.step[hits[first[known]]]
+        return np.ma.masked_array(steps, ~known)
+
+    @staticmethod
+    def _no_nan(values: Floats) -> Floats:
+        return np.where(np.isnan(values), 0.0, values)
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(values, self.starts))
+
+    def _once(self, name: str, compute: Callable[[], Floats]) -> Floats:
+        if name not in self._cache:
+            self._cache[name] = np.asarray(compute())
+        return self._cache[name]
+
+
+STATS: dict[str, Callable[[_Groups], NDArray[Any]]] = {
+    "first": lambda g: g.rows.value[g.starts],
+    "last": lambda g: g.rows.value[g.rows.ends - 1],
+    "min": _Groups.smallest,
+    "max": _Groups.largest,
+    "mean": _Groups.mean,
+    "std": _Groups.std,
+    "count": lambda g: g.lengths,
+    "min_step": lambda g: g.step_of(g.smallest()),
+    "max_step": lambda g: g.step_of(g.largest()),
+}
+
+
+def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
+    tags = rows.tag[rows.starts]
+    if not len(tags):
+        return {}
+    order = np.argsort(tags, kind="stable")
+    codes, begins = np.unique(tags[order], return_index=True)
+    return {rows.tag_names[c]: part for c, part in zip(codes, np.split(order, begins[1:]), strict=True)}
+
+
+def _column(values: NDArray[Any], places: NDArray[np.int64], count: int) -> pa.Array:
+    column = np.zeros(count, values.dtype)
+    absent = np.ones(count, bool)
+    column[places] = np.ma.getdata(values)
+    absent[places] = np.ma.getmaskarray(values)
+    return pa.array(column, mask=absent)

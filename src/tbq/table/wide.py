@@ -1,0 +1,190 @@
+"""The wide layout: a row a (run, step), a column a tag."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import TbqWarning, UsageError
+from tbq.table.codes import Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+# Past this many cells (16 GB) the table is a mistake more often than a wish.
+_MAX_CELLS = 1 << 31
+
+
+def wide(table: pa.Table, tags: Sequence[str] | None = None) -> pa.Table:
+    """Pivot a scalar table: columns `run`, `step`, then the tags in the order given, else by name.
+
+    A tag that has no value at a step is null there, one that is nowhere is all null. Of two values at one
+    (run, step, tag) the last in order wins; a TbqWarning says how many were hidden.
+    """
+    rows = Series.of(table)
+    order = (
+        list(tags)
+        if tags is not None
+        else sorted(rows.tag_names[i] for i in np.unique(rows.tag[rows.starts]))
+    )
+    position, run_of_row, step_of_row = _place(rows)
+    count = len(run_of_row)
+    if count * len(order) > _MAX_CELLS:
+        raise UsageError(
+            f"a wide table of {count:,} rows and {len(order):,} tags is too large",
+            hint="choose fewer tags or runs (--tag, --run; tag=, run=), or use the long layout",
+        )
+    columns: dict[str, pa.Array] = {
+        "run": pa.DictionaryArray.from_arrays(
+            pa.array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
+        ),
+        "step": pa.array(step_of_row),
+    }
+    blocks = _blocks_by_tag(rows)
+    hidden: dict[str, int] = {}
+    for tag, name in zip(order, column_names(order), strict=True):
+        columns[name], lost = _column(rows, position, blocks.get(tag, []), count)
+        if lost:
+            hidden[tag] = lost
+    if hidden:
+        warnings.warn(_say_hidden(hidden), TbqWarning, stacklevel=3)
+    return pa.table(columns)
+
+
+def column_names(tags: Iterable[str], taken: Iterable[str] = ("run", "step")) -> list[str]:
+    """The tags as column names: one that is taken, like `run` or `step`, becomes `tag.run`, `tag.step`.
+
+    >>> column_names(["loss", "step"])
+    ['loss', 'tag.step']
+    """
+    tags = list(tags)
+    used = set(taken)
+    plain = set(tags) - used
+    names = []
+    for tag in tags:
+        name = tag
+        while name in used or (name != tag and name in plain):
+            name = f"tag.{name}"
+        used.add(name)
+        names.append(name)
+    return names
+
+
+def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """The row of the wide table that each value goes to, and the run and step of each such row."""
+    if not len(rows.run):
+        return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+    firsts = np.flatnonzero(np.concatenate([[True], rows.run[1:] != rows.run[:-1]]))
+    lengths = np.diff(np.append(firsts, len(rows.run)))
+    lowest = np.minimum.reduceat(rows.step, firsts)
+    highest = np.maximum.reduceat(rows.step, firsts)
+    spans = highest.astype(np.uint64) - lowest.astype(
+        np.uint64
+    )  # wraps to what is right also for extreme steps
+    if float(spans.max()) < 2**62 and len(rows.run):
+        offsets = rows.step - np.repeat(lowest, lengths)
+        stride = 1
+        if _slots(spans, 1) > _room(rows):
+            stride = _stride(offsets)
+            offsets //= stride
+        if _slots(spans, stride) <= _room(rows):
+            return _place_by_slot(rows, firsts, lengths, lowest, spans // np.uint64(stride), offsets, stride)
+    return _place_by_sorting(rows)
+
+
+def _stride(offsets: NDArray[np.int64]) -> int:
+    """The largest number that divides all offsets; guessed from the first few, which is mostly right."""
+    guess = int(np.gcd.reduce(offsets[:1000]))
+    if guess > 1 and not bool((offsets % guess).any()):
+        return guess
+    return max(int(np.gcd.reduce(offsets)), 1)
+
+
+def _slots(spans: NDArray[np.uint64], stride: int) -> float:
+    return float((spans // np.uint64(stride)).astype(np.float64).sum()) + len(spans)
+
+
+def _room(rows: Series) -> float:
+    return 8.0 * len(rows.run) + (1 << 16)
+
+
+def _place_by_slot(
+    rows: Series,
+    firsts: NDArray[Any],
+    lengths: NDArray[Any],
+    lowest: NDArray[np.int64],
+    spans: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    stride: int,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """A slot for each step between a run's first and last; the slots that are used are the rows."""
+    bases = np.concatenate([[0], np.cumsum(spans.astype(np.int64) + 1)])
+    slots = offsets + np.repeat(bases[:-1], lengths)
+    used = np.zeros(int(bases[-1]), bool)
+    used[slots] = True
+    there = np.flatnonzero(used)
+    row_of_slot = np.cumsum(used, dtype=np.int32 if len(used) < 2**31 else np.int64) - 1
+    # `there` is sorted, and so are the bases: each run's rows are one block of it.
+    counts = np.diff(np.searchsorted(there, bases))
+    runs = np.repeat(rows.run[firsts], counts)
+    steps = (there - np.repeat(bases[:-1], counts)) * stride + np.repeat(lowest, counts)
+    return row_of_slot[slots], runs, steps
+
+
+def _place_by_sorting(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """For steps so far apart that slots would not fit: sort the rows of each run by step."""
+    block = np.cumsum(np.concatenate([[0], rows.run[1:] != rows.run[:-1]]))
+    order = np.lexsort((rows.step, block))
+    block, step = block[order], rows.step[order]
+    fresh = np.concatenate([[True], (block[1:] != block[:-1]) | (step[1:] != step[:-1])])
+    position = np.empty(len(order), np.int64)
+    position[order] = np.cumsum(fresh) - 1
+    return position, rows.run[order][fresh], step[fresh]
+
+
+def _blocks_by_tag(rows: Series) -> dict[str, list[tuple[int, int]]]:
+    blocks: dict[str, list[tuple[int, int]]] = {}
+    tags = rows.tag[rows.starts].tolist()
+    for tag, begin, end in zip(tags, rows.starts.tolist(), rows.ends.tolist(), strict=True):
+        blocks.setdefault(rows.tag_names[tag], []).append((begin, end))
+    return blocks
+
+
+def _column(
+    rows: Series, position: NDArray[Any], blocks: list[tuple[int, int]], count: int
+) -> tuple[pa.Array, int]:
+    """One tag's column, and how many of its values were hidden by a later one."""
+    if not blocks:
+        return pa.nulls(count, pa.float64()), 0
+    if len(blocks) == 1:
+        begin, end = blocks[0]
+        places, values = position[begin:end], rows.value[begin:end]
+    else:
+        places = np.concatenate([position[begin:end] for begin, end in blocks])
+        values = np.concatenate([rows.value[begin:end] for begin, end in blocks])
+    if len(places) == count and bool((places[1:] > places[:-1]).all()):
+        return pa.array(values), 0  # a value at each step, in order: the column as it is
+    column = np.zeros(count)
+    there = np.zeros(count, bool)
+    column[places] = values  # of several values for one place NumPy keeps the last
+    there[places] = True
+    filled = int(np.count_nonzero(there))
+    bits = None if filled == count else pa.py_buffer(np.packbits(there, bitorder="little"))
+    array = pa.Array.from_buffers(pa.float64(), count, [bits, pa.py_buffer(column)], count - filled)
+    return array, len(places) - filled
+
+
+def _say_hidden(hidden: dict[str, int]) -> str:
+    total = sum(hidden.values())
+    worst = sorted(hidden, key=lambda tag: -hidden[tag])
+    shown = ", ".join(f"{tag} ({hidden[tag]:,})" for tag in worst[:3])
+    more = f" and {len(worst) - 3:,} tags more" if len(worst) > 3 else ""
+    return (
+        f"wide: {total:,} value{'s' * (total != 1)} hidden by a later one at the same run, step and tag: "
+        f"{shown}{more}; the long layout has them all"
+    )
