@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tbq.logdir import LogDir as LogDir
+    from tbq.logdir import open as open
+    from tbq.problems import Problem as Problem
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
+    "LogDir": "tbq.logdir",
+    "open": "tbq.logdir",
+    "Problem": "tbq.problems",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
 }
 
-__all__ = ["TbqError", "TbqWarning", "__version__"]
+__all__ = ["LogDir", "Problem", "TbqError", "TbqWarning", "__version__", "open"]
 
 
 def __getattr__(name: str) -> Any:
