@@ -95,14 +95,17 @@ void bind_decode(nb::module_& m) {
       .def_ro("offset", &Fault::offset)
       .def_ro("length", &Fault::length)
       .def_prop_ro(
-          "step_before", [](const Fault& self) { return self.has_before ? nb::cast(self.step_before) : nb::none(); },
+          "step_before",
+          [](const Fault& self) { return self.has_before ? nb::cast(self.step_before) : nb::none(); },
           nb::sig("def step_before(self, /) -> int | None"))
       .def_prop_ro(
-          "step_after", [](const Fault& self) { return self.has_after ? nb::cast(self.step_after) : nb::none(); },
+          "step_after",
+          [](const Fault& self) { return self.has_after ? nb::cast(self.step_after) : nb::none(); },
           nb::sig("def step_after(self, /) -> int | None"));
 
   nb::class_<FileReport>(m, "FileReport", "What was found in one file.")
-      .def_prop_ro("path", [](const FileReport& self) { return nb::bytes(self.path.data(), self.path.size()); })
+      .def_prop_ro("path",
+                   [](const FileReport& self) { return nb::bytes(self.path.data(), self.path.size()); })
       .def_ro("run", &FileReport::run)
       .def_prop_ro("state", [](const FileReport& self) { return file_state_name(self.state); })
       .def_ro("error", &FileReport::error)
@@ -130,21 +133,24 @@ void bind_decode(nb::module_& m) {
       .def_ro("files", &Result::files)
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
-          "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); }, "kind"_a,
-          "The tags that have values of this kind, in order.")
+          "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },
+          "kind"_a, "The tags that have values of this kind, in order.")
       .def(
           "notable",
           [](const Result& self) {
             nb::list rows;
             for (const SeriesReport& one : self.series) {
-              if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors)) continue;
+              if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors))
+                continue;
               rows.append(nb::make_tuple(one.run, valid_utf8(one.tag), one.dropped, one.dropped_first,
-                                         one.dropped_last, one.rounded, one.kind == Kind::tensors ? one.refused : 0));
+                                         one.dropped_last, one.rounded,
+                                         one.kind == Kind::tensors ? one.refused : 0));
             }
             return rows;
           },
           nb::sig("def notable(self) -> list[tuple[int, str, int, int, int, int, int]]"),
-          "Series of which something was dropped, rounded or refused: run, tag, dropped, its least and largest step, "
+          "Series of which something was dropped, rounded or refused: run, tag, dropped, its least and "
+          "largest step, "
           "rounded, refused.")
       .def(
           "scalars",
@@ -164,12 +170,25 @@ void bind_decode(nb::module_& m) {
           },
           "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.");
 
-  std::vector<std::string> kinds;
-  for (size_t i = 0; i < kKindCount; ++i) kinds.emplace_back(kind_name(static_cast<Kind>(i)));
-  m.attr("KINDS") = nb::tuple(nb::cast(kinds));
+  m.def(
+      "kinds",
+      [] {
+        std::vector<std::string> names;
+        for (size_t i = 0; i < kKindCount; ++i) names.emplace_back(kind_name(static_cast<Kind>(i)));
+        return names;
+      },
+      "The names of the kinds of values.");
 
-  m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a,
-        "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(), "inflate"_a.none(),
+  m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
+        "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
+        "inflate"_a.none(),
+        nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
+                "collections.abc.Sequence[str], "
+                "select: collections.abc.Callable[[int, str], bool] | None, first_step: int, last_step: int, "
+                "restarts: str, "
+                "threads: int, block: int, split: int, defer: bool, "
+                "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
+                "inflate: collections.abc.Callable[[bytes], bytes | None] | None) -> Result"),
         "Decode event files on several threads.");
 }
 

@@ -79,7 +79,8 @@ void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std:
   }
   for (ArrowArray& child : hold->children) hold->pointers.push_back(&child);
   if (dictionary) {
-    fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr, &hold->dictionary);
+    fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr,
+               &hold->dictionary);
   }
   *out = {};
   out->length = length;
@@ -154,7 +155,8 @@ void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* o
   out->private_data = new StreamHold{std::move(schema), std::move(batches)};
 }
 
-Column dictionary_column(std::string name, Buffer codes, int64_t length, std::shared_ptr<const Column> values) {
+Column dictionary_column(std::string name, Buffer codes, int64_t length,
+                         std::shared_ptr<const Column> values) {
   Column column;
   column.name = std::move(name);
   column.format = "i";

@@ -1,4 +1,5 @@
-// CRC32C: three interleaved streams of the CPU's instruction for long inputs, one for short ones, tables elsewhere.
+// CRC32C: three interleaved streams of the CPU's instruction for long inputs, one for short ones, tables
+// elsewhere.
 #include "tbq/crc32c.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The CPU's CRC32C instruction, where the compiler knows one. A function that uses it carries TBQ_CRC_TARGET and
-// runs only after cpu_has_crc() said so.
+// The CPU's CRC32C instruction, where the compiler knows one. A function that uses it carries TBQ_CRC_TARGET
+// and runs only after cpu_has_crc() said so.
 #pragma once
 
 #include <cstddef>

@@ -40,8 +40,8 @@ struct Job {
   uint32_t first_run = 0;
   uint32_t last_run = 0;  // behind the last
   bool split = false;
-  uint32_t file = 0;    // for a split job
-  uint64_t begin = 0;   // where the part is looked for
+  uint32_t file = 0;   // for a split job
+  uint64_t begin = 0;  // where the part is looked for
   uint64_t limit = 0;
 };
 
@@ -53,7 +53,8 @@ bool looks_compressed(const uint8_t* head, size_t size) {
 
 class Decoder {
  public:
-  Decoder(const std::vector<FileSpec>& files, const DecodeOptions& options) : specs_(files), options_(options) {
+  Decoder(const std::vector<FileSpec>& files, const DecodeOptions& options)
+      : specs_(files), options_(options) {
     result_.files.resize(files.size());
     unpacked_.resize(files.size());
     for (size_t i = 0; i < files.size(); ++i) {
@@ -97,8 +98,9 @@ class Decoder {
         const uint64_t size = sizes[i - runs_[run]];
         const uint64_t parts = std::clamp<uint64_t>(size / options_.split, 1, options_.threads);
         for (uint64_t k = 0; k < parts; ++k) {
-          jobs_.push_back({static_cast<uint32_t>(run), static_cast<uint32_t>(run + 1), true, static_cast<uint32_t>(i),
-                           size / parts * k, k + 1 == parts ? UINT64_MAX : size / parts * (k + 1)});
+          jobs_.push_back({static_cast<uint32_t>(run), static_cast<uint32_t>(run + 1), true,
+                           static_cast<uint32_t>(i), size / parts * k,
+                           k + 1 == parts ? UINT64_MAX : size / parts * (k + 1)});
         }
       }
     }
@@ -108,7 +110,8 @@ class Decoder {
   // Consecutive small runs become one job, so that their rows are packed together: a few jobs a thread.
   void group_small_runs() {
     if (jobs_.size() <= options_.threads) return;
-    const size_t most = std::max<size_t>(1, jobs_.size() / (options_.threads == 1 ? 1 : options_.threads * 8));
+    const size_t most =
+        std::max<size_t>(1, jobs_.size() / (options_.threads == 1 ? 1 : options_.threads * 8));
     std::vector<Job> grouped;
     for (const Job& job : jobs_) {
       if (!grouped.empty() && !job.split && !grouped.back().split &&
@@ -133,7 +136,8 @@ class Decoder {
   };
 
   void work() {
-    const unsigned count = std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
+    const unsigned count =
+        std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_.block));
     std::vector<std::thread> threads;
     running_ = count;
@@ -218,7 +222,8 @@ class Decoder {
     if (!head || read_header(head, length)) return true;
     constexpr std::string_view kLfs = "version https://git-lfs";
     const uint8_t* text = reader.view(0, std::min<size_t>(kLfs.size(), file.size()));
-    if (text && std::string_view(reinterpret_cast<const char*>(text), std::min(kLfs.size(), size_t{file.size()})) == kLfs) {
+    if (text && std::string_view(reinterpret_cast<const char*>(text),
+                                 std::min(kLfs.size(), size_t{file.size()})) == kLfs) {
       report.state = FileState::git_lfs;
       return false;
     }
@@ -311,8 +316,8 @@ class Decoder {
     output.sealer->finish();
   }
 
-  // Joins the parts of one run. A part counts only where the one before it ended exactly at its start; else the walk
-  // from the file's beginning is right, and the part is decoded again from there.
+  // Joins the parts of one run. A part counts only where the one before it ended exactly at its start; else
+  // the walk from the file's beginning is right, and the part is decoded again from there.
   void seal_split_run(size_t first_job, size_t last_job, Sealer& sealer) {
     std::vector<std::shared_ptr<Part>> parts;
     for (size_t i = first_job; i < last_job; ++i) {
@@ -388,7 +393,8 @@ class Decoder {
 
 namespace {
 
-// Makes the dictionary codes of batches. A code that fills a whole batch is written once for all such batches.
+// Makes the dictionary codes of batches. A code that fills a whole batch is written once for all such
+// batches.
 class CodeColumns {
  public:
   template <class CodeOf>
@@ -403,7 +409,8 @@ class CodeColumns {
     }
     const Pool::Block memory = pool_.raw(batch.rows * sizeof(int32_t));
     auto* codes = reinterpret_cast<int32_t*>(memory.data);
-    for (const ScalarBatch::Span& span : batch.spans) codes = std::fill_n(codes, span.rows, code_of(span.series));
+    for (const ScalarBatch::Span& span : batch.spans)
+      codes = std::fill_n(codes, span.rows, code_of(span.series));
     return {memory.slab, memory.data};
   }
 

@@ -173,8 +173,8 @@ template bool walk_event<FileSource>(FileSource&, EventRef&);
 
 const char* kind_name(Kind kind) {
   static constexpr std::array<const char*, kKindCount> names = {
-      "scalars", "tensors",   "histograms", "images", "audio",        "texts",          "hparams",
-      "pr_curves", "meshes", "graphs",     "run_metadata", "custom_scalars", "others", "logs"};
+      "scalars",   "tensors", "histograms", "images",       "audio",          "texts",  "hparams",
+      "pr_curves", "meshes",  "graphs",     "run_metadata", "custom_scalars", "others", "logs"};
   return names[static_cast<size_t>(kind)];
 }
 

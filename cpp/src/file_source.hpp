@@ -7,7 +7,8 @@ namespace tbq {
 
 class FileSource {
  public:
-  FileSource(BlockReader& reader, uint64_t offset, uint64_t size) : reader_(reader), offset_(offset), size_(size) {}
+  FileSource(BlockReader& reader, uint64_t offset, uint64_t size)
+      : reader_(reader), offset_(offset), size_(size) {}
   uint64_t size() const { return size_; }
   const uint8_t* at(uint64_t offset, size_t count) { return reader_.view(offset_ + offset, count); }
 

@@ -58,7 +58,8 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
     const auto got = _read(fd_, static_cast<uint8_t*>(into) + done,
                            static_cast<unsigned>(std::min<size_t>(count - done, 1U << 30)));
 #else
-    const auto got = ::pread(fd_, static_cast<uint8_t*>(into) + done, count - done, static_cast<off_t>(offset + done));
+    const auto got =
+        ::pread(fd_, static_cast<uint8_t*>(into) + done, count - done, static_cast<off_t>(offset + done));
 #endif
     if (got < 0) {
       if (errno == EINTR) continue;

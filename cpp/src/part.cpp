@@ -1,5 +1,5 @@
-// The decoder's loop: verified records in batches, a short way for scalars, a general way for everything else, and
-// the rules for damage.
+// The decoder's loop: verified records in batches, a short way for scalars, a general way for everything
+// else, and the rules for damage.
 #include "tbq/part.hpp"
 
 #include <algorithm>
@@ -81,7 +81,8 @@ class PartDecoder {
  private:
   bool cancelled() const { return options_.cancelled && options_.cancelled->load(std::memory_order_relaxed); }
 
-  // Decodes what lies in the window from `at` on, and one irregular record behind it; returns the next offset.
+  // Decodes what lies in the window from `at` on, and one irregular record behind it; returns the next
+  // offset.
   uint64_t batch(uint64_t at, uint64_t limit) {
     const uint8_t* data;
     const size_t size = reader_.available(at, data);
@@ -137,7 +138,8 @@ class PartDecoder {
     return at;
   }
 
-  // ---- scalars, the short way -------------------------------------------------------------------------------
+  // ---- scalars, the short way
+  // -------------------------------------------------------------------------------
 
   // What a row of scalar records adds to its session, counted apart from memory that others look at.
   struct Tally {
@@ -162,8 +164,8 @@ class PartDecoder {
     tally = {};
   }
 
-  // An event with a wall time, perhaps a step, and then the bytes of a tag's template. False where it is anything
-  // else; then nothing has been taken from it.
+  // An event with a wall time, perhaps a step, and then the bytes of a tag's template. False where it is
+  // anything else; then nothing has been taken from it.
   bool scalar_record(const uint8_t* p, size_t size, Tally& tally) {
     if (size < 24 || p[0] != 0x09 || after_fault_ || !now_->timed) return false;
     const uint8_t* const end = p + size;
@@ -222,21 +224,25 @@ class PartDecoder {
 
   void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
     series.segments.note(session_, series.rows(), step, wall);
-    if (store_scalars_ && entry.selected && (all_steps_ || in_range(step))) series.append(pool_, step, wall, value);
+    if (store_scalars_ && entry.selected && (all_steps_ || in_range(step)))
+      series.append(pool_, step, wall, value);
   }
 
-  // ---- everything else ---------------------------------------------------------------------------------------
+  // ---- everything else
+  // ---------------------------------------------------------------------------------------
 
   void general_record(uint64_t at, Bytes payload) {
     event_.clear();
     MemorySource source(payload);
     const bool whole = walk_event(source, event_);
-    take_event(at, payload.size(), [&](Range range) { return payload.subspan(range.offset, range.length); }, payload);
+    take_event(
+        at, payload.size(), [&](Range range) { return payload.subspan(range.offset, range.length); },
+        payload);
     if (!whole) add_fault(FaultCode::bad_event, at, payload.size() + kOverhead);
   }
 
-  // `bytes_of` gives the bytes of a range; `memory` is the whole payload where it is in memory, else empty: then
-  // values that would be stored are kept as references.
+  // `bytes_of` gives the bytes of a range; `memory` is the whole payload where it is in memory, else empty:
+  // then values that would be stored are kept as references.
   template <class BytesOf>
   void take_event(uint64_t at, uint64_t length, BytesOf&& bytes_of, Bytes memory) {
     if (event_.has_file_version && part_.records + (part_.begin > 0 ? 1 : 0) > 0) begin_session(at);
@@ -277,12 +283,14 @@ class PartDecoder {
     if (value.form == Form::simple_value) {
       keep_scalar(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
       // A number that ends the event, behind its key, with nothing else behind the tag.
-      if (value.tag.offset + value.tag.length + 5 == memory.size()) learn(entry, memory, memory.size() - 4, 4);
+      if (value.tag.offset + value.tag.length + 5 == memory.size())
+        learn(entry, memory, memory.size() - 4, 4);
       return;
     }
     const bool pending = value.form == Form::tensor && !entry.has_metadata;
     Kind kind = kind_of(value.form, entry.metadata.plugin);
-    if (value.form == Form::tensor && (kind == Kind::scalars || pending) && value.payload.length <= kLargeRecord) {
+    if (value.form == Form::tensor && (kind == Kind::scalars || pending) &&
+        value.payload.length <= kLargeRecord) {
       const Bytes bytes = bytes_of(value.payload);
       const ScalarTensor number = scalar_of_tensor(bytes);
       if (entry.dtype == 0) entry.dtype = number.dtype;
@@ -383,10 +391,12 @@ class PartDecoder {
     series.rows.push_back(row);
   }
 
-  // ---- large records ------------------------------------------------------------------------------------------
+  // ---- large records
+  // ------------------------------------------------------------------------------------------
 
-  // Looks at what a record over kLargeRecord holds without reading its payloads. One that yields nothing is skipped
-  // unverified, as long as a record or the end of the file follows it; any other is read and verified whole.
+  // Looks at what a record over kLargeRecord holds without reading its payloads. One that yields nothing is
+  // skipped unverified, as long as a record or the end of the file follows it; any other is read and verified
+  // whole.
   uint64_t large_record(uint64_t at, uint64_t length) {
     const uint64_t left = reader_.end() - at;
     if (left < kOverhead || length > left - kOverhead) return tail(at);
@@ -440,18 +450,21 @@ class PartDecoder {
       const Kind kind = kind_of(value.form, plugin);
       const bool pending = value.form == Form::tensor && !known;
       // A scalar is small, even beside something large in one event.
-      if (kind == Kind::scalars ? store_scalars_ && value.payload.length <= kLargeRecord : wants_blob(kind, pending)) {
+      if (kind == Kind::scalars ? store_scalars_ && value.payload.length <= kLargeRecord
+                                : wants_blob(kind, pending)) {
         return true;
       }
     }
     return false;
   }
 
-  // ---- damage -------------------------------------------------------------------------------------------------
+  // ---- damage
+  // -------------------------------------------------------------------------------------------------
 
   FaultCode damage_of_header(const uint8_t* header) const {
-    return std::all_of(header, header + kHeader, [](uint8_t byte) { return byte == 0; }) ? FaultCode::zeros
-                                                                                          : FaultCode::bad_length;
+    return std::all_of(header, header + kHeader, [](uint8_t byte) { return byte == 0; })
+               ? FaultCode::zeros
+               : FaultCode::bad_length;
   }
 
   // True where a record could start at `offset`, or the file ends there.
@@ -495,8 +508,8 @@ class PartDecoder {
     bool record = false;  // a sound record starts there (or a lost one ends there, with a header behind it)
   };
 
-  // Looks for the next record from `from` on. Where there is none, `resume` is the last unfinished record that a
-  // header announces, or the end of the file.
+  // Looks for the next record from `from` on. Where there is none, `resume` is the last unfinished record
+  // that a header announces, or the end of the file.
   Found find_record(uint64_t from) {
     uint64_t unfinished = 0;
     for (uint64_t at = from; !cancelled();) {
@@ -566,7 +579,8 @@ class PartDecoder {
     part_.faults.push_back(fault);
   }
 
-  // ---- sessions and tags ----------------------------------------------------------------------------------------
+  // ---- sessions and tags
+  // ----------------------------------------------------------------------------------------
 
   void begin_session(uint64_t at) {
     Session session;
@@ -602,7 +616,8 @@ class PartDecoder {
     return added;
   }
 
-  // Writers log the same tags in the same order: what followed this tag the last time is the guess for the next.
+  // Writers log the same tags in the same order: what followed this tag the last time is the guess for the
+  // next.
   void follow(TagEntry* entry) {
     if (previous_ && previous_->next != entry) previous_->next = entry;
     previous_ = entry;
@@ -638,8 +653,8 @@ class PartDecoder {
 
 }  // namespace
 
-void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, uint64_t begin,
-                 uint64_t limit, Part& out) {
+void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options,
+                 uint64_t begin, uint64_t limit, Part& out) {
   PartDecoder(file, reader, pool, options, out).run(begin, limit);
 }
 

@@ -12,7 +12,6 @@ struct TableCrc {
   static uint32_t of_length(const uint8_t* header) { return crc32c_table(0, header, 8); }
 };
 
-
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
 struct CpuCrc {
   TBQ_CRC_INLINE static uint32_t of(const uint8_t* data, size_t size) {
@@ -25,40 +24,39 @@ struct CpuCrc {
 #endif
 
 // A macro, because a template cannot be given a target attribute by its parameter.
-#define TBQ_SPLIT(NAME, CRC, TARGET)                                                               \
-  TARGET Frames NAME(Bytes bytes, Frame* out, size_t capacity) {                                   \
-    const uint8_t* at = bytes.data();                                                              \
-    const uint8_t* const end = at + bytes.size();                                                  \
-    size_t count = 0;                                                                              \
-    while (count < capacity) {                                                                     \
-      const auto left = static_cast<size_t>(end - at);                                             \
-      if (left < kHeader) return {count, at, Stop::more};                                          \
-      const auto length = load_le<uint64_t>(at);                                                   \
-      if (crc_mask(CRC::of_length(at)) != load_le<uint32_t>(at + 8)) {                             \
-        return {count, at, Stop::bad_length};                                                      \
-      }                                                                                            \
-      if (length > kLargeRecord) return {count, at, Stop::large};                                  \
-      if (left < kOverhead || length > left - kOverhead) return {count, at, Stop::more};           \
-      const uint8_t* payload = at + kHeader;                                                       \
-      if (crc_mask(CRC::of(payload, length)) != load_le<uint32_t>(payload + length)) {             \
-        return {count, at, Stop::bad_payload};                                                     \
-      }                                                                                            \
-      out[count++] = {payload, static_cast<size_t>(length)};                                       \
-      at = payload + length + 4;                                                                   \
-    }                                                                                              \
-    return {count, at, Stop::full};                                                                \
+#define TBQ_SPLIT(NAME, CRC, TARGET)                                                     \
+  TARGET Frames NAME(Bytes bytes, Frame* out, size_t capacity) {                         \
+    const uint8_t* at = bytes.data();                                                    \
+    const uint8_t* const end = at + bytes.size();                                        \
+    size_t count = 0;                                                                    \
+    while (count < capacity) {                                                           \
+      const auto left = static_cast<size_t>(end - at);                                   \
+      if (left < kHeader) return {count, at, Stop::more};                                \
+      const auto length = load_le<uint64_t>(at);                                         \
+      if (crc_mask(CRC::of_length(at)) != load_le<uint32_t>(at + 8)) {                   \
+        return {count, at, Stop::bad_length};                                            \
+      }                                                                                  \
+      if (length > kLargeRecord) return {count, at, Stop::large};                        \
+      if (left < kOverhead || length > left - kOverhead) return {count, at, Stop::more}; \
+      const uint8_t* payload = at + kHeader;                                             \
+      if (crc_mask(CRC::of(payload, length)) != load_le<uint32_t>(payload + length)) {   \
+        return {count, at, Stop::bad_payload};                                           \
+      }                                                                                  \
+      out[count++] = {payload, static_cast<size_t>(length)};                             \
+      at = payload + length + 4;                                                         \
+    }                                                                                    \
+    return {count, at, Stop::full};                                                      \
   }
 
-#define TBQ_FIND(NAME, CRC, TARGET)                                                                \
-  TARGET size_t NAME(Bytes bytes, uint64_t longest) {                                              \
-    for (size_t i = 0; i + kHeader <= bytes.size(); ++i) {                                         \
-      const uint8_t* at = bytes.data() + i;                                                        \
-      if (load_le<uint64_t>(at) <= longest &&                                                      \
-          crc_mask(CRC::of_length(at)) == load_le<uint32_t>(at + 8)) {                             \
-        return i;                                                                                  \
-      }                                                                                            \
-    }                                                                                              \
-    return bytes.size();                                                                           \
+#define TBQ_FIND(NAME, CRC, TARGET)                                                                        \
+  TARGET size_t NAME(Bytes bytes, uint64_t longest) {                                                      \
+    for (size_t i = 0; i + kHeader <= bytes.size(); ++i) {                                                 \
+      const uint8_t* at = bytes.data() + i;                                                                \
+      if (load_le<uint64_t>(at) <= longest && crc_mask(CRC::of_length(at)) == load_le<uint32_t>(at + 8)) { \
+        return i;                                                                                          \
+      }                                                                                                    \
+    }                                                                                                      \
+    return bytes.size();                                                                                   \
   }
 
 TBQ_SPLIT(split_table, TableCrc, )

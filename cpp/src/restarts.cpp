@@ -1,4 +1,5 @@
-// The restart policies; DESIGN: a later session overtakes what earlier ones logged at or after its first step.
+// The restart policies; DESIGN: a later session overtakes what earlier ones logged at or after its first
+// step.
 #include "tbq/restarts.hpp"
 
 #include <algorithm>
@@ -71,13 +72,14 @@ std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
 std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::span<const SegmentRef> segments,
                                    std::span<const int64_t> starts) {
   std::vector<int64_t> least(segments.size() + 1, INT64_MAX);
-  for (size_t i = segments.size(); i-- > 0;) least[i] = std::min(least[i + 1], segments[i].segment->first_step);
+  for (size_t i = segments.size(); i-- > 0;)
+    least[i] = std::min(least[i + 1], segments[i].segment->first_step);
   std::vector<int64_t> limits(segments.size(), INT64_MAX);
   for (size_t i = 0; i < segments.size(); ++i) {
     const double end = ordered[segments[i].session].end;
-    const auto later = std::partition_point(
-        segments.begin() + static_cast<std::ptrdiff_t>(i), segments.end(),
-        [&](const SegmentRef& s) { return !(ordered[s.session].begin > end); });
+    const auto later =
+        std::partition_point(segments.begin() + static_cast<std::ptrdiff_t>(i), segments.end(),
+                             [&](const SegmentRef& s) { return !(ordered[s.session].begin > end); });
     limits[i] = std::min(least[static_cast<size_t>(later - segments.begin())], starts[segments[i].session]);
   }
   return limits;

@@ -9,11 +9,40 @@ namespace tbq {
 const char* dtype_name(uint64_t dtype) {
   if (dtype > 100 && dtype < 200) dtype -= 100;  // the _REF dtypes
   static constexpr const char* names[] = {
-      "",         "float32",     "float64",      "int32",         "uint8",         "int16",      "int8",
-      "string",   "complex64",   "int64",        "bool",          "qint8",         "quint8",     "qint32",
-      "bfloat16", "qint16",      "quint16",      "uint16",        "complex128",    "float16",    "resource",
-      "variant",  "uint32",      "uint64",       "float8_e5m2",   "float8_e4m3fn", "float8_e4m3fnuz",
-      "float8_e4m3b11fnuz", "float8_e5m2fnuz", "int4", "uint4",   "int2",          "uint2",      "float4_e2m1fn",
+      "",
+      "float32",
+      "float64",
+      "int32",
+      "uint8",
+      "int16",
+      "int8",
+      "string",
+      "complex64",
+      "int64",
+      "bool",
+      "qint8",
+      "quint8",
+      "qint32",
+      "bfloat16",
+      "qint16",
+      "quint16",
+      "uint16",
+      "complex128",
+      "float16",
+      "resource",
+      "variant",
+      "uint32",
+      "uint64",
+      "float8_e5m2",
+      "float8_e4m3fn",
+      "float8_e4m3fnuz",
+      "float8_e4m3b11fnuz",
+      "float8_e5m2fnuz",
+      "int4",
+      "uint4",
+      "int2",
+      "uint2",
+      "float4_e2m1fn",
   };
   return dtype < std::size(names) ? names[dtype] : "";
 }
@@ -52,8 +81,24 @@ void set_double(ScalarTensor& out, double value) {
 }
 
 enum class Dtype : uint64_t {
-  float32 = 1, float64 = 2, int32 = 3, uint8 = 4, int16 = 5, int8 = 6, int64 = 9, boolean = 10, qint8 = 11,
-  quint8 = 12, qint32 = 13, bfloat16 = 14, qint16 = 15, quint16 = 16, uint16 = 17, half = 19, uint32 = 22, uint64 = 23,
+  float32 = 1,
+  float64 = 2,
+  int32 = 3,
+  uint8 = 4,
+  int16 = 5,
+  int8 = 6,
+  int64 = 9,
+  boolean = 10,
+  qint8 = 11,
+  quint8 = 12,
+  qint32 = 13,
+  bfloat16 = 14,
+  qint16 = 15,
+  quint16 = 16,
+  uint16 = 17,
+  half = 19,
+  uint32 = 22,
+  uint64 = 23,
 };
 
 // From tensor_content.
@@ -114,7 +159,8 @@ void from_content(Bytes content, ScalarTensor& out) {
   }
 }
 
-// From a typed list: the last element repeats, so the last one counts. torch writes a half's float32 bits into half_val.
+// From a typed list: the last element repeats, so the last one counts. torch writes a half's float32 bits
+// into half_val.
 bool from_list(const Field& field, ScalarTensor& out) {
   const auto dtype = static_cast<Dtype>(out.dtype);
   Cursor cursor(field.bytes);
@@ -182,10 +228,24 @@ bool from_list(const Field& field, ScalarTensor& out) {
 
 bool is_number(uint64_t dtype) {
   switch (static_cast<Dtype>(dtype)) {
-    case Dtype::float32: case Dtype::float64: case Dtype::int32: case Dtype::uint8: case Dtype::int16:
-    case Dtype::int8: case Dtype::int64: case Dtype::boolean: case Dtype::qint8: case Dtype::quint8:
-    case Dtype::qint32: case Dtype::bfloat16: case Dtype::qint16: case Dtype::quint16: case Dtype::uint16:
-    case Dtype::half: case Dtype::uint32: case Dtype::uint64:
+    case Dtype::float32:
+    case Dtype::float64:
+    case Dtype::int32:
+    case Dtype::uint8:
+    case Dtype::int16:
+    case Dtype::int8:
+    case Dtype::int64:
+    case Dtype::boolean:
+    case Dtype::qint8:
+    case Dtype::quint8:
+    case Dtype::qint32:
+    case Dtype::bfloat16:
+    case Dtype::qint16:
+    case Dtype::quint16:
+    case Dtype::uint16:
+    case Dtype::half:
+    case Dtype::uint32:
+    case Dtype::uint64:
       return true;
   }
   return false;
@@ -221,7 +281,8 @@ ScalarTensor scalar_of_tensor(Bytes tensor) {
   Field field;
   while (!first.empty()) {
     if (!first.field(field)) return out;
-    if (field.is(1, Wire::varint)) out.dtype = field.value > 100 && field.value < 200 ? field.value - 100 : field.value;
+    if (field.is(1, Wire::varint))
+      out.dtype = field.value > 100 && field.value < 200 ? field.value - 100 : field.value;
     if (field.is(2, Wire::bytes)) shape = field.bytes;
     if (field.is(4, Wire::bytes)) content = field.bytes;
   }

@@ -1,4 +1,5 @@
-// Joins the files of a run: orders sessions, resolves metadata and restarts, and lays the rows out tag by tag.
+// Joins the files of a run: orders sessions, resolves metadata and restarts, and lays the rows out tag by
+// tag.
 #include "seal.hpp"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace tbq {
 namespace {
 
-// Shorter pieces are copied together, so that a table has few chunks; longer ones are handed over as they are.
+// Shorter pieces are copied together, so that a table has few chunks; longer ones are handed over as they
+// are.
 constexpr uint64_t kDirect = 4096;
 
 }  // namespace
@@ -18,7 +20,9 @@ struct Sealer::Source {
   ScalarSeries* scalars = nullptr;
   const BlobSeries* blobs = nullptr;
   const std::vector<uint32_t>* sessions = nullptr;  // of the part's sessions, their places in the order
-  const std::vector<Segment>& segments() const { return scalars ? scalars->segments.all : blobs->segments.all; }
+  const std::vector<Segment>& segments() const {
+    return scalars ? scalars->segments.all : blobs->segments.all;
+  }
 };
 
 struct Sealer::Ordered {
@@ -49,7 +53,8 @@ std::vector<RunSession> join_sessions(const std::vector<std::shared_ptr<Part>>& 
           whole.timed = true;
         }
         if (session.has_start) {
-          whole.start_step = whole.has_start ? std::min(whole.start_step, session.start_step) : session.start_step;
+          whole.start_step =
+              whole.has_start ? std::min(whole.start_step, session.start_step) : session.start_step;
           whole.has_start = true;
         }
       } else {
@@ -83,13 +88,15 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
   // Parts by the place of their first session, so that "first" metadata is that of the first session.
   std::vector<size_t> by_time(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) by_time[i] = i;
-  std::stable_sort(by_time.begin(), by_time.end(), [&](size_t a, size_t b) { return places[a][0] < places[b][0]; });
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](size_t a, size_t b) { return places[a][0] < places[b][0]; });
 
   std::vector<std::pair<std::string_view, std::pair<size_t, TagEntry*>>> entries;
   for (size_t i : by_time) {
     for (const auto& entry : parts[i]->tags.all) entries.push_back({entry->tag, {i, entry.get()}});
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
 
   bool blobs_kept = false;
   for (size_t first = 0; first < entries.size();) {
@@ -110,7 +117,8 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
     const Kind pending = known ? known->kind : Kind::tensors;
     if (known) {
       report.metadata = known->metadata;
-      report.metadata_bytes.assign(reinterpret_cast<const char*>(known->metadata_bytes), known->metadata_length);
+      report.metadata_bytes.assign(reinterpret_cast<const char*>(known->metadata_bytes),
+                                   known->metadata_length);
     }
     std::vector<Source> numbers;
     std::map<Kind, std::vector<Source>> others;
@@ -187,10 +195,12 @@ void note_dropped(SeriesReport& report, int64_t step) {
   report.dropped_last = std::max(report.dropped_last, step);
 }
 
-// Calls keep(place, begin, end) for each run of kept rows, in order. `step_of(place, row)` gives a stored row's step.
+// Calls keep(place, begin, end) for each run of kept rows, in order. `step_of(place, row)` gives a stored
+// row's step.
 template <class StepOf, class Keep>
-void resolve(const DecodeOptions& options, const std::vector<Place>& places, std::span<const RunSession> sessions,
-             std::span<const int64_t> starts, SeriesReport& report, StepOf&& step_of, Keep&& keep) {
+void resolve(const DecodeOptions& options, const std::vector<Place>& places,
+             std::span<const RunSession> sessions, std::span<const int64_t> starts, SeriesReport& report,
+             StepOf&& step_of, Keep&& keep) {
   const auto filtered = [&](const Place& place, auto&& kept) {
     const Segment& segment = *place.ref.segment;
     uint64_t begin = segment.begin;

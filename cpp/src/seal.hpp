@@ -15,7 +15,8 @@ class Sealer {
   Sealer(const DecodeOptions& options, Pool& pool) : options_(options), pool_(pool) {}
 
   // Takes all parts of one run, in the order of its files and inside each by offset.
-  void seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts, const std::vector<FileReport>& files);
+  void seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
+            const std::vector<FileReport>& files);
   void finish() { close(); }
 
   std::vector<SeriesReport> series;

@@ -129,7 +129,8 @@ void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, dou
   open_->min_step = std::min(open_->min_step, step);
 }
 
-// Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by another.
+// Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by
+// another.
 void ScalarSeries::grow(Pool& pool) {
   const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
   const uint32_t rows = chunks.empty() ? Pool::kFirst : copying ? capacity * 4 : Pool::kLargest;

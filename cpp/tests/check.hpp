@@ -17,14 +17,14 @@ inline int& failures() {
   return count;
 }
 
-#define TEST(name)                                                              \
-  static void name();                                                           \
-  static const bool name##_added = (tests().push_back({#name, &name}), true);   \
+#define TEST(name)                                                            \
+  static void name();                                                         \
+  static const bool name##_added = (tests().push_back({#name, &name}), true); \
   static void name()
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);       \
-      ++failures();                                                             \
-    }                                                                           \
+#define CHECK(condition)                                                  \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures();                                                       \
+    }                                                                     \
   } while (0)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tbq.logdir import LogDir as LogDir
-    from tbq.logdir import open as open
-    from tbq.problems import Problem as Problem
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
+    from tbq.logdir import LogDir as LogDir
+    from tbq.logdir import open as open  # noqa: A004 - the public name
+    from tbq.problems import Problem as Problem
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {

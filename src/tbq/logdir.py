@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tbq import decode as _decode
 from tbq.errors import SelectionError, SourceError
-from tbq.select import Names, Selection, Steps, steps as _steps
+from tbq.select import Names, Selection, Steps
+from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tbq._core import Result
+    from tbq._core import Result, Stream
     from tbq.problems import Problem
     from tbq.table import Table
 
@@ -51,7 +53,9 @@ def _nothing(found: Found) -> SourceError:
     unreadable = next(iter(found.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
-    what = f"none of its {found.others:,} files is an event file" if found.others else "the directory is empty"
+    what = (
+        f"none of its {found.others:,} files is an event file" if found.others else "the directory is empty"
+    )
     return SourceError(
         f"no event files here: {what}",
         path=path,
@@ -93,7 +97,9 @@ class LogDir:
 
     def __repr__(self) -> str:
         runs = self._found.runs
-        return f"<tbq.LogDir {self.path!r}: {len(runs):,} runs, {sum(len(run.files) for run in runs):,} files>"
+        return (
+            f"<tbq.LogDir {self.path!r}: {len(runs):,} runs, {sum(len(run.files) for run in runs):,} files>"
+        )
 
     def scalars(
         self,
@@ -123,14 +129,18 @@ class LogDir:
             return Table(arrow, "scalars", logdir=self.path)
         known = result.tags("scalars")
         names = self._require(tags, known, result)
-        if any(name not in names for name in known if tags.matches(name)):  # `loss[0]` was a name, not a pattern
+        if any(
+            name not in names for name in known if tags.matches(name)
+        ):  # `loss[0]` was a name, not a pattern
             import pyarrow as pa
             import pyarrow.compute as pc
 
             arrow = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(names, pa.string())))
         return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path)
 
-    def series(self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume") -> Series:
+    def series(
+        self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume"
+    ) -> Series:
         """One scalar tag of one run as NumPy arrays: steps, wall_times, values."""
         table = self.scalars(run=run, tag=tag, steps=steps, restarts=restarts).to_arrow()
         for name, kind in (("run", "runs"), ("tag", "tags")):
@@ -138,7 +148,8 @@ class LogDir:
             if len(found) > 1:
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
-                    f"{len(found):,} {kind} match, want one: {shown}", hint=f"name one, e.g. {name}={found[0]!r}"
+                    f"{len(found):,} {kind} match, want one: {shown}",
+                    hint=f"name one, e.g. {name}={found[0]!r}",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 
@@ -187,7 +198,9 @@ class LogDir:
         names = set(chosen.require(self.runs, where=self.path))
         return [one for one in self._found.runs if one.name in names]
 
-    def _decode(self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str) -> Result:
+    def _decode(
+        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
+    ) -> Result:
         result = _decode.decode(runs, kinds, options, self._unpacked)
         found = _decode.problems_of(result, runs, options.restarts)
         self._problems.update(dict.fromkeys(found))
@@ -198,10 +211,12 @@ class LogDir:
 
     def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
         """The tags selected among `known`; an error that nothing is left says what kind the tag is of, if any."""
+        from tbq import _core
+
         try:
             return tags.require(known, where=self.path)
         except SelectionError as nothing:
-            for other in _kinds():
+            for other in _core.kinds():
                 if other != kind and tags.resolve(result.tags(other)).names:
                     raise SelectionError(
                         f"{nothing.message}; that tag is of kind {other}, not {kind}",
@@ -211,13 +226,7 @@ class LogDir:
             raise
 
 
-def _kinds() -> Sequence[str]:
-    from tbq import _core
-
-    return tuple(_core.KINDS)
-
-
-def _arrow(stream: object):  # type: ignore[no-untyped-def]
+def _arrow(stream: Stream) -> pa.Table:
     import pyarrow as pa
 
     return pa.table(stream)

@@ -17,7 +17,7 @@ _HEALTH = ("ok", "truncated", "empty", "not_events", "damaged", "git_lfs", "unre
 
 
 def health(report: FileReport) -> str:
-    """"ok", or the worst thing known of a file."""
+    """ "ok", or the worst thing known of a file."""
     if report.state != "events":
         return report.state
     if report.faults or report.error:

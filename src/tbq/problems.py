@@ -48,7 +48,9 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
     """The problems of one file, worst first."""
     path = os.fsdecode(report.path)
 
-    def problem(code: str, severity: str, message: str, hint: str | None = None, offset: int | None = None) -> Problem:
+    def problem(
+        code: str, severity: str, message: str, hint: str | None = None, offset: int | None = None
+    ) -> Problem:
         return Problem(code, severity, message, path=path, offset=offset, run=run, hint=hint)
 
     if report.state == "unreadable":
@@ -61,7 +63,9 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
         return [problem("empty", "info", "is empty: its writer has not flushed anything yet")]
     found = [_of_fault(fault, path, run) for fault in report.faults]
     if report.more_faults:
-        found.append(problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed"))
+        found.append(
+            problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed")
+        )
     if report.error:
         found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error)}"))
     if report.truncated:

@@ -64,10 +64,12 @@ struct Buffer {
   }
 };
 
-// One column of one batch: Arrow's format string, buffers and children. `length` rows from the start of the buffers.
+// One column of one batch: Arrow's format string, buffers and children. `length` rows from the start of the
+// buffers.
 struct Column {
   std::string name;
-  std::string format;  // "l" int64, "g" float64, "i" int32, "U" large_string, "Z" large_binary, "+L" large_list, …
+  std::string
+      format;  // "l" int64, "g" float64, "i" int32, "U" large_string, "Z" large_binary, "+L" large_list, …
   int64_t length = 0;
   int64_t null_count = 0;
   std::vector<Buffer> buffers;
@@ -80,7 +82,8 @@ struct Batch {
   std::vector<Column> columns;
 };
 
-// Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary are used).
+// Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary
+// are used).
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
 
 // Validity bits that are only made when the first null comes.
@@ -233,9 +236,11 @@ class ListBuilder {
 };
 
 // A dictionary<int32, string> column whose codes lie in `codes`.
-Column dictionary_column(std::string name, Buffer codes, int64_t length, std::shared_ptr<const Column> values);
+Column dictionary_column(std::string name, Buffer codes, int64_t length,
+                         std::shared_ptr<const Column> values);
 
-// The dictionary itself: a string column ("u"). Bytes that are not UTF-8 are replaced (U+FFFD), as Python's "replace" does.
+// The dictionary itself: a string column ("u"). Bytes that are not UTF-8 are replaced (U+FFFD), as Python's
+// "replace" does.
 std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values);
 
 // `text` with each invalid byte sequence replaced by U+FFFD.

@@ -1,4 +1,5 @@
-// Masked CRC32C as TFRecord uses it: by CPU instruction where there is one (chosen at run time), else by table.
+// Masked CRC32C as TFRecord uses it: by CPU instruction where there is one (chosen at run time), else by
+// table.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// One call from files to tables: many files, several threads, restarts resolved, rows in order of run and tag.
+// One call from files to tables: many files, several threads, restarts resolved, rows in order of run and
+// tag.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ namespace tbq {
 // What a file turned out to be.
 enum class FileState : uint8_t {
   events,
-  empty,           // no byte in it
-  unreadable,      // `error` says why
-  git_lfs,         // a Git-LFS pointer in place of the file
-  not_events,      // no record in it
+  empty,       // no byte in it
+  unreadable,  // `error` says why
+  git_lfs,     // a Git-LFS pointer in place of the file
+  not_events,  // no record in it
 };
 const char* file_state_name(FileState state);
 
@@ -121,7 +122,7 @@ struct Result {
   std::vector<FileReport> files;
   std::vector<SeriesReport> series;  // by run, tag, kind
   std::vector<ScalarBatch> scalars;
-  std::vector<BlobRow> blobs[kKindCount];  // by run, tag, as logged; `tag` is an index into `series`
+  std::vector<BlobRow> blobs[kKindCount];    // by run, tag, as logged; `tag` is an index into `series`
   std::vector<std::shared_ptr<Part>> parts;  // hold the bytes of blobs
   bool cancelled = false;
 

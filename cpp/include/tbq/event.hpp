@@ -99,7 +99,8 @@ class Fields {
     bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
   };
 
-  Fields(Source& source, Range range) : source_(source), at_(range.offset), end_(range.offset + range.length) {}
+  Fields(Source& source, Range range)
+      : source_(source), at_(range.offset), end_(range.offset + range.length) {}
 
   // False at the end of the message, and where it is malformed: then ok() is false.
   bool next(Item& out) {
@@ -151,7 +152,8 @@ class Fields {
     return true;
   }
 
-  // Groups ended with proto1, but a parser must be able to skip them; this one needs the whole rest in memory.
+  // Groups ended with proto1, but a parser must be able to skip them; this one needs the whole rest in
+  // memory.
   bool skip_group(Item& out) {
     const uint64_t left = end_ - at_;
     if (left > (1U << 20)) return false;
@@ -172,8 +174,8 @@ class Fields {
   bool ok_ = true;
 };
 
-// Finds everything in the Event that `source` holds. False where the protobuf is malformed; what was found until
-// then stays in `out`.
+// Finds everything in the Event that `source` holds. False where the protobuf is malformed; what was found
+// until then stays in `out`.
 template <class Source>
 bool walk_event(Source& source, EventRef& out);
 
@@ -200,7 +202,7 @@ struct ScalarTensor {
   bool valid = false;
   double value = 0;
   uint64_t dtype = 0;
-  bool rounded = false;       // a 64-bit integer that float64 cannot hold exactly
+  bool rounded = false;           // a 64-bit integer that float64 cannot hold exactly
   const uint8_t* slot = nullptr;  // where a float32 or float64 lies in the bytes, when it lies there plainly
 };
 ScalarTensor scalar_of_tensor(Bytes tensor);

@@ -28,8 +28,8 @@ class File {
   uint64_t size_ = 0;
 };
 
-// A window of a file that moves forward (or jumps). Reading ahead starts small after a jump and grows while the
-// reading is sequential, so that what is skipped is mostly not read.
+// A window of a file that moves forward (or jumps). Reading ahead starts small after a jump and grows while
+// the reading is sequential, so that what is skipped is mostly not read.
 class BlockReader {
  public:
   explicit BlockReader(size_t block = kBlock) : block_(block < 1 ? 1 : block) {}
@@ -42,7 +42,8 @@ class BlockReader {
   int error() const { return error_; }
   uint64_t bytes_read() const { return bytes_read_; }
 
-  // A pointer to `count` bytes at `offset`, or null when the file does not have them. Valid until the next call.
+  // A pointer to `count` bytes at `offset`, or null when the file does not have them. Valid until the next
+  // call.
   const uint8_t* view(uint64_t offset, size_t count) {
     if (offset >= base_ && offset - base_ <= have_ && count <= have_ - static_cast<size_t>(offset - base_)) {
       return buffer_.get() + (offset - base_);

@@ -64,12 +64,12 @@ struct PartOptions {
 struct Part {
   uint32_t file = 0;
   uint64_t begin = 0;
-  uint64_t stopped = 0;          // the first byte behind the last record, where the next part must begin
-  uint64_t end = 0;              // of the file, as far as it could be read
-  uint64_t truncated = 0;        // bytes of an unfinished record at the end
+  uint64_t stopped = 0;    // the first byte behind the last record, where the next part must begin
+  uint64_t end = 0;        // of the file, as far as it could be read
+  uint64_t truncated = 0;  // bytes of an unfinished record at the end
   uint64_t records = 0;
   uint64_t bytes_read = 0;
-  int error = 0;                 // errno of a failed read
+  int error = 0;  // errno of a failed read
   std::string writer;
   std::string file_version;
   std::vector<Session> sessions;
@@ -81,8 +81,8 @@ struct Part {
 };
 
 // Decodes the records that start in [begin, limit) of `file`, where a record must start at `begin`.
-void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, uint64_t begin,
-                 uint64_t limit, Part& out);
+void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options,
+                 uint64_t begin, uint64_t limit, Part& out);
 
 // The offset of the first sound record at or behind `from`, or the end of the file.
 uint64_t next_record(const File& file, BlockReader& reader, uint64_t from);

@@ -27,9 +27,9 @@ enum class Stop {
 };
 
 struct Frames {
-  size_t count;           // frames written
-  const uint8_t* at;      // the first byte not consumed
-  Stop stop;              // why it ended there
+  size_t count;       // frames written
+  const uint8_t* at;  // the first byte not consumed
+  Stop stop;          // why it ended there
 };
 
 // Splits `bytes` into verified records. Each frame is whole and has both of its CRCs right.
@@ -38,7 +38,8 @@ Frames split_records(Bytes bytes, Frame* out, size_t capacity);
 // The length that the 12 header bytes at `header` claim, or false where their CRC does not agree.
 bool read_header(const uint8_t* header, uint64_t& length);
 
-// The offset of the first valid header (12 whole bytes) in `bytes` whose length is at most `longest`, or bytes.size().
+// The offset of the first valid header (12 whole bytes) in `bytes` whose length is at most `longest`, or
+// bytes.size().
 size_t find_header(Bytes bytes, uint64_t longest);
 
 bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked);

@@ -32,12 +32,14 @@ struct SegmentRef {
   uint32_t session = 0;  // index into the ordered sessions
 };
 
-// The order of sessions: by time, then by name with digits compared as numbers; or plainly by path and offset.
+// The order of sessions: by time, then by name with digits compared as numbers; or plainly by path and
+// offset.
 std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool by_path);
 
 bool natural_less(std::string_view a, std::string_view b);
 
-// For each session, in order: points of earlier sessions with step >= this are dropped by a START; INT64_MAX if none.
+// For each session, in order: points of earlier sessions with step >= this are dropped by a START; INT64_MAX
+// if none.
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered);
 
 // For each segment of one series (in order of session): rows with step >= limit are dropped. Resume policy.

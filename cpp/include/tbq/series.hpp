@@ -1,4 +1,5 @@
-// What is kept while decoding: per tag of one part of a file, the columns of scalars and the bytes of other values.
+// What is kept while decoding: per tag of one part of a file, the columns of scalars and the bytes of other
+// values.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +43,10 @@ class Pool {
 
 // Where the rows of one tag in one session lie, and what is known of them, stored or not.
 struct Segment {
-  uint32_t session = 0;   // index into the part's sessions
-  uint64_t begin = 0;     // first stored row
-  uint64_t end = 0;       // behind the last stored row
-  uint64_t count = 0;     // values seen, stored or not
+  uint32_t session = 0;  // index into the part's sessions
+  uint64_t begin = 0;    // first stored row
+  uint64_t end = 0;      // behind the last stored row
+  uint64_t count = 0;    // values seen, stored or not
   int64_t first_step = 0;
   int64_t last_step = 0;
   int64_t min_step = 0;
@@ -122,14 +123,14 @@ struct BlobRow {
   int64_t step = 0;
   double wall_time = 0;
   Form form = Form::none;
-  bool deferred = false;          // payload and metadata are offsets into the record at `record` of the file
+  bool deferred = false;  // payload and metadata are offsets into the record at `record` of the file
   const uint8_t* payload = nullptr;
   uint64_t payload_length = 0;
   const uint8_t* metadata = nullptr;  // this event's own SummaryMetadata, null where it has none
   uint64_t metadata_length = 0;
-  uint64_t record = 0;            // file offset of the record
-  uint64_t record_length = 0;     // of its payload
-  uint64_t payload_offset = 0;    // inside the record's payload, for deferred rows
+  uint64_t record = 0;          // file offset of the record
+  uint64_t record_length = 0;   // of its payload
+  uint64_t payload_offset = 0;  // inside the record's payload, for deferred rows
   uint32_t file = 0;
   uint32_t run = 0;  // set when the table is made
   uint32_t tag = 0;  // set when the table is made
@@ -154,8 +155,8 @@ class Arena {
   size_t size_ = 0;
 };
 
-// An event of one scalar, from behind its step on, in which only the number changes: remembered to know the next
-// one at once. Writers write the same bytes for a tag each time.
+// An event of one scalar, from behind its step on, in which only the number changes: remembered to know the
+// next one at once. Writers write the same bytes for a tag each time.
 struct Template {
   std::string bytes;
   uint32_t slot = 0;   // where the number lies in it
@@ -170,14 +171,14 @@ struct TagEntry {
   bool has_metadata = false;
   Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
   Template shape;
-  uint64_t dtype = 0;         // of its first tensor
+  uint64_t dtype = 0;  // of its first tensor
   TagMetadata metadata;
   const uint8_t* metadata_bytes = nullptr;  // as first seen
   uint64_t metadata_length = 0;
-  uint64_t rounded = 0;       // integers that float64 could not hold
-  uint64_t refused = 0;       // scalars that are none: not exactly one number
+  uint64_t rounded = 0;  // integers that float64 could not hold
+  uint64_t refused = 0;  // scalars that are none: not exactly one number
   ScalarSeries scalars;
-  ScalarSeries pending_scalars;  // one-number tensors from before the plugin was known
+  ScalarSeries pending_scalars;                   // one-number tensors from before the plugin was known
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
   BlobSeries pending_blobs;
 };

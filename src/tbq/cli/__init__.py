@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-# Subcommand -> (module in tbq.cli, one line of help). The help is here so that `tbq --help` imports none of them.
+# Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {}
 
 
 class _Lazy(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
@@ -25,7 +25,7 @@ class _Lazy(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
@@ -42,7 +42,7 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from tbq import __version__
 

@@ -22,6 +22,7 @@ Progress = Callable[[int, int, int, int], object]
 
 RESTARTS = ("resume", "keep", "last", "tensorboard")
 ON_ERROR = ("warn", "raise", "ignore")
+EVERYTHING = Selection(None)
 BLOCK = 256 * 1024
 SPLIT = 16 * 1024 * 1024
 
@@ -30,7 +31,7 @@ SPLIT = 16 * 1024 * 1024
 class Options:
     """How to decode; the same for every table."""
 
-    tag: Selection = Selection(None)
+    tag: Selection = EVERYTHING
     steps: tuple[int, int] = (MIN_STEP, MAX_STEP)
     restarts: str = "resume"
     threads: int | None = None
@@ -70,7 +71,7 @@ def decode(
         known: dict[str, bool] = {}
         matches = options.tag.matches
 
-        def select(run: int, tag: str) -> bool:
+        def select(_run: int, tag: str) -> bool:
             wanted = known.get(tag)
             if wanted is None:
                 wanted = known[tag] = matches(tag)
@@ -128,7 +129,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                 _problems.Problem(
                     "not_scalar",
                     "warning",
-                    f"{refused:,} values logged as scalars are not one number each; they are in the tensors table",
+                    f"{refused:,} values logged as scalars are no single number; they are in the tensors table",
                     run=name,
                     tag=tag,
                 )
@@ -140,7 +141,8 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
             _problems.Problem(
                 "restart",
                 "info",
-                f"restarts={restarts} dropped {count:,} rows of {len(parts):,} tags, steps {low:,} to {high:,}",
+                f"restarts={restarts} dropped {count:,} rows of {len(parts):,} tags, "
+                f"steps {low:,} to {high:,}",
                 run=runs[run].name,
                 hint="to keep them: restarts='keep', --restarts keep",
             )
@@ -156,7 +158,9 @@ def tell(found: Sequence[Problem], on_error: str) -> None:
     damage = [problem for problem in found if _problems.is_damage(problem)]
     if on_error == "raise" and damage:
         first = damage[0]
-        raise DamageError(first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code)
+        raise DamageError(
+            first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
+        )
     told = damage + [problem for problem in found if problem.code in ("restart", "rounded")]
     for line in _problems.brief(told):
         warnings.warn(line, TbqWarning, stacklevel=4)

@@ -66,23 +66,30 @@ def discover(source: PathLike | Sequence[PathLike]) -> Found:
             run = prefix if name is not None else _below(os.path.dirname(path) or ".", base)
             _add(files, places, run, os.path.dirname(path), [path])
             continue
-        for folder, names in _walk(path, problems):
-            mine = [os.path.join(folder, one) for one in names if is_event_file(one)]
+        prefix = "" if prefix == "." else prefix
+        for folder, below, names in _walk(path, problems):
+            mine = [f"{folder}{os.sep}{one}" for one in names if is_event_file(one)]
             others += len(names) - len(mine)
             if mine:
-                _add(files, places, _join(prefix, os.path.relpath(folder, path)), folder, mine)
-    runs = [Run(name, places[name], sorted(files[name], key=_natural)) for name in sorted(files)]
+                run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
+                _add(files, places, run, folder, mine)
+    runs = [
+        Run(name, places[name], mine if len(mine) == 1 else sorted(mine, key=_natural))
+        for name, mine in sorted(files.items())
+    ]
     return Found([path for _, path in roots], runs, problems, others)
 
 
-def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: str, found: list[str]) -> None:
+def _add(
+    files: dict[str, list[str]], places: dict[str, str], run: str, folder: str, found: list[str]
+) -> None:
     if places.setdefault(run, folder) != folder:
         raise UsageError(
             f"two runs are called {run!r}: {places[run]} and {folder}",
             hint="name them apart, e.g. a:first/path b:second/path",
         )
-    mine = files.setdefault(run, [])
-    mine.extend(path for path in found if path not in mine) if mine else mine.extend(found)
+    known = files.get(run)
+    files[run] = found if known is None else known + [path for path in found if path not in known]
 
 
 def _expand(item: str) -> list[tuple[str | None, str]]:
@@ -120,7 +127,9 @@ def _common(paths: list[str]) -> str:
     """The directory that run names are relative to."""
     if not paths:
         return ""
-    folders = [os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths]
+    folders = [
+        os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths
+    ]
     try:
         return os.path.commonpath(folders)
     except ValueError as apart:
@@ -130,14 +139,8 @@ def _common(paths: list[str]) -> str:
 
 
 def _below(path: str, base: str) -> str:
-    return _join("", os.path.relpath(os.path.abspath(path), base))
-
-
-def _join(prefix: str, relative: str) -> str:
-    """Run names use `/` on every system."""
-    relative = "" if relative == "." else relative.replace(os.sep, "/")
-    prefix = "" if prefix == "." else prefix
-    return "/".join(part for part in (prefix, relative) if part) or "."
+    """The name of a run: run names use `/` on every system."""
+    return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
 def _natural(path: str) -> list[tuple[int, int | str]]:
@@ -145,30 +148,36 @@ def _natural(path: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in parts]
 
 
-def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
-    """Each directory below `top` with its file names; links are followed, but never into where they came from."""
-    stack: list[tuple[str, str, tuple[str, ...]]] = [(top, os.path.realpath(top), ())]
+def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, str, list[str]]]:
+    """Each directory from `top` down: its path, its name below `top`, and the names of its files.
+
+    Links are followed, but never into where they came from.
+    """
+    stack: list[tuple[str, str, str, tuple[str, ...]]] = [
+        (top.rstrip(os.sep) or top, "", os.path.realpath(top), ())
+    ]
     while stack:
-        folder, real, behind = stack.pop()
+        folder, below, real, behind = stack.pop()
         names: list[str] = []
-        inner: list[tuple[str, str, tuple[str, ...]]] = []
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    name = entry.name
                     if not _is_dir(entry):
-                        names.append(entry.name)
-                    elif not entry.is_symlink():
-                        inner.append((entry.path, f"{real}{os.sep}{entry.name}", behind))
-                    else:
-                        target = os.path.realpath(entry.path)
-                        if not any(_inside(place, target) for place in (real, *behind)):
-                            inner.append((entry.path, target, (*behind, real)))
+                        names.append(name)
+                        continue
+                    inner = f"{below}/{name}" if below else name
+                    if not entry.is_symlink():
+                        stack.append((entry.path, inner, f"{real}{os.sep}{name}", behind))
+                        continue
+                    target = os.path.realpath(entry.path)
+                    if not any(_inside(place, target) for place in (real, *behind)):
+                        stack.append((entry.path, inner, target, (*behind, real)))
         except OSError as failure:
             problems.append(
                 Problem("unreadable", "error", f"cannot be listed: {failure.strerror}", path=folder)
             )
-        yield folder, names
-        stack.extend(inner)
+        yield folder, below, names
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

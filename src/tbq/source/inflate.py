@@ -37,7 +37,9 @@ class Unpacked:
                     try:
                         written += plain.write(inflater.decompress(piece, _PIECE))
                     except zlib.error:
-                        return os.fsencode(target) if written else None  # what came before the damage still counts
+                        return (
+                            os.fsencode(target) if written else None
+                        )  # what came before the damage still counts
                     piece = inflater.unconsumed_tail
                     if inflater.eof:  # a gzip file may have several members
                         piece = inflater.unused_data
