@@ -210,7 +210,7 @@ class LogDir:
         return result
 
     def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
-        """The tags selected among `known`; an error that nothing is left says what kind the tag is of, if any."""
+        """The tags selected among `known`; where none is left, the error says of what kind the tag is."""
         from tbq import _core
 
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-# Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
+# Subcommand -> (module in tbq.cli, one line of help): with the help here, `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {}
 
 

@@ -129,7 +129,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                 _problems.Problem(
                     "not_scalar",
                     "warning",
-                    f"{refused:,} values logged as scalars are no single number; they are in the tensors table",
+                    f"{refused:,} values logged as scalars are no single number: see the tensors table",
                     run=name,
                     tag=tag,
                 )
