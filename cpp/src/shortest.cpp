@@ -281,7 +281,7 @@ char* write_float64(char* to, double value, bool narrow) {
     *to++ = '-';
     value = -value;
   }
-  if (value < 9007199254740992.0) {
+  if (value < 1e16) {
     const auto whole = static_cast<uint64_t>(value);
     if (static_cast<double>(whole) == value) {
       to = append_uint(to, whole);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -164,10 +165,12 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     >>> closest("Loss", ["train/loss", "lr", "acc"])
     ['train/loss']
     """
-    if len(known) > 5000:  # difflib compares each pair of letters: keep what shares a word, or the start
-        low = name.lower().strip("*?")
-        known = [other for other in known if low in other.lower() or other[:3].lower() == low[:3]][:5000]
     low = name.removeprefix("re:").lower()
+    if (
+        len(known) > 500
+    ):  # difflib is slow: let it see only the names that share most of their letters' triples
+        wanted = _triples(low)
+        known = heapq.nlargest(500, known, key=lambda other: len(wanted & _triples(other.lower())))
     by_key: dict[str, str] = {}
     for other in known:
         by_key.setdefault(other.lower(), other)
@@ -176,6 +179,10 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
         if len(found) < n and other not in found and other.lower().rsplit("/", 1)[-1] == low:
             found.append(other)
     return found
+
+
+def _triples(name: str) -> set[str]:
+    return {name[i : i + 3] for i in range(max(len(name) - 2, 1))}
 
 
 def steps(spec: Steps | Sequence[int | None]) -> tuple[int, int]:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from typing import NoReturn
 
 import click
 
+<<<<<<< HEAD
 # Subcommand -> (module in tbq.cli, one line of help): with the help here, `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {}
+=======
+# Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
+    "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
+    "export": ("export", "Every scalar of every run as a table, in any layout and format."),
+}
+>>>>>>> table
 
 
 class _Lazy(click.Group):
@@ -58,26 +67,39 @@ def app() -> None:
     """jq for TensorBoard logs: event files to tables, fast and complete."""
 
 
-def main(args: list[str] | None = None) -> Any:
+def main(args: list[str] | None = None) -> NoReturn:
     """Run `tbq`; every expected failure becomes one clear message and the right exit code."""
-    from tbq.errors import TbqError
+    import warnings
 
-    try:
-        code = app.main(args, prog_name="tbq", standalone_mode=False)
-        sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.ClickException as wrong:
-        wrong.show()
-        sys.exit(wrong.exit_code)
-    except TbqError as failure:
-        click.echo(f"tbq: {failure}", err=True)
-        sys.exit(failure.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("tbq: interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): not an error, but Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    from tbq.errors import TbqError, TbqWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TbqWarning)
+        warnings.showwarning = _warn
+        try:
+            code = app.main(args, prog_name="tbq", standalone_mode=False)
+            sys.stdout.flush()
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.exceptions.Exit as stop:
+            sys.exit(stop.exit_code)
+        except click.ClickException as wrong:
+            wrong.show()
+            sys.exit(wrong.exit_code)
+        except TbqError as failure:
+            click.echo(f"tbq: {failure}", err=True)
+            sys.exit(failure.exit_code)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("tbq: interrupted", err=True)
+            sys.exit(130)
+        except BrokenPipeError:
+            # The reader of our output has gone (`| head`): not an error, but Python would complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Our warnings are words for the user, a line each; those of libraries are not theirs to act on."""
+    from tbq.errors import TbqWarning
+
+    if issubclass(category, TbqWarning):
+        click.echo(f"tbq: {message}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import warnings
@@ -45,7 +46,10 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
         for row in _rows(table):
             sheet.append([cell(value) for value in row])
         cut += cell.cut
-    book.save(stream)
+    # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
+    whole = io.BytesIO()
+    book.save(whole)
+    stream.write(whole.getbuffer())
     if cut:
         warnings.warn(
             f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds",
@@ -104,12 +108,17 @@ class _Cells:
             # A sheet's numbers are doubles: what they cannot hold goes in as text.
             return value if abs(value) <= 2**53 else self._string(str(value))
         if isinstance(value, float):
-            return value if math.isfinite(value) else self._string(str(value))
+            return self._number(value) if math.isfinite(value) else self._string(str(value))
         if isinstance(value, datetime):
             return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
         if isinstance(value, str):
             return self._string(value)
         return self._string(json_text(value, self._options))
+
+    def _number(self, value: float) -> Any:
+        cell = self._make(self._sheet, 0.0)
+        cell._value = repr(value)  # openpyxl would print 16 digits, and some doubles need 17
+        return cell
 
     def _string(self, text: str) -> Any:
         if len(text) > MAX_TEXT:

@@ -86,7 +86,8 @@ class Series:
     @property
     def ends(self) -> NDArray[np.int64]:
         """The row after each group's last."""
-        return np.append(self.starts[1:], len(self.run)).astype(np.int64)
+        ends = np.append(self.starts, len(self.run))[1:]
+        return ends.astype(np.int64)
 
 
 def _grouped(run: Ints, tag: Ints, tags: int) -> bool:

@@ -52,8 +52,8 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table)]
     heads = [_cell(name) for name in shown.table.column_names]
     widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
-    fitting = _fitting(widths, width - 2)
-    drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    fitting = _fitting(widths, width)
+    drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, field in list(zip(heads, shown.table.schema, strict=True))[:fitting]:
         drawn.add_column(Text(head), justify="right" if is_numeric(field.type) else "left", no_wrap=True)
     left = len(heads) - fitting
@@ -106,8 +106,8 @@ def _fitting(widths: list[int], room: int) -> int:
     """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
     used, fitting = 0, 0
     for width in widths:
-        used += width + 3
-        if used > room - (0 if fitting == len(widths) - 1 else len(_GAP) + 3):
+        used += width + 2
+        if used > room - (0 if fitting == len(widths) - 1 else len(_GAP) + 2):
             break
         fitting += 1
     return max(fitting, 1)

@@ -1,0 +1,83 @@
+"""The options that commands share, so that each is spelled and explained once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+LAYOUTS = ("long", "wide", "summary")
+RESTARTS = ("resume", "keep", "last", "tensorboard")
+TIMES = ("unix", "iso", "relative")
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several decorators as one; the first is shown first in the help."""
+
+    def decorate(function: F) -> F:
+        return reduce(lambda done, decorator: decorator(done), reversed(decorators), function)
+
+    return decorate
+
+
+logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
+
+run_option: Decorator[Any] = click.option(
+    "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
+)
+tag_option: Decorator[Any] = click.option(
+    "--tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR. May be repeated."
+)
+steps_option: Decorator[Any] = click.option(
+    "--steps", metavar="A:B", help="Only steps A to B, both included; either may be left out."
+)
+
+select_options: Decorator[Any] = _all(run_option, tag_option, steps_option)
+
+read_options: Decorator[Any] = _all(
+    click.option(
+        "--restarts",
+        type=click.Choice(RESTARTS),
+        default="resume",
+        show_default=True,
+        help="Which rows of a run that was resumed count.",
+    ),
+    click.option("--strict", is_flag=True, help="Fail, and write nothing, where a file is damaged."),
+    click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU."),
+)
+
+output_options: Decorator[Any] = _all(
+    click.option("-o", "--output", metavar="OUT", help="Write to this file, in the format of its ending."),
+    click.option("--format", metavar="FORMAT", help="The format, where the ending does not say it."),
+    click.option("--force", is_flag=True, help="Replace OUT if it is there."),
+    click.option(
+        "--time",
+        type=click.Choice(TIMES),
+        default="unix",
+        show_default=True,
+        help="Wall times as seconds, as dates, or since the run began.",
+    ),
+    click.option("--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."),
+    click.option(
+        "--json-nan",
+        type=click.Choice(("null", "string")),
+        default="null",
+        show_default=True,
+        help="How JSON writes NaN and infinities.",
+    ),
+)
+
+
+def names(given: tuple[str, ...]) -> list[str] | None:
+    """A repeated option as the keyword of the library: None when it was not given."""
+    return list(given) or None
+
+
+def source(logdir: tuple[str, ...]) -> str | list[str]:
+    """The LOGDIR arguments as `tbq.open` takes them."""
+    return logdir[0] if len(logdir) == 1 else list(logdir)

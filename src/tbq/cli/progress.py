@@ -1,0 +1,77 @@
+"""The progress bar: bytes, files, rate and time left, on terminals only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Progress = Callable[[int, int, int, int], None]
+
+# A read that is over before this is not worth a bar, nor the import of rich.
+_PATIENCE = 0.4
+
+
+@contextlib.contextmanager
+def progress_bar(what: str = "reading") -> Iterator[Progress | None]:
+    """A `progress=` callback that draws a bar on stderr, or None where that is no terminal."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    bar = _Bar(what)
+    try:
+        yield bar
+    finally:
+        bar.stop()
+
+
+class _Bar:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._start = time.monotonic()
+        self._stop: Callable[[], None] | None = None
+        self._update: Callable[[int, int, str], None] | None = None
+
+    def __call__(self, done: int, total: int, files: int, all_files: int) -> None:
+        if self._update is None:
+            if time.monotonic() - self._start < _PATIENCE:
+                return
+            self._begin()
+        assert self._update is not None
+        self._update(done, total, f"{files:,}/{all_files:,} files")
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(binary_units=False),
+            TextColumn("{task.fields[files]}"),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        task = bar.add_task(self._what, files="")
+        bar.start()
+        self._update = lambda done, total, files: bar.update(task, completed=done, total=total, files=files)
+        self._stop = bar.stop
+
+    def stop(self) -> None:
+        if self._stop is not None:
+            self._stop()
+            self._stop = None

@@ -1,0 +1,18 @@
+"""The examples in the docstrings of tables, selections and formats run."""
+
+import doctest
+import importlib
+
+import pytest
+
+MODULES = [
+    "tbq.export", "tbq.export.runs", "tbq.export.target", "tbq.schema", "tbq.select", "tbq.table.table",
+    "tbq.table.wide",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.attempted > 0
+    assert done.failed == 0

@@ -1,0 +1,155 @@
+"""Output: whole or not at all, never over a file without force, pipes and devices directly."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tbq.errors import OutputError, UsageError
+from tbq.export import output, output_path, write
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices with names are POSIX")
+
+
+def test_the_target_appears_whole(tmp_path: Path) -> None:
+    with output(tmp_path / "a") as stream:
+        stream.write(b"one")
+        assert not (tmp_path / "a").exists()
+    assert (tmp_path / "a").read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, OSError])
+def test_a_failure_leaves_nothing(tmp_path: Path, failure: type[BaseException]) -> None:
+    with pytest.raises(OutputError if failure is OSError else failure), output(tmp_path / "a") as stream:
+        stream.write(b"half")
+        raise failure
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(KeyError), output(tmp_path / "a", force=True) as stream:
+        stream.write(b"new")
+        raise KeyError
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_file_that_is_there_needs_force(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(OutputError, match="--force"), output(tmp_path / "a"):
+        raise AssertionError("never entered")
+    with output(tmp_path / "a", force=True) as stream:
+        stream.write(b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="already there"), output(tmp_path / "a") as stream:
+        stream.write(b"mine")
+        (tmp_path / "a").write_bytes(b"theirs")
+    assert (tmp_path / "a").read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_folder_is_no_target_and_a_missing_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="is a folder"), output(tmp_path, force=True):
+        pass
+    with pytest.raises(OutputError, match="is not there"), output(tmp_path / "no" / "a"):
+        pass
+
+
+@posix
+def test_the_mode_is_that_of_a_new_file(tmp_path: Path) -> None:
+    with output(tmp_path / "a"):
+        pass
+    (tmp_path / "b").touch()
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "b").stat().st_mode)
+
+
+@posix
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with output(tmp_path / "link", force=True) as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    # Where tests run as root every folder is writable: the refusal is played.
+    monkeypatch.setattr("tbq.export.target.open", refuse, raising=False)
+    with (
+        pytest.raises(OutputError, match=r"cannot be written: permission denied\n  choose a folder"),
+        output(tmp_path / "a"),
+    ):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the device that is always full is Linux's")
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "jsonl", "npz", "csv.gz", "csv.zst", "xlsx"])
+def test_a_full_disk_is_told(format: str) -> None:
+    table = pa.table({"step": range(20_000)})
+    with pytest.raises(OutputError, match="no space left"):
+        write(table, "/dev/full", format=format)
+
+
+@posix
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "npz"])
+def test_a_named_pipe_is_written_directly(tmp_path: Path, format: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    table = pa.table({"step": [1, 2, 3]})
+    write(table, pipe, format=format)
+    reader.join(10)
+    write(table, tmp_path / f"file.{format}")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert got[0][:4] == (tmp_path / f"file.{format}").read_bytes()[:4]
+    if format != "npz":  # a zip that cannot seek puts its sizes behind the data
+        assert got[0] == (tmp_path / f"file.{format}").read_bytes()
+
+
+@posix
+def test_dev_stdout_into_a_file_appends_and_does_not_replace_it(tmp_path: Path) -> None:
+    code = "import pyarrow as pa; from tbq.export import write; write(pa.table({'a': [1]}), '/dev/stdout', format='csv')"
+    with open(tmp_path / "out", "wb") as out:
+        out.write(b"before\n")
+        out.flush()
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+    assert (tmp_path / "out").read_bytes() == b"before\na\n1\n"
+
+
+def test_databases_need_a_file() -> None:
+    with pytest.raises(OutputError, match="needs a real file"):
+        write(pa.table({"a": [1]}), "-", format="sqlite")
+    with pytest.raises(OutputError, match="needs a real file"), output_path("/dev/stdout"):
+        pass
+
+
+@pytest.mark.parametrize("path", ["out", "out.txt", "out.csv.bz2", "out.gz"])
+def test_an_unknown_ending(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="says no format") as caught:
+        write(pa.table({"a": [1]}), tmp_path / path)
+    assert caught.value.exit_code == 2
+    assert "parquet" in str(caught.value)
+
+
+def test_parquet_is_not_squeezed_twice(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not compressed from outside"):
+        write(pa.table({"a": [1]}), tmp_path / "out.parquet.gz")
