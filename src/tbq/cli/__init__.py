@@ -9,17 +9,12 @@ from typing import NoReturn
 
 import click
 
-<<<<<<< HEAD
-# Subcommand -> (module in tbq.cli, one line of help): with the help here, `tbq --help` imports no command.
-COMMANDS: dict[str, tuple[str, str]] = {}
-=======
 # Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
     "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
     "export": ("export", "Every scalar of every run as a table, in any layout and format."),
 }
->>>>>>> table
 
 
 class _Lazy(click.Group):
