@@ -48,7 +48,9 @@ read_options: Decorator[Any] = _all(
         help="Which rows of a run that was resumed count.",
     ),
     click.option("--strict", is_flag=True, help="Fail, and write nothing, where a file is damaged."),
-    click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU."),
+    click.option(
+        "--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU."
+    ),
 )
 
 output_options: Decorator[Any] = _all(
@@ -62,7 +64,9 @@ output_options: Decorator[Any] = _all(
         show_default=True,
         help="Wall times as seconds, as dates, or since the run began.",
     ),
-    click.option("--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."),
+    click.option(
+        "--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."
+    ),
     click.option(
         "--json-nan",
         type=click.Choice(("null", "string")),

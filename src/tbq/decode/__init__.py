@@ -121,7 +121,6 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                     f"{rounded:,} integers past 2^53 are rounded to float64",
                     run=name,
                     tag=tag,
-                    hint="the exact values are in the tensors table",
                 )
             )
         if refused:
