@@ -1,4 +1,4 @@
-"""CSV and JSON: any strings and numbers come back from another reader; block and chunk borders do not show."""
+"""CSV and JSON come back from another reader; the borders of blocks and chunks do not show."""
 
 import csv
 import io

@@ -22,7 +22,7 @@ def test_the_target_appears_whole(tmp_path: Path) -> None:
         stream.write(b"one")
         assert not (tmp_path / "a").exists()
     assert (tmp_path / "a").read_bytes() == b"one"
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, OSError])
@@ -30,7 +30,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, failure: type[BaseException]) 
     with pytest.raises(OutputError if failure is OSError else failure), output(tmp_path / "a") as stream:
         stream.write(b"half")
         raise failure
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
         stream.write(b"new")
         raise KeyError
     assert (tmp_path / "a").read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_file_that_is_there_needs_force(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
         stream.write(b"mine")
         (tmp_path / "a").write_bytes(b"theirs")
     assert (tmp_path / "a").read_bytes() == b"theirs"
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_folder_is_no_target_and_a_missing_folder_is_told(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         output(tmp_path / "a"),
     ):
         pass
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @posix
@@ -127,7 +127,10 @@ def test_a_named_pipe_is_written_directly(tmp_path: Path, format: str) -> None:
 
 @posix
 def test_dev_stdout_into_a_file_appends_and_does_not_replace_it(tmp_path: Path) -> None:
-    code = "import pyarrow as pa; from tbq.export import write; write(pa.table({'a': [1]}), '/dev/stdout', format='csv')"
+    code = (
+        "import pyarrow as pa; from tbq.export import write; "
+        "write(pa.table({'a': [1]}), '/dev/stdout', format='csv')"
+    )
     with open(tmp_path / "out", "wb") as out:
         out.write(b"before\n")
         out.flush()

@@ -18,6 +18,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1
+            _forget_stdout()
+            ctx.exit(0)
+
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -87,9 +94,13 @@ def main(args: list[str] | None = None) -> NoReturn:
             click.echo("tbq: interrupted", err=True)
             sys.exit(130)
         except BrokenPipeError:
-            # The reader of our output has gone (`| head`): not an error, but Python would complain at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _forget_stdout()
             sys.exit(0)
+
+
+def _forget_stdout() -> None:
+    """The reader of our output has gone (`| head`): not an error, but Python would complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import logdir_argument, names, output_options, run_option, source, tag_option
+
+if TYPE_CHECKING:
+    from tbq.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -28,4 +31,15 @@ def command(
     from tbq.cli.emit import check_output, emit
 
     check_output(output, options["format"], options["force"])
-    emit(tbq.open(source(logdir)).tags(run=names(run), tag=names(tag)), output=output, **options)
+    table = tbq.open(source(logdir)).tags(run=names(run), tag=names(tag))
+    emit(table, output=output, draw=_draw, **options)
+
+
+def _draw(table: Table) -> None:
+    """For people: the columns that say something."""
+    from tbq.cli.emit import draw_table
+    from tbq.table import Table
+
+    arrow = table.to_arrow()
+    telling = [name for name in arrow.column_names if set(arrow[name].unique().to_pylist()) - {None, ""}]
+    draw_table(Table(arrow.select(telling), table.kind))

@@ -1,0 +1,46 @@
+"""`tbq` as a subprocess, and a small logdir for it."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tensorboardX import SummaryWriter
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of 50 steps; `val/acc` at every tenth, and one NaN."""
+    root = tmp_path_factory.mktemp("logs") / "runs"
+    for run, shift in (("exp1/train", 0.0), ("exp2", 1.0)):
+        writer = SummaryWriter(str(root / run))
+        for step in range(50):
+            loss = math.nan if (run, step) == ("exp2", 49) else math.exp(-step / 10) + shift
+            writer.add_scalar("loss", loss, step, walltime=1.7e9 + step)
+            if step % 10 == 0:
+                writer.add_scalar("val/acc", step / 100, step, walltime=1.7e9 + step)
+        writer.close()
+    return root
+
+
+@pytest.fixture(scope="session")
+def tbq() -> Run:
+    """Run `tbq` to its end; nothing it says may be a traceback."""
+
+    def run(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
+        done: subprocess.CompletedProcess[str] = subprocess.run(
+            [sys.executable, "-m", "tbq", *map(str, args)],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+            **options,  # type: ignore[call-overload]
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return run
