@@ -26,7 +26,13 @@ def test_csv_in_a_pipe(tbq: Run, logdir: Path) -> None:
     assert done.stdout.splitlines()[0] == "run,tag,step,wall_time,value"
     rows = records(done.stdout)
     assert len(rows) == 2 * (50 + 5)
-    assert rows[0] == {"run": "exp1/train", "tag": "loss", "step": "0", "wall_time": "1700000000.0", "value": "1.0"}
+    assert rows[0] == {
+        "run": "exp1/train",
+        "tag": "loss",
+        "step": "0",
+        "wall_time": "1700000000.0",
+        "value": "1.0",
+    }
     assert rows[1]["value"] == "0.9048374"  # as float32 prints, not 0.9048374295234680
     assert sum(row["value"] == "nan" for row in rows) == 1
 
@@ -74,7 +80,9 @@ def test_times_and_run_selection(tbq: Run, logdir: Path) -> None:
 def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
     done = tbq("export", logdir, "--format", "md", "--tag", "loss", "--run", "exp2", "--steps", "0:0")
     assert done.stdout.splitlines()[-1] == "| exp2 | loss | 0 | 1700000000.0 | 2.0 |"
-    done = tbq("export", logdir, "--format", "jsonl", "--json-nan", "string", "--run", "exp2", "--steps", "49:")
+    done = tbq(
+        "export", logdir, "--format", "jsonl", "--json-nan", "string", "--run", "exp2", "--steps", "49:"
+    )
     assert '"value":"NaN"' in done.stdout
 
 
@@ -174,7 +182,9 @@ def _wait_until_it_waits(pid: int) -> None:
     before, quiet = b"", 0
     while quiet < 10:
         time.sleep(0.1)
-        used = subprocess.run(["ps", "-o", "time=,rss=", "-p", str(pid)], capture_output=True, check=True).stdout
+        used = subprocess.run(
+            ["ps", "-o", "time=,rss=", "-p", str(pid)], capture_output=True, check=True
+        ).stdout
         quiet = quiet + 1 if used == before else 0
         before = used
 
@@ -263,7 +273,9 @@ def test_help_is_quick_and_ends_with_examples(tbq: Run) -> None:
         "import sys; from tbq.cli import app; app.main(['export', '--help'], standalone_mode=False); "
         "sys.exit(bool({'numpy', 'pyarrow', 'duckdb', 'rich'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    )
 
 
 def test_the_examples_of_the_help_run(tbq: Run, logdir: Path, tmp_path: Path) -> None:
@@ -281,7 +293,9 @@ def test_the_examples_of_the_help_run(tbq: Run, logdir: Path, tmp_path: Path) ->
                 assert "-o" not in words or len(list(tmp_path.iterdir())) > 1
 
 
-def test_the_bar_draws_bytes_files_and_rate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_draws_bytes_files_and_rate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from tbq.cli import progress
 
     with progress.progress_bar() as none:

@@ -102,7 +102,7 @@ def duration(seconds: float | None) -> str | None:
     whole = round(seconds)
     if whole == 0:
         return "0s"
-    parts = []
+    parts: list[tuple[int, str]] = []
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         count, whole = divmod(whole, length)
         if count or parts:
