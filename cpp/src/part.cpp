@@ -413,7 +413,7 @@ class PartDecoder {
     event_.clear();
     FileSource source(reader_, at + kHeader, length);
     const bool whole = walk_event(source, event_);
-    const bool tagged = whole && tags_readable(source);
+    const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
     if (tagged && (options_.defer || !yields(source)) && followed(next)) {
       take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
       return next;
@@ -441,6 +441,17 @@ class PartDecoder {
       if (value.tag.length > kLargeRecord || value.metadata.length > kLargeRecord) return false;
     }
     return source.size() > 0;
+  }
+
+  // What a record says of its tags or sessions counts for all that follow, so the first word on it must be
+  // verified.
+  bool tells_nothing_new(FileSource& source) const {
+    if (event_.has_file_version || event_.session_start) return false;
+    return std::all_of(event_.values.begin(), event_.values.end(), [&](const ValueRef& value) {
+      const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
+      const TagEntry* entry = part_.tags.find(as_text(tag));
+      return entry && (entry->has_metadata || !value.has_metadata);
+    });
   }
 
   // Whether a value of the event just walked would be stored.
