@@ -74,6 +74,7 @@ bool walk_summary(Source& source, Range range, EventRef& out) {
     if (!item.is(1, Wire::bytes)) continue;
     ValueRef value;
     if (!walk_value(source, item.range, value)) return false;
+    value.end = item.range.offset + item.range.length;
     out.values.push_back(value);
   }
   return fields.ok();

@@ -283,8 +283,9 @@ class PartDecoder {
     if (value.form == Form::simple_value) {
       keep_scalar(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
       // A number that ends the event, behind its key, with nothing else behind the tag.
-      if (value.tag.offset + value.tag.length + 5 == memory.size())
-        learn(entry, memory, memory.size() - 4, 4);
+      if (value.tag.offset + value.tag.length + 5 == memory.size() && memory[memory.size() - 5] == 0x15) {
+        learn(entry, value, memory, memory.size() - 4, 4);
+      }
       return;
     }
     const bool pending = value.form == Form::tensor && !entry.has_metadata;
@@ -302,7 +303,8 @@ class PartDecoder {
           // its plugin decides later whether it was a scalar
         } else {
           if (number.slot && !memory.empty()) {
-            learn(entry, memory, static_cast<size_t>(number.slot - memory.data()), number.dtype == 1 ? 4 : 8);
+            learn(entry, value, memory, static_cast<size_t>(number.slot - memory.data()),
+                  number.dtype == 1 ? 4 : 8);
           }
           return;
         }
@@ -320,14 +322,21 @@ class PartDecoder {
     }
   }
 
-  // Remembers the bytes of an event of one scalar, where the number lies at `slot` of the payload.
-  void learn(TagEntry& entry, Bytes memory, size_t slot, uint32_t width) {
-    if (event_.values.size() != 1 || memory.size() < 24 || memory[0] != 0x09) return;
+  // Remembers the bytes of an event of one scalar, where the number lies at `slot` of the payload. Behind the
+  // wall time and the step there must be nothing but that one Value: scalar_record() would not see a step
+  // behind it.
+  void learn(TagEntry& entry, const ValueRef& value, Bytes memory, size_t slot, uint32_t width) {
+    if (event_.values.size() != 1 || value.end != memory.size() || memory.size() < 24 || memory[0] != 0x09)
+      return;
     const uint8_t* rest = memory.data() + 9;
     int64_t step;
     if (*rest == 0x10 && !short_varint(++rest, step)) return;
     const auto start = static_cast<size_t>(rest - memory.data());
-    if (*rest != 0x2a || slot < start || memory.size() - start > 512) return;
+    if (slot < start || memory.size() - start > 512) return;
+    Cursor summary(memory.subspan(start));
+    uint64_t key;
+    uint64_t length;
+    if (!summary.varint(key) || key != 0x2a || !summary.varint(length) || length != summary.left()) return;
     entry.shape.bytes = as_text(memory.subspan(start));
     entry.shape.slot = static_cast<uint32_t>(slot - start);
     entry.shape.width = width;
@@ -404,7 +413,7 @@ class PartDecoder {
     event_.clear();
     FileSource source(reader_, at + kHeader, length);
     const bool whole = walk_event(source, event_);
-    const bool tagged = whole && tags_readable(source);
+    const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
     if (tagged && (options_.defer || !yields(source)) && followed(next)) {
       take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
       return next;
@@ -432,6 +441,17 @@ class PartDecoder {
       if (value.tag.length > kLargeRecord || value.metadata.length > kLargeRecord) return false;
     }
     return source.size() > 0;
+  }
+
+  // What a record says of its tags or sessions counts for all that follow, so the first word on it must be
+  // verified.
+  bool tells_nothing_new(FileSource& source) const {
+    if (event_.has_file_version || event_.session_start) return false;
+    return std::all_of(event_.values.begin(), event_.values.end(), [&](const ValueRef& value) {
+      const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
+      const TagEntry* entry = part_.tags.find(as_text(tag));
+      return entry && (entry->has_metadata || !value.has_metadata);
+    });
   }
 
   // Whether a value of the event just walked would be stored.

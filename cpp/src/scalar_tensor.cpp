@@ -175,6 +175,7 @@ bool from_list(const Field& field, ScalarTensor& out) {
         if (field.bytes.size() != 4) out.slot = nullptr;
       } else if (field.wire == Wire::fixed32) {
         set_double(out, field.as_float());
+        out.slot = nullptr;
       }
       return true;
     case 6:
@@ -186,6 +187,7 @@ bool from_list(const Field& field, ScalarTensor& out) {
         if (field.bytes.size() != 8) out.slot = nullptr;
       } else if (field.wire == Wire::fixed64) {
         set_double(out, field.as_double());
+        out.slot = nullptr;
       }
       return true;
     case 7:

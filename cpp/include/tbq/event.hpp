@@ -59,8 +59,9 @@ struct ValueRef {
   bool has_metadata = false;
   float scalar = 0;  // for simple_value
   Range tag;
-  Range payload;   // of the field that `form` names
-  Range metadata;  // SummaryMetadata
+  Range payload;     // of the field that `form` names
+  Range metadata;    // SummaryMetadata
+  uint64_t end = 0;  // where the whole Value ends in the record's payload
 };
 
 struct EventRef {
