@@ -166,7 +166,10 @@ void bind_encode(nb::module_& m) {
       .def("scalar", &add_scalar, nb::arg("tag").none(), nb::arg("value").none(), nb::arg("step").none(),
            nb::arg("wall_time").none(), nb::arg("style") = 0, nb::arg("metadata") = nb::bytes("", 0))
       .def("scalars", &add_scalars, nb::arg("metrics"), nb::arg("step").none(), nb::arg("wall_time").none(),
-           nb::arg("style") = 0)
+           nb::arg("style") = 0,
+           nb::sig(
+               "def scalars(self, metrics: dict[str, float], step: object | None, wall_time: object | None, "
+               "style: int = 0) -> int"))
       .def(
           "value",
           [](EventBuffer& self, nb::str tag, int field, nb::bytes payload, nb::bytes metadata,
@@ -221,9 +224,12 @@ void bind_encode(nb::module_& m) {
         return to_bytes(packed_varints(std::span<const int64_t>(values.data(), values.size())));
       },
       nb::arg("values"), "The content of a packed integer field.");
-  m.def("default_histogram", &histogram<float>, nb::arg("values"));
-  m.def("default_histogram", &histogram<double>, nb::arg("values"),
+  m.def("default_histogram_f32", &histogram<float>, nb::arg("values"),
+        nb::sig("def default_histogram_f32(values: object) -> tuple[float, float, float, float, bytes]"),
         "(min, max, sum, sum_squares, int64 counts as bytes) in the default bins.");
+  m.def("default_histogram_f64", &histogram<double>, nb::arg("values"),
+        nb::sig("def default_histogram_f64(values: object) -> tuple[float, float, float, float, bytes]"),
+        "The same of float64.");
   m.def(
       "default_bin_edges",
       [] {
