@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 # Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Write a sample logdir to try tbq on."),
+}
 
 
 class _Lazy(click.Group):

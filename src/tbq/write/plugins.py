@@ -42,7 +42,7 @@ class Plugins(Core):
     def add_histogram_raw(
         self,
         tag: str,
-        min: Any,  # noqa: A002 - torch's names
+        min: Any,  # noqa: A002
         max: Any,  # noqa: A002
         num: Any,
         sum: Any,  # noqa: A002
