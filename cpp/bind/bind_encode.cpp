@@ -156,6 +156,8 @@ nb::tuple histogram(Vector<T> values) {
 }  // namespace
 
 void bind_encode(nb::module_& m) {
+  // A writer may live until the interpreter ends; nanobind would print about that.
+  nb::set_leak_warnings(false);
   nb::class_<EventBuffer>(m, "EventBuffer", "Event records that wait to be written.")
       .def(
           "__init__",

@@ -69,7 +69,9 @@ def test_nan_is_a_value(tmp_path, read_events):
     assert math.isnan(value)
 
 
-@pytest.mark.parametrize("step", [5, 5.0, np.int32(5), np.float64(5), np.array(5), np.array([5]), np.uint8(5)])
+@pytest.mark.parametrize(
+    "step", [5, 5.0, np.int32(5), np.float64(5), np.array(5), np.array([5]), np.uint8(5)]
+)
 def test_steps_are_whole_numbers_of_any_kind(tmp_path, read_events, step):
     with tbq.SummaryWriter(tmp_path) as writer:
         writer.add_scalar("x", 1.0, step)
@@ -114,7 +116,9 @@ def test_add_scalars_is_a_run_a_line(tmp_path, read_events):
             writer.add_scalars("loss/all", {"train": 1.0, "val": 2.0}, step)
     assert summaries(read_events(tmp_path)) == []
     for line, value in (("train", 1.0), ("val", 2.0)):
-        assert summaries(read_events(tmp_path / f"loss_all_{line}")) == [("loss/all", s, value) for s in range(3)]
+        assert summaries(read_events(tmp_path / f"loss_all_{line}")) == [
+            ("loss/all", s, value) for s in range(3)
+        ]
 
 
 def test_add_scalars_in_one_run(tmp_path, read_events):

@@ -121,6 +121,9 @@ class Core:
             if self._on_error == "raise":
                 raise OutputError(f"cannot write: {failure}", path=where, code="write") from failure
             self._file.buffer.call_attention(False)
+            if self._file.told:
+                return
+            self._file.told = True
             warn(
                 f"{where}: cannot write: {failure}. What was written stays valid; "
                 "new events wait in memory and are written when the disk takes them again"

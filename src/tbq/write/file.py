@@ -51,6 +51,7 @@ class EventFile:
         self.closed = False
         self.path: Path | None = None
         self.failure: BaseException | None = None
+        self.told = False  # whether a caller has heard of the failure
         self.lost = 0  # events that could not be written before the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
         self._suffix = suffix
@@ -133,8 +134,9 @@ class EventFile:
         """Keep what went wrong for the next caller to hear."""
         if self.failure is None:
             logger.warning("%s: cannot write: %s", self.path or self.directory, wrong)
+            self.told = False
+            self.buffer.call_attention(True)
         self.failure = wrong
-        self.buffer.call_attention(True)
 
     def _write(self) -> bool:
         written = 0
