@@ -34,7 +34,9 @@ CASES = {
     "histogram wide": lambda w: w.add_histogram("h", np.array([1e-30, 1e30, -1e30, 1, -1]), 7, walltime=5.0),
     "histogram auto": lambda w: w.add_histogram("h", VALUES, 7, bins="auto", walltime=5.0),
     "histogram count": lambda w: w.add_histogram("h", VALUES, 7, bins=12, walltime=5.0),
-    "histogram edges": lambda w: w.add_histogram("h", VALUES, 7, bins=np.array([-1.0, 0, 0.5, 9]), walltime=5.0),
+    "histogram edges": lambda w: w.add_histogram(
+        "h", VALUES, 7, bins=np.array([-1.0, 0, 0.5, 9]), walltime=5.0
+    ),
     "histogram max_bins": lambda w: w.add_histogram("h", VALUES, 7, walltime=5.0, max_bins=20),
     "histogram raw": lambda w: w.add_histogram_raw("h", -1, 2.5, 3, 4, 5, [0, 1, 2.5], [1, 0, 2], 7, 5.0),
     "image uint8": lambda w: w.add_image("i", (PICTURE * 255).astype(np.uint8), 7, 5.0),
@@ -77,7 +79,7 @@ def pixels(encoded):
 
 
 def same(ours, theirs):
-    """Equal field by field: pictures by their pixels, sums to rounding, wall times where the call gave one."""
+    """Equal field by field: pictures by pixels, sums to rounding, wall times where the call gave one."""
     if theirs.wall_time != 5.0:
         ours.wall_time = theirs.wall_time
     for our, their in zip(ours.summary.value, theirs.summary.value, strict=True):
@@ -87,7 +89,8 @@ def same(ours, theirs):
             our.image.encoded_image_string = their.image.encoded_image_string
         if their.HasField("histo"):
             for name in ("sum", "sum_squares"):
-                assert getattr(our.histo, name) == pytest.approx(getattr(their.histo, name), rel=1e-12, abs=1e-12)
+                want = getattr(their.histo, name)
+                assert getattr(our.histo, name) == pytest.approx(want, rel=1e-12, abs=1e-12)
                 setattr(our.histo, name, getattr(their.histo, name))
     assert ours == theirs
 
@@ -134,7 +137,9 @@ def test_mesh_but_for_the_tags(tmp_path, read_events):
     faces = np.array([[[0, 1, 2], [1, 2, 3]]])
 
     def call(writer):
-        writer.add_mesh("m", MESH, colors=MESH * 255, faces=faces, config_dict={"b": 1, "a": 2}, global_step=7)
+        writer.add_mesh(
+            "m", MESH, colors=MESH * 255, faces=faces, config_dict={"b": 1, "a": 2}, global_step=7
+        )
 
     (ours,) = written(tbq.SummaryWriter, tmp_path / "ours", call, read_events)
     (theirs,) = written(tensorboardX.SummaryWriter, tmp_path / "theirs", call, read_events)
