@@ -102,8 +102,9 @@ def bfloat16_bits(value: Any) -> np.ndarray[Any, Any] | None:
         torch = sys.modules["torch"]  # a torch tensor is here, so torch is
         bits = np.asarray(value.detach().cpu().contiguous().view(torch.int16))
         return bits.view(np.uint16)
-    if isinstance(value, np.ndarray) and value.dtype.name == "bfloat16":
-        return np.ascontiguousarray(value).view(np.uint16).reshape(value.shape)
+    if "bfloat16" in str(dtype):
+        array = _to_numpy(value)
+        return np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
     return None
 
 
@@ -142,6 +143,8 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
         if getattr(value, "is_sparse", False):
             value = value.to_dense()
         value = value.resolve_conj().resolve_neg() if hasattr(value, "resolve_conj") else value
+    elif callable(getattr(value, "numpy", None)):  # TensorFlow, whose __array__ fails for bfloat16
+        return np.asarray(value.numpy())
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
         if isinstance(value, list | tuple) and any(hasattr(item, "__array__") for item in value):
             return np.stack([_to_numpy(item) for item in value])
