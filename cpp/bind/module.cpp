@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   m.def("crc32c_implementation", &tbq::crc32c_implementation, "What computes CRC32C on this machine.");
   tbq::bind_decode(m);
   tbq::bind_text(m);
+  tbq::bind_encode(m);
 }

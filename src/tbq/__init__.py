@@ -12,17 +12,30 @@ if TYPE_CHECKING:
     from tbq.logdir import LogDir as LogDir
     from tbq.logdir import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
+    from tbq.write.demo import demo as demo
+    from tbq.write.writer import SummaryWriter as SummaryWriter
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
     "LogDir": "tbq.logdir",
     "open": "tbq.logdir",
     "Problem": "tbq.problems",
+    "SummaryWriter": "tbq.write.writer",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
+    "demo": "tbq.write.demo",
 }
 
-__all__ = ["LogDir", "Problem", "TbqError", "TbqWarning", "__version__", "open"]
+__all__ = [
+    "LogDir",
+    "Problem",
+    "SummaryWriter",
+    "TbqError",
+    "TbqWarning",
+    "__version__",
+    "demo",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ import click
 
 # Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Write a sample logdir to try tbq on."),
     "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
     "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
     "export": ("export", "Every scalar of every run as a table, in any layout and format."),

@@ -1,0 +1,21 @@
+"""`tbq demo`: write a sample logdir."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(name="demo", epilog="Example:  tbq demo runs")
+@click.argument("directory", metavar="DIR")
+@click.option(
+    "--force", is_flag=True, help="Write into a directory that is not empty; replaces an earlier demo."
+)
+def command(directory: str, force: bool) -> None:
+    """Write a sample logdir: a sweep of runs that differ, one resumed, one diverged, every kind of data."""
+    from tbq.write.demo import demo
+
+    path = demo(directory, force=force)
+    runs = sorted({file.parent.relative_to(path).as_posix() for file in path.rglob("*tfevents*")})
+    click.echo(f"{len(runs)} runs in {path}:", err=True)
+    for run in runs:
+        click.echo(run)

@@ -1,0 +1,150 @@
+"""A sample logdir to try things on: a sweep, a resumed run, a diverged one, and every kind of data."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+from tbq.errors import OutputError, TbqWarning
+from tbq.write.writer import SummaryWriter
+
+_START = 1_767_607_200.0  # 2026-01-05 10:00 UTC; everything in the demo has fixed times
+_ORIGIN = "demo.1"  # stands for host and process in the file names, so that they are the same each time
+_STEPS = 200
+_RATES = (0.1, 0.03, 0.01)
+_SEEDS = (0, 1)
+
+
+class _Recorder(SummaryWriter):
+    """A writer whose clock stands at `start`."""
+
+    def __init__(self, log_dir: Path, start: float) -> None:
+        self._start = start
+        super().__init__(log_dir)
+
+    def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
+        super()._open(directory, start or self._start, origin or _ORIGIN)
+
+    def at(self, step: int) -> float:
+        """The wall time of a step: half a second each."""
+        return self._start + 1 + step / 2
+
+
+def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: A002
+    """Write the sample logdir into `dir`, which must be new or empty; `force` replaces an earlier demo.
+
+    The content is the same each time. Six runs of a sweep over learning rate and seed, with train and
+    validation curves at different intervals and their hyperparameters; `diverged`, whose loss becomes NaN;
+    `resumed`, which crashed at step 140 and went on from its checkpoint at step 100; `media`, with images,
+    histograms, text, sound, tensors, precision-recall curves and a chart layout.
+
+    >>> import tbq, tempfile
+    >>> path = tbq.demo(tempfile.mkdtemp())
+    >>> (path / "resumed").is_dir()
+    True
+    """
+    directory = Path(os.path.normpath(Path(dir).absolute()))
+    if directory.exists() and not directory.is_dir():
+        raise OutputError("is a file, want a directory", path=directory, hint="choose another DIR")
+    if directory.is_dir() and any(directory.iterdir()):
+        if not force:
+            hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
+            raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
+        _remove_earlier(directory)
+    start = _START
+    for rate in _RATES:
+        for seed in _SEEDS:
+            with _Recorder(directory / f"lr={rate:g}" / f"seed={seed}", start) as writer:
+                _train(writer, rate, seed, range(_STEPS))
+                _hparams(writer, rate, seed)
+            start += 300
+    with _Recorder(directory / "diverged", start) as writer:
+        _train(writer, 1.0, 0, range(_STEPS))
+        _hparams(writer, 1.0, 0)
+    start += 300
+    with _Recorder(directory / "resumed", start) as writer:
+        _train(writer, 0.03, 7, range(140))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TbqWarning)  # going back to the checkpoint is what is shown here
+        resumed = _Recorder(directory / "resumed", start + 600)
+        with resumed:
+            _train(resumed, 0.03, 8, range(100, _STEPS))
+    with _Recorder(directory / "media", start + 900) as writer:
+        _media(writer)
+    return directory
+
+
+def _remove_earlier(directory: Path) -> None:
+    for file in directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"):
+        file.unlink()
+
+
+def _loss(rate: float, step: int) -> float:
+    """A curve that falls the faster the larger the rate, and not as far when that is too large."""
+    floor = 0.08 + 0.9 * rate
+    return floor + (2.3 - floor) * math.exp(-step * rate**0.5 / 12)
+
+
+def _accuracy(loss: float) -> float:
+    return max(0.1, math.exp(-loss))
+
+
+def _train(writer: _Recorder, rate: float, seed: int, steps: range) -> None:
+    """Loss and accuracy of each step, the rate every tenth, validation every twentieth."""
+    noise = random.Random(f"{rate} {seed}")
+    for step in steps:
+        loss = _loss(rate, step) * noise.uniform(0.9, 1.1)
+        if rate >= 1:
+            loss = _loss(rate, 0) * 1.05**step if step < 120 else math.nan
+        wall_time = writer.at(step)
+        writer.log({"train/loss": loss, "train/accuracy": _accuracy(loss)}, step, wall_time)
+        if step % 10 == 0:
+            writer.add_scalar("lr", rate * 0.5 ** (step // 50), step, wall_time)
+        if step % 20 == 19:
+            held_out = loss * noise.uniform(1.0, 1.2)
+            writer.log({"val/loss": held_out, "val/accuracy": _accuracy(held_out)}, step, wall_time)
+
+
+def _hparams(writer: _Recorder, rate: float, seed: int) -> None:
+    """What the run was trained with, and how well it did."""
+    settings = {"lr": rate, "seed": seed, "optimizer": "adam" if rate < 0.1 else "sgd", "augment": seed == 1}
+    final = math.nan if rate >= 1 else _accuracy(_loss(rate, _STEPS))
+    with writer.step(_STEPS, writer.at(_STEPS)):
+        writer.add_hparams(settings, {"hparam/accuracy": final}, run_name=".")
+
+
+def _media(writer: _Recorder) -> None:
+    """One of every kind that is not a scalar."""
+    import numpy as np
+
+    from tbq.write import image
+
+    noise = random.Random(2)
+    with writer.step(0, writer.at(0)):
+        writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
+    for step in (0, 50, 100):
+        wall_time = writer.at(step)
+        writer.add_image("samples", image.plain_png(_picture(step)), step, wall_time)
+        weights = [noise.gauss(0, 1 + step / 100) for _ in range(1000)]
+        writer.add_histogram("weights/layer1", weights, step, walltime=wall_time)
+        writer.add_text("notes", f"**step {step}**: the picture turns, the weights spread", step, wall_time)
+        tone = [0.5 * math.sin(2 * math.pi * (220 + 2 * step) * i / 8000) for i in range(2000)]
+        writer.add_audio("tone", tone, step, sample_rate=8000, walltime=wall_time)
+        writer.add_tensor("embedding", np.arange(12, dtype=np.float32).reshape(3, 4) + step, step, wall_time)
+        labels = [noise.randrange(2) for _ in range(200)]
+        scores = [min(1.0, max(0.0, noise.gauss(0.3 + 0.4 * label, 0.25))) for label in labels]
+        writer.add_pr_curve("classifier", labels, scores, step, num_thresholds=21, walltime=wall_time)
+
+
+def _picture(step: int) -> Any:
+    """A wheel of colours, turned by `step` degrees: 32 × 32 × 3."""
+    import numpy as np
+
+    y, x = np.mgrid[-1:1:32j, -1:1:32j]
+    turn = (np.arctan2(y, x) + math.radians(step)) / (2 * math.pi)
+    wheel = [(np.cos(2 * math.pi * (turn + third)) + 1) / 2 for third in (0, 1 / 3, 2 / 3)]
+    return (np.stack(wheel, axis=2) * (np.hypot(x, y) <= 1)[:, :, None] * 255).astype(np.uint8)

@@ -1,0 +1,71 @@
+"""Hyperparameters: the three summaries that TensorBoard's hparams plugin wants."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from tbq.write import wire
+from tbq.write.arguments import as_number, as_tag, bad, shown
+
+_STRING, _BOOL, _FLOAT64 = 1, 2, 3
+_SUCCESS = 1
+
+Summaries = list[tuple[str, bytes]]
+
+
+def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> Summaries:
+    """(tag, SummaryMetadata) of experiment, session start and session end."""
+    for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
+        if not isinstance(given, dict):
+            raise bad(name, f"got {shown(given)}, want a dict")
+    domains = hparam_domain_discrete or {}
+    if not isinstance(domains, dict):
+        raise bad("hparam_domain_discrete", f"got {shown(domains)}, want a dict of lists")
+    for name, domain in domains.items():
+        want = type(hparam_dict.get(name))
+        if (
+            name not in hparam_dict
+            or not isinstance(domain, list | tuple)
+            or not all(isinstance(one, want) for one in domain)
+        ):
+            raise bad(
+                f"hparam_domain_discrete[{name!r}]", f"got {shown(domain)}, want a list of the hparam's type"
+            )
+    infos, session = b"", b""
+    for name, given in hparam_dict.items():
+        as_tag(name, "hparam_dict")
+        if given is None:
+            continue
+        kind, value = _value(given, f"hparam_dict[{name!r}]")
+        session += wire.message(1, wire.text(1, name), wire.message(2, value))
+        domain = domains.get(name)
+        listed = b""
+        if domain is not None:
+            members = [_value(one, f"hparam_domain_discrete[{name!r}]")[1] for one in domain]
+            listed = wire.message(5, *(wire.message(1, member) for member in members))
+        infos += wire.message(4, wire.text(1, name), wire.integer(4, kind), listed)
+    for name in metric_dict:
+        infos += wire.message(5, wire.message(1, wire.text(2, as_tag(name, "metric_dict"))))
+    return [
+        ("_hparams_/experiment", _metadata(wire.message(2, infos))),
+        ("_hparams_/session_start_info", _metadata(wire.message(3, session))),
+        ("_hparams_/session_end_info", _metadata(wire.message(4, wire.integer(1, _SUCCESS)))),
+    ]
+
+
+def _value(given: Any, argument: str) -> tuple[int, bytes]:
+    """DataType and google.protobuf.Value; a oneof, so zero and false are on the wire too."""
+    if isinstance(given, bool) or (type(given).__name__ in ("bool_", "bool") and hasattr(given, "dtype")):
+        return _BOOL, wire.varint(4 << 3) + wire.varint(int(bool(given)))
+    if isinstance(given, str):
+        try:
+            return _STRING, wire.message(3, given.encode())
+        except UnicodeEncodeError as wrong:
+            raise bad(argument, f"has a lone surrogate at {wrong.start}") from None
+    number = float(as_number(given, argument))
+    return _FLOAT64, wire.varint(2 << 3 | 1) + struct.pack("<d", number)
+
+
+def _metadata(content: bytes) -> bytes:
+    return wire.metadata("hparams", content)

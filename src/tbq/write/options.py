@@ -1,0 +1,89 @@
+"""The arguments of `SummaryWriter`, checked: which directory, and how to take what is in it."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+from datetime import datetime
+from pathlib import Path
+
+from tbq.errors import OutputError
+from tbq.write import existing
+from tbq.write.arguments import bad, shown
+from tbq.write.file import unwritable
+
+
+def directory(log_dir: object, comment: object, run: object) -> str:
+    """The absolute directory of a run."""
+    if not isinstance(comment, str):
+        raise bad("comment", f"got {shown(comment)}, want a str")
+    if log_dir is None or log_dir == "":
+        now = datetime.now().strftime("%b%d_%H-%M-%S")
+        log_dir = Path("runs", f"{now}_{socket.gethostname()}{comment}")
+    try:
+        path: str | bytes = os.fspath(log_dir)  # type: ignore[call-overload]
+    except TypeError:
+        raise bad("log_dir", f"got {shown(log_dir)}, want a path") from None
+    path = os.fsdecode(path)
+    if "\0" in path:
+        raise bad("log_dir", f"got {shown(path)}, which has a null character")
+    if "://" in path:
+        raise bad(
+            "log_dir", f"got {path!r}, want a local directory", hint="write locally, then copy or sync it"
+        )
+    if run is not None:
+        if not isinstance(run, str) or not run:
+            raise bad("run", f"got {shown(run)}, want the name of a run")
+        if Path(run).is_absolute() or ".." in Path(run).parts:
+            raise bad("run", f"got {run!r}, want a name below log_dir")
+        path = str(Path(path, run))
+    return os.path.normpath(Path(path).absolute())
+
+
+def resumed(directory: str, resume: str) -> str:
+    """The directory to write to, by what is there and how to take it."""
+    if resume == "auto":
+        return directory
+    if resume == "error":
+        files = existing.event_files(directory)
+        if files:
+            raise OutputError(
+                f"the run exists: {len(files)} event files",
+                path=directory,
+                hint="pass resume='auto' to go on with it, resume='new' for a directory of its own",
+                code="exists",
+            )
+        return directory
+    number = 0
+    while True:
+        candidate = directory if number == 0 else f"{directory}-{number}"
+        number += 1
+        try:
+            Path(candidate).mkdir(parents=True)
+            return candidate
+        except FileExistsError:
+            if Path(candidate).is_dir() and not any(Path(candidate).iterdir()):
+                return candidate
+        except OSError as wrong:
+            raise unwritable(candidate, wrong) from wrong
+
+
+def count(max_queue: object) -> int | None:
+    """`max_queue`; 0 is no limit, as in torch."""
+    if max_queue is None or (isinstance(max_queue, int) and max_queue >= 0):
+        return max_queue or None
+    raise bad("max_queue", f"got {shown(max_queue)}, want a number of events")
+
+
+def seconds(flush_secs: object) -> float:
+    """`flush_secs`."""
+    if isinstance(flush_secs, int | float) and flush_secs >= 0 and not math.isinf(flush_secs):
+        return float(flush_secs)
+    raise bad("flush_secs", f"got {shown(flush_secs)}, want a number of seconds")
+
+
+def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if value not in choices:
+        raise bad(argument, f"got {shown(value)}, want one of {', '.join(map(repr, choices))}")

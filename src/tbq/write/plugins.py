@@ -1,0 +1,216 @@
+"""Histograms, tensors, curves, meshes, graphs, hyperparameters and charts: the methods of a writer."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tbq.write import wire
+from tbq.write.arguments import as_number, as_tag, bad, shown
+from tbq.write.core import Core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Plugins(Core):
+    """`add_histogram` and all that TensorBoard's plugins show."""
+
+    def _sub_writer(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: Any = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Add a histogram of all `values`; `bins` is torch's default, or anything `numpy.histogram` takes.
+
+        >>> import numpy, tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_histogram("weights", numpy.random.randn(1000), 0)
+        """
+        from tbq.write import histogram
+
+        as_tag(tag)
+        self._add(tag, wire.HISTO, histogram.encode(values, bins, max_bins), b"", global_step, walltime)
+
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: Any,  # noqa: A002
+        max: Any,  # noqa: A002
+        num: Any,
+        sum: Any,  # noqa: A002
+        sum_squares: Any,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """Add a histogram that is counted already; `bucket_limits` are the right edges."""
+        from tbq.write import histogram
+
+        as_tag(tag)
+        payload = histogram.encode_raw(min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add(tag, wire.HISTO, payload, b"", global_step, walltime)
+
+    def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: Any = None) -> None:
+        """Add an array or tensor whole, in its dtype."""
+        from tbq.write import tensor as encoder
+
+        as_tag(tag)
+        self._add(tag, wire.TENSOR, encoder.encode(tensor), wire.metadata("tensor"), global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """Add a precision-recall curve of binary labels and predictions in [0, 1]."""
+        from tbq.write import pr_curve
+
+        as_tag(tag)
+        payload, metadata = pr_curve.curve(labels, predictions, num_thresholds, weights)
+        self._add(tag, wire.TENSOR, payload, metadata, global_step, walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """Add a precision-recall curve that is computed already; `weights` is ignored, as in torch."""
+        from tbq.write import pr_curve
+
+        del weights
+        as_tag(tag)
+        counts = {
+            "true_positive_counts": true_positive_counts,
+            "false_positive_counts": false_positive_counts,
+            "true_negative_counts": true_negative_counts,
+            "false_negative_counts": false_negative_counts,
+            "precision": precision,
+            "recall": recall,
+        }
+        payload, metadata = pr_curve.raw(counts, num_thresholds)
+        self._add(tag, wire.TENSOR, payload, metadata, global_step, walltime)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Any = None,
+        global_step: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """Add a mesh or point cloud: [batch, points, 3] each."""
+        from tbq.write import mesh
+
+        self.add_summary(
+            mesh.encode(as_tag(tag), vertices, colors, faces, config_dict), global_step, walltime
+        )
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Add a graph: a GraphDef (the message or its bytes), or a torch module, which torch traces."""
+        from tbq.write import graph
+
+        for fields in graph.encode(model, input_to_model, verbose, use_strict_trace):
+            self._attend(self._file.buffer.fields(fields, None, None))
+
+    def add_onnx_graph(self, prototxt: Any) -> None:
+        """Add the graph of an ONNX file; needs torch and onnx."""
+        from tbq.write import graph
+
+        self._attend(self._file.buffer.fields(graph.encode_onnx(prototxt), None, None))
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: Any = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Add an embedding for TensorBoard's projector: files beside the event file, as torch writes them."""
+        from tbq.write import embedding
+
+        step, _ = self._stamp(global_step, None)
+        embedding.write(self.log_dir, mat, metadata, label_img, step or 0, as_tag(tag), metadata_header)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, Any] | None = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        """Add hyperparameters and the metrics to compare them by.
+
+        As torch does it, they go to a run below this one, named after the time or `run_name` (tensorboardX:
+        `name`). With `run_name='.'` they go into this run.
+
+        >>> import tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_hparams({"lr": 0.1, "bn": True}, {"accuracy": 0.9}, run_name=".")
+        """
+        from tbq.write import hparams
+
+        summaries = hparams.encode(hparam_dict, metric_dict, hparam_domain_discrete)
+        metrics = {tag: as_number(value, f"metric_dict[{tag!r}]") for tag, value in metric_dict.items()}
+        run_name = run_name or name
+        if run_name is not None and not isinstance(run_name, str):
+            raise bad("run_name", f"got {shown(run_name)}, want a name, or '.' for this run")
+        step, walltime = self._stamp(global_step, None)
+        target: Any = self if run_name == "." else self._sub_writer(run_name or str(time.time()))
+        try:
+            for tag, metadata in summaries:
+                target.add_summary(wire.value(tag, 0, b"", metadata), step, walltime)
+            for tag, number in metrics.items():
+                target.add_scalar(tag, number, step, walltime)
+        finally:
+            if target is not self:
+                target.close()
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, Sequence[Any]]]) -> None:
+        """Add a layout of charts: `{category: {chart: ["Multiline" or "Margin", tags]}}`."""
+        from tbq.write import layout as encoder
+
+        self._add(encoder.TAG, wire.TENSOR, encoder.encode(layout), encoder.METADATA, None, None)
+
+    def add_custom_scalars_multilinechart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Add one chart that shows all `tags`."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Add one chart of a value between two margins: `tags` are value, lower, upper."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})

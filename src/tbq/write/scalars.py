@@ -1,0 +1,150 @@
+"""Scalars: what a training loop logs most, so the plain case goes straight into the native buffer."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.write import wire
+from tbq.write.arguments import as_number, as_tag, bad, shown
+from tbq.write.core import CONVERT, Core, _stamps
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+
+# Styles of the native buffer.
+SIMPLE, TENSOR_FLOAT, TENSOR_DOUBLE, EXACT = range(4)
+
+
+class Scalars(Core):
+    """`add_scalar`, `add_scalars`, `log`."""
+
+    _exact: bool
+    _scalar: Callable[..., int]
+    _lines: dict[str, Any]
+    _lines_lock: threading.Lock
+
+    def _sub_writer(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+        *,
+        exact: bool | None = None,
+        display_name: str = "",
+        summary_description: str = "",
+    ) -> None:
+        """Add one number under `tag`.
+
+        It is kept as float32, as torch does. `exact=True` keeps a float as float64 and an int as int64, which
+        TensorBoard shows with `--load_fast=false`. `new_style` and `double_precision` are torch's,
+        `display_name` and `summary_description` tensorboardX's.
+
+        >>> import tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_scalar("loss", 0.25, 1)
+        """
+        if new_style or exact or self._exact or display_name or summary_description:
+            style = SIMPLE
+            if exact or (exact is None and self._exact):
+                style = EXACT
+            elif new_style:
+                style = TENSOR_DOUBLE if double_precision else TENSOR_FLOAT
+            plugin = "" if style == SIMPLE else "scalars"
+            metadata = wire.metadata(plugin, b"", display_name, summary_description)
+            self._add_number(tag, scalar_value, global_step, walltime, style, metadata)
+            return
+        if _stamps.get() is not None:
+            global_step, walltime = self._stamp(global_step, walltime)
+        status = self._scalar(tag, scalar_value, global_step, walltime)
+        if status:
+            if status & CONVERT:
+                status = self._scalar(tag, as_number(scalar_value, "scalar_value"), global_step, walltime)
+            if status & CONVERT:
+                self._add_number(tag, scalar_value, global_step, walltime)
+            elif status:
+                self._attend(status)
+
+    def log(
+        self, metrics: Mapping[str, Any], step: Any = None, walltime: Any = None, *, exact: bool | None = None
+    ) -> None:
+        """Add many numbers at one step, as one event.
+
+        >>> import tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.log({"loss": 0.25, "accuracy": 0.9}, step=1)
+        """
+        style = EXACT if exact or (exact is None and self._exact) else SIMPLE
+        if _stamps.get() is not None:
+            step, walltime = self._stamp(step, walltime)
+        if type(metrics) is dict:
+            status = self._file.buffer.scalars(metrics, step, walltime, style)
+            if not status:
+                return
+            if not status & CONVERT:
+                self._attend(status)
+                return
+        if not hasattr(metrics, "items"):
+            raise bad("metrics", f"got {shown(metrics)}, want a mapping of tags to numbers")
+        numbers = {
+            as_tag(tag, "metrics"): as_number(value, f"metrics[{tag!r}]") for tag, value in metrics.items()
+        }
+        step, walltime = self._stamp(step, walltime)
+        status = self._file.buffer.scalars(numbers, step, walltime, style)
+        if status & CONVERT:
+            raise UsageError(
+                f"metrics: a number that no scalar can hold in {shown(numbers)}", code="argument"
+            )
+        self._attend(status)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: Any = None,
+        walltime: Any = None,
+        *,
+        run_name: str | None = None,
+    ) -> None:
+        """Add several lines of one chart.
+
+        As torch does it, each line is a run of its own, `<main_tag>_<name>`, so that TensorBoard draws them
+        into one chart. With `run_name='.'` they stay in this run, as the tags `<main_tag>/<name>`.
+        """
+        main_tag = as_tag(main_tag, "main_tag")
+        if not hasattr(tag_scalar_dict, "items"):
+            raise bad("tag_scalar_dict", f"got {shown(tag_scalar_dict)}, want a mapping of names to numbers")
+        if run_name not in (None, "."):
+            raise bad("run_name", f"got {run_name!r}, want None (a run a line) or '.' (this run)")
+        numbers = {
+            as_tag(name, "tag_scalar_dict"): as_number(value, f"tag_scalar_dict[{name!r}]")
+            for name, value in tag_scalar_dict.items()
+        }
+        step, walltime = self._stamp(global_step, walltime)
+        if run_name == ".":
+            self.log({f"{main_tag}/{name}": number for name, number in numbers.items()}, step, walltime)
+            return
+        if walltime is None:
+            walltime = time.time()
+        for name, number in numbers.items():
+            self._line(main_tag, name).add_scalar(main_tag, number, step, walltime)
+
+    def _line(self, main_tag: str, name: str) -> Any:
+        """The writer of one line's run."""
+        run = main_tag.replace("/", "_") + "_" + name.replace("/", os.sep)
+        line = self._lines.get(run)
+        if line is None:
+            with self._lines_lock:
+                line = self._lines.get(run)
+                if line is None:
+                    line = self._lines[run] = self._sub_writer(run)
+        return line

@@ -1,0 +1,86 @@
+"""Protobuf messages put together by hand: the small parts around what the native core encodes."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+
+# Field numbers of Summary.Value.
+IMAGE, HISTO, AUDIO, TENSOR = 4, 5, 6, 8
+
+# DataType.
+DT_FLOAT, DT_STRING = 1, 7
+
+
+def varint(value: int) -> bytes:
+    """A base-128 varint; negative numbers take ten bytes, as protobuf has it."""
+    value &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def integer(field: int, value: int) -> bytes:
+    """A varint field; zero is not on the wire."""
+    return varint(field << 3) + varint(value) if value else b""
+
+
+def double(field: int, value: float) -> bytes:
+    """A fixed64 field; zero is not on the wire."""
+    bits = struct.pack("<d", value)
+    return varint(field << 3 | 1) + bits if bits != bytes(8) else b""
+
+
+def single(field: int, value: float) -> bytes:
+    """A fixed32 float field; zero is not on the wire."""
+    return varint(field << 3 | 5) + struct.pack("<f", value) if value else b""
+
+
+def message(field: int, *parts: bytes) -> bytes:
+    """A length-delimited field, there even when it is empty."""
+    content = b"".join(parts)
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def text(field: int, value: str | bytes) -> bytes:
+    """A string or bytes field; an empty one is not on the wire."""
+    content = value.encode() if isinstance(value, str) else value
+    return message(field, content) if content else b""
+
+
+def metadata(plugin: str = "", content: bytes = b"", display_name: str = "", description: str = "") -> bytes:
+    """A SummaryMetadata."""
+    plugin_data = message(1, text(1, plugin), text(2, content)) if plugin or content else b""
+    return plugin_data + text(2, display_name) + text(3, description)
+
+
+def shape(sizes: Iterable[int]) -> bytes:
+    """A TensorShapeProto, as field tensor_shape of a TensorProto."""
+    return message(2, *(message(2, integer(1, size)) for size in sizes))
+
+
+def float_tensor(array: np.ndarray[Any, Any]) -> bytes:
+    """A TensorProto of dtype float."""
+    import numpy as np
+
+    values = np.ascontiguousarray(array, dtype="<f4").tobytes()
+    return integer(1, DT_FLOAT) + shape(array.shape) + text(5, values)
+
+
+def string_tensor(strings: Sequence[bytes], sizes: Iterable[int]) -> bytes:
+    """A TensorProto of dtype string."""
+    return integer(1, DT_STRING) + shape(sizes) + b"".join(message(8, string) for string in strings)
+
+
+def value(tag: str, field: int, payload: bytes, meta: bytes = b"") -> bytes:
+    """A Summary.Value as field `value` of a Summary."""
+    content = message(field, payload) if field else b""
+    return message(1, text(1, tag), content, message(9, meta) if meta else b"")

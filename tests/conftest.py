@@ -1,0 +1,46 @@
+"""Fixtures that several kinds of tests share."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tbq import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _masked(data: bytes) -> int:
+    crc = _core.crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _read_events(path: str | Path) -> list[Any]:
+    """Every Event of a file, or of the files of a run in order of name; any damage fails the test."""
+    from tensorboard.compat.proto.event_pb2 import Event
+
+    path = Path(path)
+    if path.is_dir():
+        return [event for file in sorted(path.glob("*tfevents*")) for event in _read_events(file)]
+    data = path.read_bytes()
+    events, at = [], 0
+    while at < len(data):
+        assert at + 12 <= len(data), f"truncated header at {at} of {path}"
+        length, length_crc = struct.unpack_from("<QI", data, at)
+        assert length_crc == _masked(data[at : at + 8]), f"bad length at {at} of {path}"
+        payload = data[at + 12 : at + 12 + length]
+        (payload_crc,) = struct.unpack_from("<I", data, at + 12 + length)
+        assert payload_crc == _masked(payload), f"bad payload at {at} of {path}"
+        events.append(Event.FromString(payload))
+        at += 16 + length
+    return events
+
+
+@pytest.fixture(scope="session")
+def read_events() -> Callable[[str | Path], list[Any]]:
+    """A function that gives a file's (or a run's) events, with both CRCs of each checked."""
+    return _read_events
