@@ -2,14 +2,20 @@
 # What `make demo` shows: a sample logdir, listed, exported and queried with the commands a user would type.
 set -eu
 show() {
-  printf '\n\033[1m$ %s\033[0m\n' "$*"
-  "$@"
+  printf '\n\033[1m$ tbq'
+  for word; do
+    case $word in *[!A-Za-z0-9_/.:=,{}-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+  done
+  printf '\033[0m\n'
+  tbq "$@"
 }
 
-show tbq demo demo --force
-show tbq ls demo
-show tbq export demo --layout wide --run 'sweep/lr0.01*' --steps 0:40
-show tbq export demo --tag loss/train --steps 100: -o demo/loss.csv --force
-show head -5 demo/loss.csv
-show tbq sql demo "select run, min(value) as best from scalars where tag = 'loss/val' group by run order by best limit 5"
-show tbq doctor demo || true
+rm -rf demo
+show demo demo
+show ls demo
+show export demo --layout wide --run 'lr=0.01/*' --steps 15:20
+show export demo --tag 'val/*' --run 'lr=*' -o demo/val.csv
+head -4 demo/val.csv
+show summary demo --best val/loss:min
+show sql demo "select run, min(value) as best from scalars where tag = 'val/loss' group by run order by best limit 3"
+show doctor demo || true

@@ -11,14 +11,22 @@ void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStrea
   FixedBuilder<double> first_wall, last_wall;
   BoolBuilder selected;
   const auto whole = [](uint64_t value) { return static_cast<int64_t>(value); };
+  const auto text = [](BytesBuilder& column, std::string_view value) {
+    if (value.empty()) {
+      column.append_null();
+    } else {
+      column.append(valid_utf8(value));
+    }
+  };
   for (const SeriesReport& one : series) {
     run_codes.push_back(static_cast<int32_t>(one.run));
     tag.append(valid_utf8(one.tag));
     kind.append(kind_name(one.kind));
-    plugin.append(valid_utf8(one.metadata.plugin));
-    dtype.append(dtype_name(one.dtype));
-    display_name.append(valid_utf8(one.metadata.display_name));
-    description.append(valid_utf8(one.metadata.description));
+    text(plugin, one.metadata.plugin);
+    // A v1 scalar is a float, by its field.
+    text(dtype, one.kind == Kind::scalars && one.dtype == 0 ? "float32" : dtype_name(one.dtype));
+    text(display_name, one.metadata.display_name);
+    text(description, one.metadata.description);
     selected.append(one.selected);
     count.append(whole(one.count));
     rows.append(whole(one.rows));
