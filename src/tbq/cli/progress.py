@@ -41,11 +41,11 @@ class _Bar:
         if self._update is None:
             if time.monotonic() - self._start < _PATIENCE:
                 return
-            self._begin()
+            self._begin(total)
         assert self._update is not None
         self._update(done, total, f"{files:,}/{all_files:,} files")
 
-    def _begin(self) -> None:
+    def _begin(self, total: int) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -66,7 +66,7 @@ class _Bar:
             console=Console(stderr=True),
             transient=True,
         )
-        task = bar.add_task(self._what, files="")
+        task = bar.add_task(self._what, total=total, files="")
         bar.start()
         self._update = lambda done, total, files: bar.update(task, completed=done, total=total, files=files)
         self._stop = bar.stop

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from tbq.export.options import Options
 
@@ -24,9 +26,6 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
 
     from tbq import __version__
 
-    starts = _series(table)
-    if starts is None:
-        table, starts = _sorted(table)
     origin = {"tbq.version": __version__, "tbq.kind": options.kind}
     if options.logdir is not None:
         origin["tbq.logdir"] = options.logdir
@@ -45,9 +44,10 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
         use_dictionary=labels or False,
         column_encoding=encodings or None,
         write_page_index=True,
+        write_batch_size=1 << 16,
     ) as writer:
-        for begin, end in _groups(starts, len(table)):
-            writer.write_table(_compact(table.slice(begin, end - begin)), row_group_size=_LARGEST)
+        for group in _Sorted.of(table).groups():
+            writer.write_table(group, row_group_size=_LARGEST)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -56,79 +56,75 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
-def _series(table: pa.Table) -> np.ndarray | None:
-    """Where each series begins; None when rows are not ordered by run and tag."""
-    import numpy as np
+@dataclass(frozen=True)
+class _Key:
+    """A column that rows are sorted by: its name, what each series has of it, and the names."""
 
-    from tbq.table.codes import codes_of, order_of
-
-    keys = [name for name in ("run", "tag") if name in table.column_names]
-    if not keys or not len(table):
-        return np.zeros(1, np.int64)
-    ranks = []
-    for name in keys:
-        codes, names = codes_of(table.column(name))
-        ranks.append(order_of(names)[codes])
-    changed = np.zeros(len(table) - 1, bool)
-    equal = np.ones(len(table) - 1, bool)
-    for rank in ranks:
-        if bool(((rank[1:] < rank[:-1]) & equal).any()):
-            return None
-        changed |= rank[1:] != rank[:-1]
-        equal &= rank[1:] == rank[:-1]
-    return np.concatenate([[0], np.flatnonzero(changed) + 1])
+    column: str
+    codes: NDArray[np.signedinteger[Any]]  # a series
+    names: pa.Array
 
 
-def _sorted(table: pa.Table) -> tuple[pa.Table, np.ndarray]:
-    import numpy as np
+@dataclass(frozen=True)
+class _Sorted:
+    """A table ordered by run and tag, and where each series of it begins."""
 
-    from tbq.table.codes import codes_of, order_of
+    table: pa.Table
+    starts: NDArray[np.int64]
+    keys: list[_Key]
 
-    keys = []
-    for name in ("tag", "run"):
-        if name in table.column_names:
-            codes, names = codes_of(table.column(name))
-            keys.append(order_of(names)[codes])
-    table = table.take(np.lexsort(keys))
-    starts = _series(table)
-    assert starts is not None
-    return table, starts
+    @classmethod
+    def of(cls, table: pa.Table) -> _Sorted:
+        """Sort the table, unless it is in order, as tbq's are."""
+        import numpy as np
+
+        from tbq.table.codes import codes_of, order_of
+
+        columns = [name for name in ("run", "tag") if name in table.column_names]
+        if not columns or not len(table):
+            return cls(table, np.zeros(1, np.int64), [])
+        coded = {name: codes_of(table.column(name)) for name in columns}
+        fresh = np.ones(len(table), bool)
+        fresh[1:] = False
+        for codes, _ in coded.values():
+            fresh[1:] |= codes[1:] != codes[:-1]
+        starts = np.flatnonzero(fresh)
+        ranks = [order_of(names)[codes[starts]] for codes, names in coded.values()]
+        if bool((np.lexsort(ranks[::-1]) != np.arange(len(starts))).any()):
+            rows = [order_of(names)[codes] for codes, names in coded.values()]
+            return cls.of(table.take(np.lexsort(rows[::-1])))
+        return cls(table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()])
+
+    def groups(self) -> Iterator[pa.Table]:
+        """Row groups of as many whole series as fit, at least one; an empty table is one empty group."""
+        import numpy as np
+
+        ends = np.append(self.starts, len(self.table))[1:]
+        first = 0
+        while first < len(self.starts):
+            room = self.starts[first] + _GROUP
+            last = max(int(np.searchsorted(ends, room, side="right")), first + 1)
+            begin, end = int(self.starts[first]), int(ends[last - 1])
+            group = self.table.slice(begin, end - begin)
+            lengths = ends[first:last] - self.starts[first:last]
+            for key in self.keys:
+                group = _own_names(group, key.column, key.codes[first:last], lengths, key.names)
+            yield group
+            first = last
 
 
-def _groups(starts: np.ndarray, rows: int) -> Iterator[tuple[int, int]]:
-    """Cuts at the starts of series: as many whole series as fit a group, at least one."""
-    import numpy as np
-
-    begin = 0
-    while begin < rows or (rows == 0 and begin == 0):
-        i = int(np.searchsorted(starts, begin + _GROUP, side="right")) - 1
-        end = int(starts[i]) if i >= 0 and starts[i] > begin else 0
-        if end == 0:
-            after = int(np.searchsorted(starts, begin, side="right"))
-            end = int(starts[after]) if after < len(starts) else rows
-        if rows - begin <= _GROUP:
-            end = rows
-        yield begin, end
-        if rows == 0:
-            return
-        begin = end
-
-
-def _compact(group: pa.Table) -> pa.Table:
-    """The group with dictionaries of only the names it uses, so that its statistics are its own."""
+def _own_names(
+    group: pa.Table, column: str, codes: NDArray[Any], lengths: NDArray[np.int64], names: pa.Array
+) -> pa.Table:
+    """The group with a dictionary of only the names it has, so that its statistics are its own."""
     import numpy as np
     import pyarrow as pa
 
-    from tbq.table.codes import codes_of
-
-    for i, field in enumerate(group.schema):
-        if not pa.types.is_dictionary(field.type) or group.column(i).null_count:
-            continue
-        codes, names = codes_of(group.column(i))
-        used = np.flatnonzero(np.bincount(codes, minlength=1))
-        if len(used) < len(names) or group.column(i).num_chunks > 1:
-            fresh = np.zeros(len(names), np.int32)
-            fresh[used] = np.arange(len(used), dtype=np.int32)
-            array = pa.DictionaryArray.from_arrays(pa.array(fresh[codes]), names.take(pa.array(used)))
-            group = group.set_column(i, field, pa.chunked_array([array]))
-    return group
+    i = group.column_names.index(column)
+    field = group.schema.field(i)
+    if not pa.types.is_dictionary(field.type) or bool((codes < 0).any()):
+        return group
+    used, fresh = np.unique(codes, return_inverse=True)
+    indices = pa.array(np.repeat(fresh.astype(np.int32), lengths)).cast(field.type.index_type)
+    array = pa.DictionaryArray.from_arrays(indices, names.take(pa.array(used)))
+    return group.set_column(i, field, pa.chunked_array([array.cast(field.type)]))
