@@ -37,10 +37,6 @@ def run(bench: Bench) -> None:
     )
     bench.faster("wide of A", times, "tbq", "tbparse, pivot", want=">= 200x")
     for name in ("A", "B"):
-        bench.time(
-            f"layouts of {name}, in memory",
-            {
-                "wide": python(tbq_layout, bench.corpus(name), "wide"),
-                "summary": python(tbq_layout, bench.corpus(name), "summary"),
-            },
-        )
+        for layout in ("wide", "summary"):
+            title = f"{layout} of {name}, in memory"
+            bench.time(title, {"tbq": python(tbq_layout, bench.corpus(name), layout)})

@@ -93,7 +93,9 @@ class _Sorted:
         if bool((np.lexsort(ranks[::-1]) != np.arange(len(starts))).any()):
             rows = [order_of(names)[codes] for codes, names in coded.values()]
             return cls.of(table.take(np.lexsort(rows[::-1])))
-        return cls(table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()])
+        return cls(
+            table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
+        )
 
     def groups(self) -> Iterator[pa.Table]:
         """Row groups of as many whole series as fit, at least one; an empty table is one empty group."""
