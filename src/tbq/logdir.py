@@ -205,8 +205,8 @@ class LogDir:
         found = _decode.problems_of(result, runs, options.restarts)
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
-        _decode.tell(found, on_error)
         _decode.refuse_unreadable(result, runs)
+        _decode.tell(found, on_error)
         return result
 
     def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
