@@ -225,6 +225,13 @@ inline char* append_uint(char* to, uint64_t value) {
     *to = static_cast<char>('0' + value);
     return to + 1;
   }
+  if (value < 100000000) {
+    const uint64_t digits = eight_digits(value);
+    const int zeros = std::countr_zero(digits) / 8;
+    const uint64_t ascii = (digits + 0x3030303030303030U) >> (8 * zeros);
+    std::memcpy(to, &ascii, 8);
+    return to + 8 - zeros;
+  }
   const Digits digits(value);
   std::memcpy(to, digits.begin(), Digits::kSlack);
   return to + digits.count();
@@ -265,6 +272,41 @@ char* write_decimal(char* to, Decimal decimal) {
   return to + point + 2;
 }
 
+// Seconds since 1970 from 2004 to 2038, 2^30 <= value < 2^31, as wall times are: 22 bits behind the point,
+// whose decimals are found in plain integers. At most one decimal of 6 digits lies within half a unit of the
+// last bit, and some decimal of 7 always does, so that the shortest is the one of 6 or else the closest of 7.
+char* write_seconds(char* to, double value) {
+  constexpr int kBits = 22;
+  constexpr uint64_t kHalf = uint64_t{1} << (kBits - 1);
+  const uint64_t significand =
+      (std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1)) | (uint64_t{1} << 52);
+  const uint64_t whole = significand >> kBits;
+  const uint64_t part = significand & ((uint64_t{1} << kBits) - 1);
+  uint64_t decimals = (part * 1000000 + kHalf) >> kBits;
+  const int64_t off = static_cast<int64_t>(decimals << kBits) - static_cast<int64_t>(part * 1000000);
+  const auto twice = static_cast<uint64_t>(2 * (off < 0 ? -off : off));
+  const bool six = twice < 1000000 || (twice == 1000000 && (significand & 1) == 0);
+  if (six) {
+    decimals *= 10;
+  } else {
+    const uint64_t scaled = part * 10000000;
+    const uint64_t rest = scaled & (2 * kHalf - 1);
+    decimals = scaled >> kBits;
+    decimals += rest > kHalf || (rest == kHalf && (decimals & 1) != 0) ? 1 : 0;
+  }
+  if (decimals >= 10000000)
+    return nullptr;                         // rounds up to the next second: rare, and left to the general way
+  const uint64_t high = whole / 100000000;  // 10 to 21
+  to[0] = static_cast<char>('0' + high / 10);
+  to[1] = static_cast<char>('0' + high % 10);
+  const uint64_t low = eight_digits(whole % 100000000) + 0x3030303030303030U;
+  std::memcpy(to + 2, &low, 8);
+  const uint64_t behind = eight_digits(decimals);  // the leading digit is 0, and gives way to the point
+  const uint64_t ascii = ((behind + 0x3030303030303030U) & ~uint64_t{0xff}) | '.';
+  std::memcpy(to + 10, &ascii, 8);
+  return to + 10 + (behind == 0 ? 2 : 8 - std::countl_zero(behind) / 8);
+}
+
 }  // namespace
 
 char* write_int64(char* to, int64_t value) {
@@ -292,6 +334,10 @@ char* write_float64(char* to, double value, bool narrow) {
   if (narrow && value <= 3.4028234663852886e38) {
     const auto single = static_cast<float>(value);
     if (static_cast<double>(single) == value) return write_decimal(to, shortest_float32(single));
+  }
+  if (value >= 1073741824.0 && value < 2147483648.0) {
+    char* const end = write_seconds(to, value);
+    if (end != nullptr) return end;
   }
   return write_decimal(to, shortest_float64(value));
 }

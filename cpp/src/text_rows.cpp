@@ -14,6 +14,14 @@ inline char* append(char* to, std::string_view text) {
   return to + text.size();
 }
 
+inline char* append(char* to, const Mark& mark) {
+  std::memcpy(to, mark.head, Mark::kInline);
+  if (mark.text.size() > Mark::kInline) [[unlikely]] {
+    std::memcpy(to, mark.text.data(), mark.text.size());
+  }
+  return to + mark.text.size();
+}
+
 inline bool bit(const uint8_t* bits, size_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
 
 // The most bytes that quoting can make of one byte, and of the empty string.
@@ -89,6 +97,14 @@ Labels::Labels(const TextStyle& style, const char* bytes, const Offset* offsets,
 }
 template Labels::Labels(const TextStyle&, const char*, const int32_t*, size_t);
 template Labels::Labels(const TextStyle&, const char*, const int64_t*, size_t);
+
+Mark::Mark(std::string_view from) : text(from) {
+  std::memcpy(head, from.data(), std::min(from.size(), kInline));
+}
+
+TextRows::TextRows(TextStyle style) : style_(std::move(style)), row_end_(style_.row_end) {
+  for (const std::string& text : style_.before) before_.emplace_back(text);
+}
 
 // Room for `wanted` more bytes at `to`; returns `to`, which moves when the buffer grows.
 char* TextRows::room(char* to, size_t wanted) {
@@ -175,33 +191,30 @@ inline char* TextRows::write_cell(char* to, const TextColumn& column, size_t row
 }
 
 size_t TextRows::write(std::span<const TextColumn> columns, size_t begin, size_t end, size_t block) {
-  size_t fixed = style_.between.size() + style_.row_end.size() + kNumberChars;
+  size_t fixed = style_.between.size() + style_.row_end.size() + Mark::kInline + kNumberChars;
   bool open = false;  // whether a cell's size is only known at its row
   for (size_t i = 0; i < columns.size(); ++i) {
-    fixed += style_.before[i].size() + std::max(style_.null.size(), kNumberChars);
+    fixed += style_.before[i].size() + Mark::kInline + std::max(style_.null.size(), kNumberChars);
     if (columns[i].cell == Cell::label) fixed += columns[i].labels->longest() + Labels::kSlack;
     open = open || columns[i].cell >= Cell::text;
   }
   if (buffer_.size() < block + fixed) buffer_.resize(block + fixed);
   char* to = buffer_.data();
   size_t row = begin;
+  bool between = !first_row_ && !style_.between.empty();
   for (; row < end && static_cast<size_t>(to - buffer_.data()) < block; ++row) {
     to = room(to, fixed);
-    if (!first_row_) to = append(to, style_.between);
-    first_row_ = false;
+    if (between) to = append(to, style_.between);
+    between = !style_.between.empty();
     for (size_t i = 0; i < columns.size(); ++i) {
-      const std::string& before = style_.before[i];
-      if (before.size() == 1) {
-        *to++ = before[0];
-      } else {
-        to = append(to, before);
-      }
+      to = append(to, before_[i]);
       to = write_cell(to, columns[i], row);
       if (open) to = room(to, fixed);
     }
-    to = append(to, style_.row_end);
+    to = append(to, row_end_);
   }
   size_ = static_cast<size_t>(to - buffer_.data());
+  first_row_ = first_row_ && row == begin;
   return row;
 }
 

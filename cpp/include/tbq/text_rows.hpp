@@ -59,9 +59,18 @@ struct TextColumn {
   const Labels* labels = nullptr;  // label
 };
 
+// A short fixed text that is copied in one move where it fits.
+struct Mark {
+  static constexpr size_t kInline = 16;
+  explicit Mark(std::string_view from);
+
+  char head[kInline] = {};
+  std::string text;
+};
+
 class TextRows {
  public:
-  explicit TextRows(TextStyle style) : style_(std::move(style)) {}
+  explicit TextRows(TextStyle style);
   const TextStyle& style() const { return style_; }
 
   // Writes rows [begin, end) until about `block` bytes are there; returns the first row not written.
@@ -80,6 +89,8 @@ class TextRows {
   char* write_list(char* to, const TextColumn& column, size_t row);
 
   TextStyle style_;
+  Mark row_end_;
+  std::vector<Mark> before_;
   std::vector<char> buffer_;
   size_t size_ = 0;
   bool first_row_ = true;
