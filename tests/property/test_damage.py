@@ -20,7 +20,9 @@ def logs(draw: Any) -> list[bytes]:
     """Payloads of a file: scalars of both kinds, several in one event, and large values that nobody asked for."""
     payloads = [ef.version()]
     for step in range(draw(st.integers(1, 12))):
-        kind = draw(st.sampled_from(["scalar", "scalar", "tensor", "many", "image", "mixed", "text", "empty"]))
+        kind = draw(
+            st.sampled_from(["scalar", "scalar", "tensor", "many", "image", "mixed", "text", "empty"])
+        )
         wall = ef.WALL + step
         big = b"\x89PNG" + bytes(draw(st.sampled_from([10, 4100, 9000])))
         if kind == "scalar":
@@ -34,7 +36,9 @@ def logs(draw: Any) -> list[bytes]:
             payloads.append(ef.image("sample", step, big, wall=wall))
         elif kind == "mixed":  # TF1 merges them: the scalar is wanted, what is beside it is not
             image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, big)))
-            payloads.append(ef.event(ef.summary(image, ef.value("loss", ef.float_field(2, 0.5))), step=step, wall=wall))
+            payloads.append(
+                ef.event(ef.summary(image, ef.value("loss", ef.float_field(2, 0.5))), step=step, wall=wall)
+            )
         elif kind == "text":
             payloads.append(ef.text("note", step, big, wall))
         else:
@@ -82,13 +86,18 @@ def test_a_truncated_file_gives_a_prefix(log: Log, data: Any, folder: Path) -> N
 
 
 def test_every_truncation_of_one_file(folder: Path) -> None:
-    log = Log([ef.version(), *(ef.scalar("loss", step, step / 3) for step in range(4)), ef.text("t", 4, b"words")])
+    log = Log(
+        [ef.version(), *(ef.scalar("loss", step, step / 3) for step in range(4)), ef.text("t", 4, b"words")]
+    )
     for cut in range(len(log.data) + 1):
         whole = [i for i, end in enumerate(log.ends) if end <= cut]
         for block in (1, 4096):
             decoded = decode_bytes(log.data[:cut], folder, block=block)
             assert decoded.rows == log.rows(whole)
-            assert (decoded.files[0].truncated, decoded.files[0].lost_bytes) == (cut - max([0, *log.ends[: len(whole)]]), 0)
+            assert (decoded.files[0].truncated, decoded.files[0].lost_bytes) == (
+                cut - max([0, *log.ends[: len(whole)]]),
+                0,
+            )
 
 
 @examples(120)
@@ -115,7 +124,11 @@ def test_a_hole_of_zeros_loses_what_it_covers(log: Log, data: Any, folder: Path)
     begin = data.draw(st.integers(0, len(log.data) - 1))
     end = data.draw(st.integers(begin + 1, len(log.data)))
     damaged = log.data[:begin] + bytes(end - begin) + log.data[end:]
-    lost = [i for i in log.touched(begin, end) if damaged[log.begins[i] : log.ends[i]] != log.data[log.begins[i] : log.ends[i]]]
+    lost = [
+        i
+        for i in log.touched(begin, end)
+        if damaged[log.begins[i] : log.ends[i]] != log.data[log.begins[i] : log.ends[i]]
+    ]
     assert decode_bytes(damaged, folder).rows == log.rows(log.but(lost))
 
 
@@ -129,7 +142,11 @@ def _contains(rows: list[Row], wanted: list[Row]) -> bool:
 @given(log=LOGS, data=st.data())
 def test_bytes_cut_out_lose_what_they_touch(log: Log, data: Any, folder: Path) -> None:
     begin = data.draw(st.integers(0, len(log.data) - 1))
-    end = data.draw(st.one_of(st.integers(begin + 1, min(len(log.data), begin + 40)), st.integers(begin + 1, len(log.data))))
+    end = data.draw(
+        st.one_of(
+            st.integers(begin + 1, min(len(log.data), begin + 40)), st.integers(begin + 1, len(log.data))
+        )
+    )
     decoded = decode_bytes(log.data[:begin] + log.data[end:], folder)
     assert _contains(decoded.rows, log.rows(log.but(log.touched(begin, end))))
     assert _contains(log.rows(log.but([])), decoded.rows)  # nothing is made up
@@ -139,7 +156,9 @@ def test_bytes_cut_out_lose_what_they_touch(log: Log, data: Any, folder: Path) -
 @given(
     log=LOGS,
     data=st.data(),
-    put=st.one_of(st.binary(min_size=1, max_size=60), st.integers(1, 9000).map(bytes), st.just(ef.header(2**60))),
+    put=st.one_of(
+        st.binary(min_size=1, max_size=60), st.integers(1, 9000).map(bytes), st.just(ef.header(2**60))
+    ),
 )
 def test_bytes_put_in_lose_what_they_touch(log: Log, data: Any, put: bytes, folder: Path) -> None:
     at = data.draw(st.one_of(st.sampled_from(log.ends), st.integers(0, len(log.data))))
@@ -159,7 +178,10 @@ def test_a_torn_record_does_not_swallow_the_ones_behind_it(log: Log, data: Any, 
     torn = torn[: data.draw(st.integers(1, len(torn) - 1))]
     place = data.draw(st.integers(0, len(log.payloads) - 1))
     # By chance the torn record may end where one of the others does; then its length and theirs agree.
-    assume(len(torn) < 12 or all(log.begins[place] + 16 + int.from_bytes(torn[:8], "little") - len(torn) != e for e in log.ends))
+    assume(
+        len(torn) < 12
+        or all(log.begins[place] + 16 + int.from_bytes(torn[:8], "little") - len(torn) != e for e in log.ends)
+    )
     damaged = log.data[: log.begins[place]] + torn + log.data[log.begins[place] :]
     decoded = decode_bytes(damaged, folder)
     assert decoded.rows == log.rows(log.but([]))

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 FLOATS = st.floats(width=32, allow_nan=True)
 STEPS = st.one_of(
-    st.integers(0, 3), st.sampled_from([127, 128, 2**28 - 1, 2**28, 2**63 - 1, -1, -(2**63)]), st.integers(-5, 2**40)
+    st.integers(0, 3),
+    st.sampled_from([127, 128, 2**28 - 1, 2**28, 2**63 - 1, -1, -(2**63)]),
+    st.integers(-5, 2**40),
 )
-WALLS = st.one_of(st.just(ef.WALL), st.sampled_from([None, 0.0, -3.5, float("nan"), float("inf")]), st.floats(1, 9))
+WALLS = st.one_of(
+    st.just(ef.WALL), st.sampled_from([None, 0.0, -3.5, float("nan"), float("inf")]), st.floats(1, 9)
+)
 # Fields that no schema knows, and known numbers of the wrong type.
 UNKNOWN = st.sampled_from(
     [
@@ -41,7 +45,9 @@ UNKNOWN = st.sampled_from(
 @st.composite
 def fields(draw: Any, *parts: bytes) -> bytes:
     """The parts in any order, with unknown fields between them."""
-    mixed = draw(st.permutations([*parts, draw(UNKNOWN), draw(UNKNOWN)])) if draw(st.booleans()) else list(parts)
+    mixed = (
+        draw(st.permutations([*parts, draw(UNKNOWN), draw(UNKNOWN)])) if draw(st.booleans()) else list(parts)
+    )
     return b"".join(mixed)
 
 
@@ -62,7 +68,9 @@ def number_fields(draw: Any, style: str) -> list[bytes]:
 @st.composite
 def events(draw: Any) -> bytes:
     styles = {"a": "simple", "b": "tensor", "loss/train": "simple", "": "simple", "é": "tensor"}
-    tags = draw(st.lists(st.sampled_from(sorted(styles)), min_size=1, max_size=3 if draw(st.booleans()) else 1))
+    tags = draw(
+        st.lists(st.sampled_from(sorted(styles)), min_size=1, max_size=3 if draw(st.booleans()) else 1)
+    )
     values = [draw(fields(ef.bytes_field(1, tag), *draw(number_fields(styles[tag])))) for tag in tags]
     held = ef.bytes_field(5, draw(fields(*[ef.bytes_field(1, one) for one in values])))
     step, wall = draw(STEPS), draw(WALLS)
@@ -92,26 +100,36 @@ def test_rows_are_those_that_protobuf_sees(payloads: list[bytes], folder: Path) 
 # Each: two events that begin alike and whose only number lies elsewhere than it seems.
 TWINS = {
     "step behind the summary": lambda step, x: ef.event(
-        ef.summary(ef.float_field(2, x) + ef.bytes_field(1, "a")), step=1 << 21 | step, order=("wall", "fields", "step")
+        ef.summary(ef.float_field(2, x) + ef.bytes_field(1, "a")),
+        step=1 << 21 | step,
+        order=("wall", "fields", "step"),
     ),
     "unknown float behind the tag": lambda step, x: ef.event(
         ef.summary(ef.float_field(2, 1.5) + ef.bytes_field(1, "a") + ef.float_field(7, x)), step=step
     ),
     "float of the summary behind the value": lambda step, x: ef.event(
-        ef.bytes_field(5, ef.bytes_field(1, ef.float_field(2, 1.5) + ef.bytes_field(1, "a")) + ef.float_field(2, x)),
+        ef.bytes_field(
+            5, ef.bytes_field(1, ef.float_field(2, 1.5) + ef.bytes_field(1, "a")) + ef.float_field(2, x)
+        ),
         step=step,
     ),
     "float of the event behind the summary": lambda step, x: ef.event(
         ef.summary(ef.float_field(2, 1.5) + ef.bytes_field(1, "a")), ef.float_field(2, x), step=step
     ),
     "tensor with the step behind the summary": lambda step, x: ef.event(
-        ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS)), step=7, order=("wall", "fields", "step")
+        ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS)),
+        step=7,
+        order=("wall", "fields", "step"),
     ),
     "tensor with a second step behind the summary": lambda step, x: ef.event(
-        ef.int_field(2, step), ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS)), ef.int_field(2, 9)
+        ef.int_field(2, step),
+        ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS)),
+        ef.int_field(2, 9),
     ),
     "tensor with a step between two summaries": lambda step, x: ef.event(
-        ef.bytes_field(5, b""), ef.int_field(2, 7), ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS))
+        ef.bytes_field(5, b""),
+        ef.int_field(2, 7),
+        ef.summary(ef.value("a", ef.tensor("float32", [x]), ef.SCALARS)),
     ),
     "tensor with another wall time behind the summary": lambda step, x: ef.event(
         ef.summary(ef.value("a", ef.tensor("float64", [x]), ef.SCALARS)), ef.double_field(1, 5.0), step=step
@@ -133,7 +151,10 @@ TWINS = {
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_number_is_read_from_where_it_is(twin: str, folder: Path) -> None:
-    payloads = [ef.version(), *(TWINS[twin](step, number) for step, number in enumerate([1.5, 1.5, 2.5, 2.5, 1.5]))]
+    payloads = [
+        ef.version(),
+        *(TWINS[twin](step, number) for step, number in enumerate([1.5, 1.5, 2.5, 2.5, 1.5])),
+    ]
     if twin.startswith("packed"):
         # TensorBoard's decoder refuses two numbers for one; the last one counts.
         assert {row.value for row in decode_bytes(ef.event_file(payloads), folder).rows} == {4.0}
@@ -159,9 +180,12 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(
-    ("dtype", "how", "dims"), list(product(NUMBERS, ["content", "packed", "unpacked"], [None, (), (1,), (1, 1)]))
+    ("dtype", "how", "dims"),
+    list(product(NUMBERS, ["content", "packed", "unpacked"], [None, (), (1,), (1, 1)])),
 )
-def test_every_dtype_in_every_encoding(dtype: str, how: str, dims: tuple[int, ...] | None, folder: Path) -> None:
+def test_every_dtype_in_every_encoding(
+    dtype: str, how: str, dims: tuple[int, ...] | None, folder: Path
+) -> None:
     payloads = [ef.version()]
     for step, number in enumerate(NUMBERS[dtype] * 2):
         payloads.append(ef.tensor_scalar("x", step, number, dtype=dtype, how=how, dims=dims))
@@ -173,18 +197,31 @@ def test_every_dtype_in_every_encoding(dtype: str, how: str, dims: tuple[int, ..
 def test_metadata_may_stand_on_any_event_of_the_run(folder: Path) -> None:
     def logged(first: int, known: int) -> list[bytes]:
         return [ef.version()] + [
-            ef.tensor_scalar("x", step, step, meta=ef.SCALARS if step == known else b"") for step in range(first, first + 4)
+            ef.tensor_scalar("x", step, step, meta=ef.SCALARS if step == known else b"")
+            for step in range(first, first + 4)
         ]
 
     for known in range(4):
-        assert [row.step for row in decode_bytes(ef.event_file(logged(0, known)), folder).rows] == [0, 1, 2, 3]
-    assert decode_bytes(ef.event_file(logged(0, 99)), folder).rows == []  # a tensor that nobody called a scalar
+        assert [row.step for row in decode_bytes(ef.event_file(logged(0, known)), folder).rows] == [
+            0,
+            1,
+            2,
+            3,
+        ]
+    assert (
+        decode_bytes(ef.event_file(logged(0, 99)), folder).rows == []
+    )  # a tensor that nobody called a scalar
 
 
 def test_an_integer_past_two_to_the_53_is_rounded_and_counted(folder: Path) -> None:
     payloads = [ef.version()]
-    payloads += [ef.tensor_scalar("x", step, number, dtype="int64") for step, number in enumerate([2**53, 2**53 + 1])]
+    payloads += [
+        ef.tensor_scalar("x", step, number, dtype="int64") for step, number in enumerate([2**53, 2**53 + 1])
+    ]
     payloads += [ef.tensor_scalar("y", 0, 2**64 - 1, dtype="uint64", how="packed")]
     decoded = decode_bytes(ef.event_file(payloads), folder)
     assert [row.value for row in decoded.rows] == [2.0**53, 2.0**53, 2.0**64]
-    assert [(tag, rounded) for _, tag, _, _, _, rounded, _ in decoded.result.notable()] == [("x", 1), ("y", 1)]
+    assert [(tag, rounded) for _, tag, _, _, _, rounded, _ in decoded.result.notable()] == [
+        ("x", 1),
+        ("y", 1),
+    ]

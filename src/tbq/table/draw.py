@@ -22,6 +22,7 @@ ROWS = 15  # of a repr
 TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
+_MIN_TEXT = 20
 _GAP = "…"
 
 
@@ -51,11 +52,14 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     shown = Excerpt.of(table, rows)
     cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table)]
     heads = [_cell(name) for name in shown.table.column_names]
-    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    numeric = [is_numeric(field.type) for field in shown.table.schema]
+    wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    widths = _narrowed(wanted, numeric, width)
+    cells = [[_shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
-    for head, field in list(zip(heads, shown.table.schema, strict=True))[:fitting]:
-        drawn.add_column(Text(head), justify="right" if is_numeric(field.type) else "left", no_wrap=True)
+    for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
+        drawn.add_column(Text(head), justify="right" if number else "left", no_wrap=True)
     left = len(heads) - fitting
     if left:
         drawn.add_column(_GAP)
@@ -102,6 +106,26 @@ def caption(table: pa.Table, kind: str, left: int = 0) -> str:
     return f"{kind}: {rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}{more}"
 
 
+def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
+    """The widths, with columns of text made narrower, the widest first, until all columns fit or none can give more."""
+    widths = list(widths)
+    texts = [i for i, number in enumerate(numeric) if not number]
+    while texts and sum(widths) + 2 * len(widths) > room:
+        widest = max(texts, key=widths.__getitem__)
+        if widths[widest] <= _MIN_TEXT:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _shortened(cell: str, room: int) -> str:
+    """The start and the end of a text that has no room: names of runs and tags differ at their ends."""
+    if len(cell) <= room:
+        return cell
+    tail = (room - 1) * 2 // 3
+    return f"{cell[: room - 1 - tail]}{_GAP}{cell[len(cell) - tail :]}"
+
+
 def _fitting(widths: list[int], room: int) -> int:
     """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
     used, fitting = 0, 0
@@ -125,5 +149,5 @@ def _readable(table: pa.Table) -> pa.Table:
 
 def _cell(text: str | None) -> str:
     one_line = (text or "").replace("\r", " ").replace("\n", "⏎").replace("\t", " ")
-    safe = "".join(letter if letter.isprintable() else "\ufffd" for letter in one_line[:_MAX_TEXT])
-    return safe if len(one_line) <= _MAX_TEXT else safe[:-1] + _GAP
+    short = _shortened(one_line, _MAX_TEXT)
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
