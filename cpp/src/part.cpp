@@ -144,7 +144,7 @@ class PartDecoder {
   // What a row of scalar records adds to its session, counted apart from memory that others look at.
   struct Tally {
     uint64_t records = 0;
-    double wall = 0;
+    double wall = -HUGE_VAL;
     int64_t first_step = 0;
     int64_t last_step = 0;
     int64_t max_step = 0;
