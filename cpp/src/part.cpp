@@ -144,7 +144,7 @@ class PartDecoder {
   // What a row of scalar records adds to its session, counted apart from memory that others look at.
   struct Tally {
     uint64_t records = 0;
-    double wall = 0;
+    double wall = -HUGE_VAL;
     int64_t first_step = 0;
     int64_t last_step = 0;
     int64_t max_step = 0;
@@ -446,7 +446,7 @@ class PartDecoder {
   // What a record says of its tags or sessions counts for all that follow, so the first word on it must be
   // verified.
   bool tells_nothing_new(FileSource& source) const {
-    if (event_.has_file_version || event_.session_start) return false;
+    if (event_.values.empty() || event_.has_file_version || event_.session_start) return false;
     return std::all_of(event_.values.begin(), event_.values.end(), [&](const ValueRef& value) {
       const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
       const TagEntry* entry = part_.tags.find(as_text(tag));

@@ -56,11 +56,11 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
 
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
   // For session i: the least START step of the sessions that began after it ended.
-  std::vector<int64_t> least(ordered.size() + 1, INT64_MAX);
+  std::vector<int64_t> least(ordered.size() + 1, kNoLimit);
   for (size_t i = ordered.size(); i-- > 0;) {
     least[i] = ordered[i].has_start ? std::min(least[i + 1], ordered[i].start_step) : least[i + 1];
   }
-  std::vector<int64_t> limits(ordered.size(), INT64_MAX);
+  std::vector<int64_t> limits(ordered.size(), kNoLimit);
   for (size_t i = 0; i < ordered.size(); ++i) {
     const auto later = std::partition_point(ordered.begin() + static_cast<std::ptrdiff_t>(i), ordered.end(),
                                             [&](const RunSession& s) { return !(s.begin > ordered[i].end); });
@@ -71,10 +71,13 @@ std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
 
 std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::span<const SegmentRef> segments,
                                    std::span<const int64_t> starts) {
-  std::vector<int64_t> least(segments.size() + 1, INT64_MAX);
-  for (size_t i = segments.size(); i-- > 0;)
-    least[i] = std::min(least[i + 1], segments[i].segment->first_step);
-  std::vector<int64_t> limits(segments.size(), INT64_MAX);
+  std::vector<int64_t> least(segments.size() + 1, kNoLimit);
+  for (size_t i = segments.size(); i-- > 0;) {
+    // Where a session has several segments, its first step is that of the first one.
+    const bool first = i == 0 || segments[i - 1].session != segments[i].session;
+    least[i] = first ? std::min(least[i + 1], segments[i].segment->first_step) : least[i + 1];
+  }
+  std::vector<int64_t> limits(segments.size(), kNoLimit);
   for (size_t i = 0; i < segments.size(); ++i) {
     const double end = ordered[segments[i].session].end;
     const auto later =

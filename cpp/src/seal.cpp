@@ -20,6 +20,7 @@ struct Sealer::Source {
   ScalarSeries* scalars = nullptr;
   const BlobSeries* blobs = nullptr;
   const std::vector<uint32_t>* sessions = nullptr;  // of the part's sessions, their places in the order
+  size_t part = 0;                                  // a session may run through several parts of its file
   const std::vector<Segment>& segments() const {
     return scalars ? scalars->segments.all : blobs->segments.all;
   }
@@ -35,6 +36,7 @@ namespace {
 struct Place {
   SegmentRef ref;
   size_t source = 0;
+  size_t part = 0;
 };
 
 // Joins the sessions of parts: one that continues is the same as the last one of the part before.
@@ -126,14 +128,15 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
       const auto& [part, entry] = entries[i].second;
       const auto* mine = &places[part];
       if (!entry->pending_scalars.segments.all.empty() && pending == Kind::scalars) {
-        numbers.push_back({&entry->pending_scalars, nullptr, mine});
+        numbers.push_back({&entry->pending_scalars, nullptr, mine, part});
       }
-      if (!entry->scalars.segments.all.empty()) numbers.push_back({&entry->scalars, nullptr, mine});
+      if (!entry->scalars.segments.all.empty()) numbers.push_back({&entry->scalars, nullptr, mine, part});
       if (!entry->pending_blobs.segments.all.empty() && pending != Kind::scalars) {
-        others[pending].push_back({nullptr, &entry->pending_blobs, mine});
+        others[pending].push_back({nullptr, &entry->pending_blobs, mine, part});
       }
       for (const auto& [kind, from] : entry->blobs) {
-        if (!from.segments.all.empty()) others[static_cast<Kind>(kind)].push_back({nullptr, &from, mine});
+        if (!from.segments.all.empty())
+          others[static_cast<Kind>(kind)].push_back({nullptr, &from, mine, part});
       }
     }
     if (!numbers.empty()) {
@@ -167,11 +170,14 @@ std::vector<Place> place_segments(const Sources& sources, SeriesReport& report) 
   std::vector<Place> places;
   for (size_t s = 0; s < sources.size(); ++s) {
     for (const Segment& segment : sources[s].segments()) {
-      if (segment.count > 0) places.push_back({{&segment, (*sources[s].sessions)[segment.session]}, s});
+      if (segment.count > 0) {
+        places.push_back({{&segment, (*sources[s].sessions)[segment.session]}, s, sources[s].part});
+      }
     }
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const Place& a, const Place& b) { return a.ref.session < b.ref.session; });
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.ref.session, a.part) < std::pair(b.ref.session, b.part);
+  });
   for (const Place& place : places) {
     const Segment& segment = *place.ref.segment;
     if (report.count == 0) {
@@ -221,7 +227,7 @@ void resolve(const DecodeOptions& options, const std::vector<Place>& places,
       const std::vector<int64_t> limits = resume_limits(sessions, refs, starts);
       for (size_t i = 0; i < places.size(); ++i) {
         const Segment& segment = *places[i].ref.segment;
-        if (segment.max_step < limits[i]) {
+        if (segment.max_step < limits[i] || limits[i] == kNoLimit) {
           keep(places[i], segment.begin, segment.end);
           continue;
         }

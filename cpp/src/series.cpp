@@ -70,7 +70,7 @@ std::shared_ptr<void> make_slab(size_t bytes) {
 
 size_t size_class(uint32_t rows) {
   size_t index = 0;
-  for (uint32_t size = Pool::kFirst; size < rows; size *= 4) ++index;
+  for (uint32_t size = Pool::kSmallest; size < rows; size *= 4) ++index;
   return index;
 }
 
@@ -100,6 +100,12 @@ Pool::Block Pool::take(uint32_t rows) {
   }
   uint8_t* data = carve(size_t{rows} * kRowBytes);
   return {slab_, data, rows, false};
+}
+
+Pool::Block Pool::first() {
+  constexpr size_t kMostFirst = 4096;  // 24 MB of them
+  if (!free_[size_class(kFirst)].empty()) return take(kFirst);
+  return take(++firsts_ > kMostFirst ? kSmallest : kFirst);
 }
 
 void Pool::give_back(Block&& block) {
@@ -133,9 +139,9 @@ void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, dou
 // another.
 void ScalarSeries::grow(Pool& pool) {
   const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
-  const uint32_t rows = chunks.empty() ? Pool::kFirst : copying ? capacity * 4 : Pool::kLargest;
   ScalarChunk chunk;
-  chunk.block = pool.take(rows);
+  chunk.block = chunks.empty() ? pool.first() : pool.take(copying ? capacity * 4 : Pool::kLargest);
+  const uint32_t rows = chunk.block.rows;
   if (copying) {
     ScalarChunk& old = chunks.back();
     std::memcpy(chunk.steps(), old.steps(), size * sizeof(int64_t));

@@ -38,8 +38,10 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
 
 bool natural_less(std::string_view a, std::string_view b);
 
-// For each session, in order: points of earlier sessions with step >= this are dropped by a START; INT64_MAX
-// if none.
+// As a limit: nothing is dropped. (So a restart at the very last step of int64 drops nothing either.)
+constexpr int64_t kNoLimit = INT64_MAX;
+
+// For each session, in order: its points with step >= this are dropped by the START of a later one.
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered);
 
 // For each segment of one series (in order of session): rows with step >= limit are dropped. Resume policy.

@@ -17,7 +17,7 @@ namespace tbq {
 // Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
-  // `count` rows of 24 bytes; count is one of the sizes that next_size() gives.
+  // `count` rows of 24 bytes; count is kSmallest times a power of four, at most kLargest.
   struct Block {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
@@ -25,10 +25,13 @@ class Pool {
     bool handed = false;  // a table points into it: not to be used again
   };
   Block take(uint32_t rows);
+  // The first block of a series: of kFirst rows, or of kSmallest once there are very many series.
+  Block first();
   void give_back(Block&& block);
   // Memory that is not given back, from the same slabs, aligned to 64 bytes.
   Block raw(size_t bytes);
 
+  static constexpr uint32_t kSmallest = 16;
   static constexpr uint32_t kFirst = 256;
   static constexpr uint32_t kLargest = 65536;
 
@@ -38,7 +41,8 @@ class Pool {
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
   size_t next_slab_ = 256 * 1024;
-  std::vector<Block> free_[5];
+  size_t firsts_ = 0;
+  std::vector<Block> free_[7];  // by size: kSmallest, four times that, …, kLargest
 };
 
 // Where the rows of one tag in one session lie, and what is known of them, stored or not.
