@@ -1,4 +1,4 @@
-"""Lengths that lie, headers within headers, zeros and sheer numbers: bounded memory, bounded time, nothing else lost."""
+"""Lengths that claim what is not there: nothing is allocated for them, and what is there is read."""
 
 from __future__ import annotations
 

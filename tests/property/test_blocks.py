@@ -26,7 +26,9 @@ def sample(seed: int, events: int) -> bytes:
             payloads.append(ef.scalar(chance.choice(["loss", "acc"]), step, chance.random(), wall))
         elif kind in ("v2", "bare"):
             meta = ef.SCALARS if kind == "v2" else b""
-            payloads.append(ef.tensor_scalar("v2", step, chance.random(), dtype="float64", meta=meta, wall=wall))
+            payloads.append(
+                ef.tensor_scalar("v2", step, chance.random(), dtype="float64", meta=meta, wall=wall)
+            )
         elif kind == "image":
             payloads.append(ef.image("sample", step, bytes(chance.choice([10, 5000])), wall=wall))
         elif kind == "text":
@@ -71,7 +73,15 @@ def damage(data: bytes, seed: int, hits: int) -> bytes:
 def seen(decoded: Decoded) -> Any:
     """Everything that must not depend on how the file was read."""
     series = [
-        (one["tag"], one["kind"], one["count"], one["rows"], one["first_step"], one["min_step"], one["max_step"])
+        (
+            one["tag"],
+            one["kind"],
+            one["count"],
+            one["rows"],
+            one["first_step"],
+            one["min_step"],
+            one["max_step"],
+        )
         for one in _series(decoded)
     ]
     report = decoded.files[0]
@@ -80,7 +90,14 @@ def seen(decoded: Decoded) -> Any:
         decoded.rows,
         series,
         (report.state, report.records, report.values, report.sessions, report.truncated, report.lost_bytes),
-        (report.resume, report.first_step, report.last_step, report.max_step, report.first_wall_time, report.last_wall_time),
+        (
+            report.resume,
+            report.first_step,
+            report.last_step,
+            report.max_step,
+            report.first_wall_time,
+            report.last_wall_time,
+        ),
         lost,
     )
 
@@ -128,7 +145,9 @@ def test_any_split_and_number_of_threads_gives_the_same_table(
     whole = decode_bytes(data, folder, restarts=policy)
     split_up = decode_bytes(data, folder, restarts=policy, block=block, split=split, threads=threads)
     assert split_up.rows == whole.rows
-    if not hits:  # damage in a large record that nobody asked for is seen by the part that meets its tag first
+    if (
+        not hits
+    ):  # damage in a large record that nobody asked for is seen by the part that meets its tag first
         assert seen(split_up) == seen(whole)
 
 
@@ -154,7 +173,9 @@ def test_many_runs_on_many_threads(folder: Path) -> None:
     paths = []
     for run in range(40):
         path = folder / f"many.tfevents.{run}"
-        path.write_bytes(ef.event_file([ef.version(), *(ef.scalar(f"t{run % 3}", s, run + s) for s in range(run))]))
+        path.write_bytes(
+            ef.event_file([ef.version(), *(ef.scalar(f"t{run % 3}", s, run + s) for s in range(run))])
+        )
         paths.append(os.fsencode(path))
     names = [f"run{i:02}" for i in range(20)]
 

@@ -67,7 +67,9 @@ def write(files: reference.Files, folder: Path) -> list[Path]:
 @pytest.mark.parametrize("policy", POLICIES)
 @examples(70)
 @given(files=runs(), data=st.data())
-def test_a_policy_does_what_the_design_says(policy: str, files: reference.Files, data: Any, folder: Path) -> None:
+def test_a_policy_does_what_the_design_says(
+    policy: str, files: reference.Files, data: Any, folder: Path
+) -> None:
     paths = write(files, folder)
     assert decode(paths, restarts=policy).rows == reference.scalars(files, policy)
     first = data.draw(STEPS)
@@ -80,7 +82,12 @@ def test_a_policy_does_what_the_design_says(policy: str, files: reference.Files,
 
 @pytest.mark.parametrize("policy", POLICIES)
 @examples(40)
-@given(files=runs(), block=st.sampled_from([1, 13, 200]), split=st.sampled_from([1, 40, 150]), threads=st.integers(2, 5))
+@given(
+    files=runs(),
+    block=st.sampled_from([1, 13, 200]),
+    split=st.sampled_from([1, 40, 150]),
+    threads=st.integers(2, 5),
+)
 def test_a_split_run_has_the_same_rows(
     policy: str, files: reference.Files, block: int, split: int, threads: int, folder: Path
 ) -> None:
@@ -129,7 +136,10 @@ def test_files_of_one_second_follow_their_numbers(folder: Path) -> None:
 def test_a_session_restarts_at_its_first_step_however_it_goes_on(threads: int, folder: Path) -> None:
     files = {
         NAMES[0]: [ef.version(1.0), *(ef.scalar("loss", step, step, 2.0) for step in range(10))],
-        NAMES[1]: [ef.version(5.0), *(ef.scalar("loss", step, -step, 6.0) for step in (5, 6, 7, 2, 3, 1, 1, 1))],
+        NAMES[1]: [
+            ef.version(5.0),
+            *(ef.scalar("loss", step, -step, 6.0) for step in (5, 6, 7, 2, 3, 1, 1, 1)),
+        ],
     }
     rows = decode(write(files, folder), restarts="resume", threads=threads, split=40).rows
     assert [row.step for row in rows] == [0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 1, 1, 1]
