@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
   tbq::bind_decode(m);
   tbq::bind_text(m);
   tbq::bind_encode(m);
+  tbq::bind_elements(m);
 }

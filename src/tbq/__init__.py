@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tbq import results as results
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.logdir import LogDir as LogDir
@@ -35,10 +36,18 @@ __all__ = [
     "__version__",
     "demo",
     "open",
+    "results",
 ]
+
+# Parts that are used as `tbq.results.weights(...)` without an import of their own.
+_MODULES = {"results"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        import importlib
+
+        return importlib.import_module(f"tbq.{name}")
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'tbq' has no attribute {name!r}")
@@ -50,4 +59,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_MODULES})

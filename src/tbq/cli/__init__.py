@@ -15,6 +15,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
     "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
     "export": ("export", "Every scalar of every run as a table, in any layout and format."),
+    "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
+    "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
 }
 
 

@@ -1,1 +1,22 @@
-"""."""
+"""Results of training as tables: metrics of other loggers, predictions beside labels, weights and biases."""
+
+# Not lazy: functions named as their modules would be hidden by them, once those are imported.
+from tbq.results.diff import weights_diff
+from tbq.results.metrics import is_metrics_file, metrics
+from tbq.results.metrics_table import MetricsTable
+from tbq.results.predictions import predictions
+from tbq.results.rows import Rows
+from tbq.results.scores import confusion, scores
+from tbq.results.weights import weights
+
+__all__ = [
+    "MetricsTable",
+    "Rows",
+    "confusion",
+    "is_metrics_file",
+    "metrics",
+    "predictions",
+    "scores",
+    "weights",
+    "weights_diff",
+]

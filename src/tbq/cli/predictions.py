@@ -1,0 +1,58 @@
+"""`tbq predictions`: the outputs of a model beside their labels as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import output_options
+
+_EXAMPLES = """\b
+Examples:
+  tbq predictions preds.npy --labels y.npy -o predictions.csv
+  tbq predictions out.npz:logits --labels out.npz:y --activation softmax --scores scores.csv
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("outputs")
+@click.option("--labels", metavar="FILE[:KEY]", help="The true classes or values, a row an example.")
+@click.option("--ids", metavar="FILE[:KEY]", help="Names of the examples; else 0, 1, 2, …")
+@click.option("--classes", metavar="A,B,…", help="Names of the classes, or a text file with one a line.")
+@click.option(
+    "--task",
+    type=click.Choice(["multiclass", "binary", "multilabel", "regression"]),
+    help="What the outputs are, where their shape does not tell.",
+)
+@click.option(
+    "--activation", type=click.Choice(["softmax", "sigmoid"]), help="Turn logits into probabilities."
+)
+@click.option("--threshold", type=float, default=0.5, show_default=True, help="For binary and multilabel.")
+@click.option("--confusion", metavar="OUT", help="Also write the confusion matrix to this file.")
+@click.option("--scores", metavar="OUT", help="Also write precision and recall of each class to this file.")
+@output_options
+def command(
+    outputs: str, classes: str | None, output: str | None, format: str | None, **options: Any
+) -> None:
+    """OUTPUTS of a model as a table: id, label, predicted, confidence, and a column a class.
+
+    Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
+    columns.
+    """
+    from tbq.results.files import write_predictions
+
+    if output is None:
+        output, format = "-", format or "csv"
+    write_predictions(outputs, output, classes=_classes(classes), format=format, **options)
+
+
+def _classes(given: str | None) -> list[str] | None:
+    from pathlib import Path
+
+    if given is None:
+        return None
+    if "," not in given and Path(given).is_file():
+        with open(given, encoding="utf-8") as file:
+            return [line.strip() for line in file if line.strip()]
+    return [name.strip() for name in given.split(",")]

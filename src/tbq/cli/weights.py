@@ -1,0 +1,58 @@
+"""`tbq weights`: the parameters of a checkpoint as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import names, output_options
+
+_EXAMPLES = """\b
+Examples:
+  tbq weights model.safetensors -o weights.csv
+  tbq weights model.keras --elements --layer 'dense*' -o dense.parquet
+  tbq weights epoch1.pt epoch2.pt --diff
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("model")
+@click.argument("other", required=False)
+@click.option("--elements", is_flag=True, help="A row an element: layer, parameter, index, value.")
+@click.option("--layer", multiple=True, metavar="NAME", help="Only this layer: a name, a glob or re:EXPR.")
+@click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, a row a parameter.")
+@output_options
+def command(
+    model: str,
+    other: str | None,
+    elements: bool,
+    layer: tuple[str, ...],
+    diff: bool,
+    output: str | None,
+    format: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Weights and biases of MODEL: a row a parameter with its statistics, or every element.
+
+    MODEL is a .safetensors, .npz, .h5, .keras, .pt, .pth or .ckpt file. Files are read in blocks and never
+    run: a pickle that would need code is refused.
+    """
+    from tbq.cli.emit import check_output, emit
+    from tbq.results import weights, weights_diff
+
+    if diff != (other is not None):
+        raise click.UsageError("--diff takes two checkpoints: tbq weights A B --diff")
+    if diff and elements:
+        raise click.UsageError("--diff compares parameters; leave --elements away")
+    check_output(output, format, force)
+    if elements:
+        rows = weights(model, elements=True, layer=names(layer))
+        rows.write(output or "-", force=force, format=format if output else format or "csv", **options)
+        return
+    if diff:
+        table = weights_diff(model, other, layer=names(layer))
+    else:
+        table = weights(model, layer=names(layer))
+    emit(table, output=output, format=format, force=force, **options)

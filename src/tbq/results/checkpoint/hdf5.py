@@ -1,0 +1,201 @@
+"""Reader of Keras' HDF5 files: `.weights.h5`, the one inside `.keras`, older `.h5`, and plain arrays.
+
+Only what lies in the file itself is read: soft and external links, external storage and virtual datasets,
+by which a file could show the contents of another, are not followed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import tempfile
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.errors import SourceError, missing
+from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
+from tbq.results.checkpoint.parameter import Parameter, slabs
+from tbq.results.dtypes import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+
+    from numpy.typing import NDArray
+
+_SKIPPED = {"optimizer", "optimizer_weights", "_optimizer"}
+_DEPTH = 64
+# A dataset may claim a shape without holding its elements; past this many bytes the claim must be backed.
+_UNBACKED = 1 << 30
+_RATIO = 2000
+
+# Keras stores a layer's variables by number only. These classes make them in a known order: the snake-case
+# class name -> names, taken when the count agrees. Anything else keeps its numbers.
+_VARIABLES = {
+    **dict.fromkeys(("dense", "einsum_dense", "conv1d", "conv2d", "conv3d"), ("kernel", "bias")),
+    **dict.fromkeys(("conv1d_transpose", "conv2d_transpose", "conv3d_transpose"), ("kernel", "bias")),
+    **dict.fromkeys(("depthwise_conv1d", "depthwise_conv2d"), ("kernel", "bias")),
+    **dict.fromkeys(
+        ("separable_conv1d", "separable_conv2d"), ("depthwise_kernel", "pointwise_kernel", "bias")
+    ),
+    **dict.fromkeys(("lstm", "gru", "simple_rnn"), ("kernel", "recurrent_kernel", "bias")),
+    "embedding": ("embeddings",),
+    "batch_normalization": ("gamma", "beta", "moving_mean", "moving_variance"),
+    "layer_normalization": ("gamma", "beta"),
+    "group_normalization": ("gamma", "beta"),
+}
+# The last of these names may be missing (a layer without bias); of the others all must be there.
+_OPTIONAL = "bias"
+
+
+def read(path: str, stack: ExitStack) -> list[Parameter]:
+    """The parameters of an HDF5 file or of a `.keras` archive; `stack` keeps open what they read from."""
+    h5py = _h5py()
+    if zipfile.is_zipfile(path):
+        source: Any = _unpacked(path, stack)
+    else:
+        source = path
+    try:
+        file = stack.enter_context(h5py.File(source, "r"))
+        return list(_parameters(path, file))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        raise SourceError(
+            f"not a whole HDF5 file: {error}", path=path, hint="copy or download it again"
+        ) from None
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise missing("h5py", needed_for="reading .h5 and .keras files", extra="weights") from None
+    return h5py
+
+
+def _unpacked(path: str, stack: ExitStack) -> Any:
+    """`model.weights.h5` of a `.keras` archive as an open temporary file, copied in blocks."""
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+        names = [name for name in archive.namelist() if name.endswith(".weights.h5")]
+        if not names:
+            held = ", ".join(archive.namelist()[:8]) or "nothing"
+            raise SourceError(
+                f"no model.weights.h5 in the archive, which holds {held}",
+                path=path,
+                hint="save the model with model.save('model.keras')",
+            )
+        member = archive.getinfo(names[0])
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if member.file_size > free:
+            raise SourceError(
+                f"{names[0]} unpacks to {member.file_size} bytes, and {free} are free for it",
+                path=path,
+                hint="set TMPDIR to a larger disk",
+            )
+        unpacked = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
+        with archive.open(member) as stream:
+            shutil.copyfileobj(stream, unpacked, 1 << 20)
+        unpacked.seek(0)
+        return unpacked
+    except ZIP_FAULTS as error:
+        raise damaged(path, error) from None
+
+
+def _parameters(path: str, file: Any) -> Iterator[Parameter]:
+    if "layers" in file or "_layer_checkpoint_dependencies" in file or _has_vars(file):
+        for parts, dataset in _datasets(path, file):
+            yield _parameter(path, _keras3_name(file, parts), dataset)
+        return
+    model = file.attrs.get("model_config")
+    prefix = _model_name(model) + "/" if model is not None else ""
+    top = file.get("model_weights", file)
+    legacy = "layer_names" in top.attrs
+    for parts, dataset in _datasets(path, top):
+        # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
+        name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
+        name = re.sub(r":\d+$", "", name).removeprefix(prefix)
+        yield _parameter(path, name, dataset)
+
+
+def _has_vars(file: Any) -> bool:
+    return any(hasattr(group, "keys") and "vars" in group for group in (file.get(key) for key in file))
+
+
+def _model_name(config: Any) -> str:
+    try:
+        return str(json.loads(config)["config"]["name"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
+def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
+    """Every dataset that lies in the file itself, with the names that lead to it, numbers in order."""
+    h5py = _h5py()
+    seen = set()
+
+    def walk(group: Any, parts: list[str]) -> Iterator[tuple[list[str], Any]]:
+        if len(parts) > _DEPTH:
+            raise SourceError(f"groups nested past {_DEPTH}", path=path)
+        for key in sorted(group, key=_natural):
+            if (not parts and key in _SKIPPED) or not isinstance(group.get(key, getlink=True), h5py.HardLink):
+                continue
+            item = group[key]
+            if isinstance(item, h5py.Group):
+                address = h5py.h5o.get_info(item.id).addr
+                if address not in seen:  # a link back up would never end
+                    seen.add(address)
+                    yield from walk(item, [*parts, key])
+            elif isinstance(item, h5py.Dataset) and item.shape is not None:
+                yield [*parts, key], item
+
+    yield from walk(top, [])
+
+
+def _natural(key: str) -> list[tuple[int, int, str]]:
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", key) if part
+    ]
+
+
+def _keras3_name(file: Any, parts: list[str]) -> str:
+    """`layers/dense/vars/0` as the layer's own name and, where its class is known, the variable's."""
+    names, group, kind = [], file, ""
+    for part in parts[:-1]:
+        group = group[part]
+        if part in ("layers", "vars", "_layer_checkpoint_dependencies"):
+            continue
+        inner = group["vars"].attrs.get("name") if "vars" in group else None
+        names.append(str(inner) if inner is not None else part)
+        if part != "cell":  # the cell of a recurrent layer has the layer's variables
+            kind = re.sub(r"_\d+$", "", part)
+    variables = _VARIABLES.get(kind, ())
+    wanted = {len(variables), len(variables) - (variables[-1:] == (_OPTIONAL,))}
+    leaf = parts[-1]
+    if leaf.isdecimal() and int(leaf) < len(variables) and len(group) in wanted:
+        leaf = variables[int(leaf)]
+    return "/".join([*names, leaf])
+
+
+def _parameter(path: str, name: str, dataset: Any) -> Parameter:
+    dtype = dataset.dtype
+    shape = tuple(int(n) for n in dataset.shape)
+    unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
+    claimed = math.prod(shape) * dtype.itemsize
+    if dataset.external or dataset.is_virtual:
+        unreadable = "its elements lie in another file, which tbq does not follow"
+    elif claimed > _UNBACKED and claimed > dataset.id.get_storage_size() * _RATIO:
+        unreadable = f"it claims {claimed} bytes and holds {dataset.id.get_storage_size()}"
+
+    def blocks(size: int) -> Iterator[NDArray[np.generic]]:
+        native = dtype.newbyteorder("=")
+        try:
+            for where in slabs(shape, size):
+                yield np.asarray(dataset[where]).reshape(-1).astype(native, copy=False)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise SourceError(f"'{name}' cannot be read: {error}", path=path) from None
+
+    return Parameter(name, shape, str(dtype.name), blocks, unreadable=unreadable)

@@ -1,0 +1,130 @@
+"""Reader of `.npz`: a zip of `.npy` arrays, each decompressed block by block; pickled objects are refused."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from tbq.errors import SourceError
+from tbq.results.checkpoint.parameter import Parameter
+from tbq.results.dtypes import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+# What a damaged or hostile zip makes zipfile and zlib raise.
+ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+
+
+def read(path: str, file: BinaryIO) -> list[Parameter]:
+    """The arrays of an open file, in the order of the archive."""
+    try:
+        archive = zipfile.ZipFile(file)
+        found = []
+        for member in archive.infolist():
+            if not member.filename.endswith(".npy"):
+                continue
+            with archive.open(member) as stream:
+                shape, fortran, dtype = header(stream)
+            name = member.filename.removesuffix(".npy")
+            found.append(_parameter(path, archive, member, name, shape, fortran, dtype))
+        return found
+    except ZIP_FAULTS as error:
+        raise damaged(path, error) from None
+
+
+def damaged(path: str, error: BaseException, name: str | None = None) -> SourceError:
+    where = f"array '{name}' " if name else "the file "
+    return SourceError(
+        f"{where}cannot be read: {error or type(error).__name__}", path=path, hint="copy or download it again"
+    )
+
+
+def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+    """Shape, order and type from the head of a `.npy`; the stream stands at the data then."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version in ((2, 0), (3, 0)):  # 3.0 differs by UTF-8 in field names, which we do not have
+        shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"npy format version {version}")
+    if any(n < 0 or n >= 1 << 63 for n in shape):
+        raise ValueError(f"shape {shape}")
+    return shape, fortran, dtype
+
+
+def blocks(
+    stream: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[np.generic], size: int
+) -> Iterator[NDArray[np.generic]]:
+    """The elements of a `.npy` whose head was read, in C order; stops early where the bytes do."""
+    native = dtype.newbyteorder("=")
+    left = math.prod(shape)
+    if fortran and len(shape) > 1:
+        # The elements of one row lie all over the array: it is read whole, as far as it is there.
+        data = _upto(stream, left * dtype.itemsize)
+        if len(data) == left * dtype.itemsize:
+            array = np.frombuffer(data, dtype).reshape(shape, order="F")
+            flat = np.ascontiguousarray(array).reshape(-1)
+            for start in range(0, left, size):
+                yield flat[start : start + size].astype(native, copy=False)
+        return
+    while left > 0:
+        want = min(left, size) * dtype.itemsize
+        data = _upto(stream, want)
+        if len(data) != want:
+            return
+        yield np.frombuffer(data, dtype).astype(native, copy=False)
+        left -= want // dtype.itemsize
+
+
+def _upto(stream: IO[bytes], size: int) -> bytes | bytearray:
+    """So many bytes, or as many as there are; memory follows what is there, not what is claimed."""
+    data = bytearray()
+    while len(data) < size:
+        more = stream.read(min(size - len(data), 1 << 20))
+        if not more:
+            break
+        if not data and len(more) == size:
+            return more
+        data += more
+    return data
+
+
+def _parameter(
+    path: str,
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    name: str,
+    shape: tuple[int, ...],
+    fortran: bool,
+    dtype: np.dtype[np.generic],
+) -> Parameter:
+    if dtype.hasobject:
+        unreadable: str | None = "it is a pickle of Python objects, which tbq never loads"
+    else:
+        unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
+
+    def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
+        try:
+            with archive.open(member) as stream:
+                header(stream)
+                yield from blocks(stream, shape, fortran, dtype, size)
+        except ZIP_FAULTS as error:
+            raise damaged(path, error, name) from None
+
+    return Parameter(name, shape, str(dtype.name), read_blocks, unreadable=unreadable)

@@ -1,0 +1,111 @@
+"""One parameter of a model: its name, its shape, and its elements block by block."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.generic]
+
+BLOCK = 1 << 16  # elements: half a MiB of float64, which stays in a CPU cache while it is worked on
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """A full name split at its last `.` or `/` into layer and parameter.
+
+    >>> split_name("encoder.layer.0.weight")
+    ('encoder.layer.0', 'weight')
+    >>> split_name("bias")
+    ('', 'bias')
+    """
+    cut = max(name.rfind("."), name.rfind("/"))
+    return (name[:cut], name[cut + 1 :]) if cut >= 0 else ("", name)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named array whose elements are read when asked for, in C order, never all at once."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    # Flat arrays of at most so many elements, of a NumPy type that holds each value exactly.
+    read: Callable[[int], Iterator[Array]] = field(repr=False)
+    # Why the elements cannot be read, where they cannot.
+    unreadable: str | None = None
+
+    @property
+    def layer(self) -> str:
+        return split_name(self.name)[0]
+
+    @property
+    def parameter(self) -> str:
+        return split_name(self.name)[1]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
+
+    def blocks(self, size: int = BLOCK) -> Iterator[Array]:
+        """The elements in C order; an error where the file ends before them."""
+        if self.unreadable:
+            raise SourceError(f"the elements of '{self.name}' cannot be read: {self.unreadable}")
+        seen = 0
+        for block in self.read(size):
+            seen += block.size
+            yield block
+        if seen != self.count:
+            raise SourceError(f"'{self.name}' has {seen} elements, want {self.count} for shape {self.shape}")
+
+
+def array_parameter(name: str, array: Any) -> Parameter:
+    """A parameter over anything that `as_numpy` takes, converted when it is read."""
+    from tbq.results.arrays import as_numpy, dtype_name
+
+    dtype = dtype_name(array)
+
+    def read(size: int) -> Iterator[Array]:
+        from tbq.results.dtypes import widen
+
+        flat = as_numpy(array).reshape(-1)
+        for start in range(0, flat.size, size):
+            yield widen(flat[start : start + size], dtype)
+
+    from tbq.results.dtypes import known
+
+    return Parameter(
+        name,
+        tuple(int(n) for n in array.shape),
+        dtype,
+        read,
+        unreadable=None if known(dtype) else f"no numbers in dtype {dtype}",
+    )
+
+
+def slabs(shape: Sequence[int], size: int) -> Iterator[tuple[slice | int, ...]]:
+    """Selections of at most `size` elements that cover an array of this shape in C order.
+
+    >>> list(slabs((2, 3), 2))
+    [(0, slice(0, 2, None)), (0, slice(2, 3, None)), (1, slice(0, 2, None)), (1, slice(2, 3, None))]
+    """
+    import numpy as np
+
+    if math.prod(shape) == 0:
+        return
+    if not shape:
+        yield ()
+        return
+    axis = next(k for k in range(len(shape)) if math.prod(shape[k + 1 :]) <= size)
+    rows = max(1, size // math.prod(shape[axis + 1 :]))
+    for outer in np.ndindex(*shape[:axis]):
+        for start in range(0, shape[axis], rows):
+            yield (*outer, slice(start, min(start + rows, shape[axis])))

@@ -1,0 +1,176 @@
+"""Every element of every parameter as a row `layer, parameter, index, value`, in batches that do not grow."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import warnings
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from tbq import _core
+from tbq.errors import SourceError, TbqWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tbq.results.checkpoint.parameter import Parameter
+
+SCHEMA = pa.schema(
+    [
+        pa.field("layer", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("parameter", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("index", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+    ]
+)
+ROWS = 1 << 17  # rows of a batch
+LINES = 1 << 14  # rows formatted at once: the text stays in the CPU's cache
+_EXACT = 1 << 53  # integers up to here are exact in float64
+
+T = TypeVar("T")
+
+
+def batches(parameters: Sequence[Parameter]) -> Iterator[pa.RecordBatch]:
+    """The elements as record batches, the next ones made by a second thread while one is used."""
+    layers = {name: code for code, name in enumerate(dict.fromkeys(p.layer for p in parameters))}
+    names = {name: code for code, name in enumerate(dict.fromkeys(p.parameter for p in parameters))}
+    dictionaries = [pa.array(list(found), pa.string()) for found in (layers, names)]
+
+    def make(pieces: list[tuple[Parameter, int, NDArray[Any]]]) -> pa.RecordBatch:
+        sizes = [values.size for _, _, values in pieces]
+        codes = [
+            np.repeat(np.array([found[key] for found, key in chosen], np.int32), sizes)
+            for chosen in (
+                [(layers, p.layer) for p, _, _ in pieces],
+                [(names, p.parameter) for p, _, _ in pieces],
+            )
+        ]
+        index = [_index(p.shape, start, values.size) for p, start, values in pieces]
+        value = np.concatenate([values.astype(np.float64) for _, _, values in pieces])
+        columns = [
+            pa.DictionaryArray.from_arrays(pa.array(code), names)
+            for code, names in zip(codes, dictionaries, strict=True)
+        ]
+        columns += [index[0] if len(index) == 1 else pa.concat_arrays(index), pa.array(value)]
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+    if not any(p.count for p in parameters):
+        yield pa.RecordBatch.from_pylist([], schema=SCHEMA)
+    yield from ahead(make, gathered(parameters))
+
+
+def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, int, NDArray[Any]]]]:
+    """Runs of elements, small parameters together, about `ROWS` at a time."""
+    pieces: list[tuple[Parameter, int, NDArray[Any]]] = []
+    rows = 0
+    for parameter in parameters:
+        start = 0
+        for block in parameter.blocks(ROWS):
+            values = _real(parameter, block)
+            if values.dtype.kind in "iu" and values.size:
+                low, high = int(values.min()), int(values.max())
+                if low < -_EXACT or high > _EXACT:
+                    warnings.warn(
+                        f"'{parameter.name}' holds integers past 2^53, rounded in the float64 column "
+                        "`value`; CSV has them exactly",
+                        TbqWarning,
+                        stacklevel=2,
+                    )
+            pieces.append((parameter, start, values))
+            start += values.size
+            rows += values.size
+            if rows >= ROWS:
+                yield pieces
+                pieces, rows = [], 0
+    if rows:
+        yield pieces
+
+
+def _index(shape: tuple[int, ...], start: int, count: int) -> pa.Array:
+    offsets, text = _core.index_text(shape, start, count)
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[memoryview]:
+    """The elements as CSV text without its header; a block is overwritten once the next is asked for."""
+
+    def runs() -> Iterator[tuple[str, tuple[int, ...], int, NDArray[Any]]]:
+        for parameter in parameters:
+            prefix = _prefix(parameter, separator)
+            start = 0
+            for block in parameter.blocks(LINES):
+                values = _real(parameter, block)
+                if values.dtype.kind == "b" or (values.dtype.kind == "u" and values.dtype.itemsize < 8):
+                    values = values.astype(np.int64)
+                elif values.dtype.kind == "i":
+                    values = values.astype(np.int64, copy=False)
+                elif values.dtype == np.float16:
+                    values = values.astype(np.float32)
+                yield prefix, parameter.shape, start, np.ascontiguousarray(values)
+                start += values.size
+
+    free: SimpleQueue[NDArray[np.uint8]] = (
+        SimpleQueue()
+    )  # rooms to write in, used again: fresh pages are dear
+
+    def text(run: tuple[str, tuple[int, ...], int, NDArray[Any]]) -> tuple[NDArray[np.uint8], int]:
+        prefix, shape, start, values = run
+        want = _core.longest_line(prefix, shape) * values.size
+        try:
+            room = free.get_nowait()
+        except Empty:
+            room = np.empty(0, np.uint8)
+        if room.size < want:
+            room = np.empty(want, np.uint8)
+        return room, _core.element_lines(prefix, shape, start, values, separator, room)
+
+    for room, size in ahead(text, runs()):
+        yield room.data[:size]
+        free.put(room)
+
+
+def header(separator: str = ",") -> bytes:
+    return (separator.join(SCHEMA.names) + "\n").encode()
+
+
+def _prefix(parameter: Parameter, separator: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, delimiter=separator, lineterminator=separator).writerow(
+        [parameter.layer, parameter.parameter]
+    )
+    return line.getvalue()
+
+
+def _real(parameter: Parameter, block: NDArray[Any]) -> NDArray[Any]:
+    if block.dtype.kind == "c":
+        raise SourceError(
+            f"'{parameter.name}' is {parameter.dtype}: a complex element is not one value",
+            hint="leave it out with layer= / --layer, or ask for statistics",
+        )
+    return block
+
+
+def ahead(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+    """`work` of each item, in order, by threads that are a few items ahead of the caller and no more."""
+    workers = min(4, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers, thread_name_prefix="tbq-elements") as pool:
+        waiting: deque[Future[T]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > workers + 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

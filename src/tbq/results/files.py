@@ -1,0 +1,231 @@
+"""The arrays in files, for predictions and labels: `.npy .npz .csv .tsv .parquet .pt .safetensors`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+ENDINGS = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".pt", ".pth", ".safetensors", ".h5")
+_ROWS = 1 << 16
+
+
+def split_key(spec: str) -> tuple[str, str | None]:
+    """`file.npz:logits` as path and key; a colon in the path itself is not one.
+
+    >>> split_key("preds.npz:logits")
+    ('preds.npz', 'logits')
+    """
+    path, colon, key = spec.rpartition(":")
+    if not colon or Path(spec).exists() or Path(path).suffix.lower() not in ENDINGS:
+        return spec, None
+    return path, key
+
+
+def read_array(spec: str) -> Array:
+    """The array of a file, or the one that `file:key` names; columns of CSV and Parquet side by side."""
+    path, key = split_key(spec)
+    if not Path(path).is_file():
+        raise SourceError("is a directory, want a file" if Path(path).is_dir() else "no such file", path=path)
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"no arrays are read from '{ending}' files", path=path, hint=f"known are {', '.join(ENDINGS)}"
+        )
+    if ending == ".npy":
+        parts = [block for _, block in npy_blocks(path)]
+        return np.concatenate(parts) if len(parts) != 1 else parts[0]
+    if ending in (".csv", ".tsv", ".parquet"):
+        return _columns(path, ending, key)
+    return _tensor(path, key)
+
+
+def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
+    """The rows of a `.npy` file, a few at a time, with the number of the first; never a pickle."""
+    from tbq.results.checkpoint.npz import ZIP_FAULTS, blocks, damaged, header
+
+    try:
+        with open(path, "rb") as file:
+            shape, fortran, dtype = header(file)
+            if dtype.hasobject:
+                raise SourceError(
+                    "is a pickle of Python objects, which tbq never loads",
+                    path=path,
+                    hint="save plain arrays",
+                    code="unsafe",
+                )
+            if not shape:
+                raise SourceError("holds one number, want an array", path=path)
+            width = int(np.prod(shape[1:], dtype=object)) if len(shape) > 1 else 1
+            if fortran or width * rows > 1 << 24:
+                rows = max(1, (1 << 24) // max(width, 1))
+            done = 0
+            for block in blocks(file, shape, fortran, dtype, max(width * rows, 1)):
+                found = block.reshape(-1, *shape[1:])
+                yield done, found
+                done += len(found)
+            if width and done != shape[0]:
+                raise SourceError(f"ends after {done} of {shape[0]} rows", path=path, hint="copy it again")
+            if not done:
+                yield 0, np.empty(shape, dtype.newbyteorder("="))
+    except ZIP_FAULTS as error:
+        raise damaged(path, error) from None
+
+
+def _tensor(path: str, key: str | None) -> Array:
+    from tbq.results.checkpoint import _of_file
+
+    with ExitStack() as stack:
+        found = {parameter.name: parameter for parameter in _of_file(path, stack)}
+        if key is None and len(found) != 1:
+            raise UsageError(
+                f"holds {len(found)} arrays: {', '.join(list(found)[:10])}",
+                path=path,
+                hint=f"name one: {path}:{next(iter(found), 'KEY')}",
+            )
+        if key is not None and key not in found:
+            raise UsageError(
+                f"no array '{key}' in it", path=path, hint=f"it holds {', '.join(list(found)[:10])}"
+            )
+        chosen = found[key] if key is not None else next(iter(found.values()))
+        parts = list(chosen.blocks())
+        flat = np.concatenate(parts) if parts else np.empty(0)
+        return flat.reshape(chosen.shape)
+
+
+def _columns(path: str, ending: str, key: str | None) -> Array:
+    import pyarrow as pa
+
+    try:
+        if ending == ".parquet":
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(path) as file:
+                table = file.read()
+        else:
+            from pyarrow import csv
+
+            parse = csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",", newlines_in_values=True)
+            first = _first_line(path)
+            # A file of nothing but numbers has no header.
+            bare = csv.ReadOptions(
+                autogenerate_column_names=_all_numbers(first, "\t" if ending == ".tsv" else ",")
+            )
+            table = csv.read_csv(path, parse_options=parse, read_options=bare)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"cannot be read: {error}", path=path) from None
+    if key is not None:
+        if key not in table.column_names:
+            raise UsageError(
+                f"no column '{key}' in it", path=path, hint=f"it has {', '.join(table.column_names[:10])}"
+            )
+        return np.asarray(table.column(key).to_numpy(zero_copy_only=False))
+    arrays = [column.to_numpy(zero_copy_only=False) for column in table.columns]
+    if not arrays:
+        raise SourceError("no columns in it", path=path)
+    if len(arrays) == 1:
+        return np.asarray(arrays[0])
+    texts = [
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if not (
+            pa.types.is_integer(column.type)
+            or pa.types.is_floating(column.type)
+            or pa.types.is_boolean(column.type)
+        )
+    ]
+    if texts:
+        raise UsageError(
+            f"column '{texts[0]}' holds no numbers",
+            path=path,
+            hint=f"name one column: {path}:{table.column_names[0]}",
+        )
+    return np.column_stack(arrays)
+
+
+def _first_line(path: str) -> str:
+    with open(path, encoding="utf-8-sig") as file:
+        return file.readline(1 << 20)
+
+
+def _all_numbers(line: str, separator: str) -> bool:
+    try:
+        return bool(line.strip()) and all(
+            float(cell) == float(cell) or True for cell in line.strip().split(separator)
+        )
+    except ValueError:
+        return False
+
+
+def write_predictions(
+    outputs: str,
+    path: str,
+    *,
+    labels: str | None = None,
+    ids: str | None = None,
+    classes: list[str] | None = None,
+    task: Any = None,
+    activation: Any = None,
+    threshold: float = 0.5,
+    confusion: str | None = None,
+    scores: str | None = None,
+    format: str | None = None,
+    force: bool = False,
+    **options: Any,
+) -> None:
+    """`predictions` of files into a file: a `.npy` of outputs is streamed, its scores counted on the way."""
+    from tbq.export import format_of
+    from tbq.export.target import check_free
+    from tbq.results.predictions import predictions
+    from tbq.results.rows import Rows
+    from tbq.results.scores import Tally
+
+    targets = [(path, format)] + [
+        (each, "csv" if each == "-" else None) for each in (confusion, scores) if each
+    ]
+    for target, kind in targets:  # told before time is spent
+        format_of(target, kind)
+        check_free(target, force)
+    batches = _batches(outputs, labels, ids)
+    rows = predictions(batches, None, classes, task=task, activation=activation, threshold=threshold)
+    assert isinstance(rows, Rows)
+    tally = Tally()
+
+    def counted() -> Iterator[Any]:
+        for batch in rows.batches():
+            if confusion is not None or scores is not None:
+                tally.add(batch)
+            yield batch
+
+    Rows("predictions", counted).write(path, force=force, format=format, **options)
+    if confusion is not None:
+        tally.confusion().write(confusion, force=force, format="csv" if confusion == "-" else None)
+    if scores is not None:
+        tally.scores().write(scores, force=force, format="csv" if scores == "-" else None)
+
+
+def _batches(
+    outputs: str, labels: str | None, ids: str | None
+) -> Iterator[tuple[Array, Array | None, Array | None]]:
+    beside = [None if spec is None else read_array(spec) for spec in (labels, ids)]
+    path, _ = split_key(outputs)
+    streamed = path.lower().endswith(".npy") and Path(path).is_file()
+    done = 0
+    for start, block in npy_blocks(path) if streamed else [(0, read_array(outputs))]:
+        done = start + len(block)
+        parts = [None if found is None else found[start:done] for found in beside]
+        yield block, parts[0], parts[1]
+    for what, found in zip(("labels", "ids"), beside, strict=True):
+        if found is not None and len(found) != done:
+            raise UsageError(f"{done} outputs and {len(found)} {what}, want as many of both")

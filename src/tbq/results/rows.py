@@ -1,0 +1,78 @@
+"""A table too large to hold: made batch by batch each time it is used, with the methods of a `Table`."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    from tbq.table import Table
+
+    StrPath = str | os.PathLike[str]
+
+
+class Rows:
+    """Rows that stream: `write` them to a file in bounded memory, or take all with `to_arrow` and friends.
+
+    >>> import numpy as np, tbq
+    >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+    >>> rows.to_arrow().column("index").to_pylist()
+    ['0,0', '0,1', '1,0', '1,1']
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        batches: Callable[[], Iterator[pa.RecordBatch]],
+        writers: dict[str, Callable[[IO[bytes]], object]] | None = None,
+    ) -> None:
+        self.kind = kind
+        self._batches = batches
+        self._writers = writers or {}  # format -> what writes it faster than batches do
+
+    def __repr__(self) -> str:
+        return f"<tbq.Rows {self.kind}: made as they are used>"
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as Arrow record batches of one schema; the first is there even when there are no rows."""
+        return self._batches()
+
+    def to_table(self) -> Table:
+        """All rows at once, as a `Table`."""
+        from tbq.table import Table
+
+        return Table(self.to_arrow(), kind=self.kind)
+
+    def to_arrow(self) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self.batches()))
+
+    def to_pandas(self, categories: bool = False) -> Any:
+        return self.to_table().to_pandas(categories=categories)
+
+    def to_polars(self) -> Any:
+        return self.to_table().to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow as pa
+
+        batches = self.batches()
+        first = next(batches)
+        reader = pa.RecordBatchReader.from_batches(first.schema, _with(first, batches))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def write(self, path: StrPath, force: bool = False, format: str | None = None, **options: Any) -> None:
+        """Write to a file by its ending: csv, tsv, jsonl, parquet and arrow as a stream, others at once."""
+        from tbq.results.streaming import write_rows
+
+        write_rows(self, path, force=force, format=format, own=self._writers, **options)
+
+
+def _with(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest

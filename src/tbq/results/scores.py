@@ -1,0 +1,158 @@
+"""How good predictions are: a confusion matrix, and precision and recall of each class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from tbq.results.rows import Rows
+    from tbq.table import Table
+
+_NOT_CLASSES = {"id", "label", "predicted", "confidence"}
+
+
+class Tally:
+    """Counts of (label, predicted) pairs, taken batch by batch so that streams need not be kept."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[Any, Any]] = Counter()
+        self.support: Counter[Any] = Counter()
+        self.predicted: Counter[Any] = Counter()
+        self.right: Counter[Any] = Counter()
+        self.known: list[Any] = []
+        self.lists = False
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in the rows of one batch of predictions."""
+        import pyarrow as pa
+
+        names = batch.schema.names
+        if "label" not in names or "predicted" not in names:
+            raise UsageError("these predictions have no labels", hint="give labels= (--labels)")
+        label, predicted = batch.column("label"), batch.column("predicted")
+        if pa.types.is_floating(label.type) or pa.types.is_floating(predicted.type):
+            raise UsageError(
+                "these predictions are numbers, not classes", hint="classes have precision and recall"
+            )
+        self.lists = pa.types.is_list(label.type)
+        scores = [name for name in names if name not in _NOT_CLASSES]
+        if not self.known and scores:
+            # Columns of scores stand in the order of the classes, under their names or as class_0 ….
+            numbered = pa.types.is_integer(label.type.value_type if self.lists else label.type)
+            self.known = list(range(len(scores))) if numbered else [n.removeprefix("class.") for n in scores]
+        if self.lists:
+            for want, got in zip(label.to_pylist(), predicted.to_pylist(), strict=True):
+                self.support.update(want)
+                self.predicted.update(got)
+                self.right.update(set(want) & set(got))
+            return
+        counted = pa.table({"label": label, "predicted": predicted}).group_by(["label", "predicted"])
+        for row in counted.aggregate([([], "count_all")]).to_pylist():
+            want, got, count = row["label"], row["predicted"], row["count_all"]
+            self.pairs[want, got] += count
+            self.support[want] += count
+            self.predicted[got] += count
+            if want == got:
+                self.right[want] += count
+
+    def classes(self) -> list[Any]:
+        """The classes in order: those of the score columns, then any other that occurred."""
+        seen = {*self.support, *self.predicted} - set(self.known)
+        return [*self.known, *sorted(seen, key=lambda found: (isinstance(found, str), found))]
+
+    def confusion(self) -> Table:
+        """A row a label, a column a predicted class, counts inside."""
+        if self.lists:
+            raise UsageError(
+                "examples with several classes have no confusion matrix",
+                hint="precision and recall do: scores()",
+            )
+        import pyarrow as pa
+
+        from tbq.table import Table
+
+        classes = self.classes()
+        columns: dict[str, Any] = {"label": classes}
+        for got in classes:
+            name = "class.label" if str(got) == "label" else str(got)
+            columns[name] = [self.pairs[want, got] for want in classes]
+        return Table(pa.table(columns), kind="confusion")
+
+    def scores(self) -> Table:
+        """A row a class: precision, recall, f1, support; blank where nothing was predicted or labelled so."""
+        import pyarrow as pa
+
+        from tbq.table import Table
+
+        rows = []
+        for name in self.classes():
+            right, support, predicted = self.right[name], self.support[name], self.predicted[name]
+            rows.append(
+                {
+                    "class": name,
+                    "precision": right / predicted if predicted else None,
+                    "recall": right / support if support else None,
+                    "f1": 2 * right / (support + predicted) if support + predicted else None,
+                    "support": support,
+                    "predicted": predicted,
+                }
+            )
+        number = pa.float64()
+        kind = pa.string() if any(isinstance(row["class"], str) for row in rows) else pa.int64()
+        schema = pa.schema(
+            [
+                ("class", kind),
+                ("precision", number),
+                ("recall", number),
+                ("f1", number),
+                ("support", pa.int64()),
+                ("predicted", pa.int64()),
+            ]
+        )
+        return Table(pa.Table.from_pylist(rows, schema=schema), kind="scores")
+
+    def accuracy(self) -> float | None:
+        """The share of examples whose one class was predicted right."""
+        total = sum(self.pairs.values())
+        return sum(self.right.values()) / total if total else None
+
+
+def confusion(predictions: Table | Rows) -> Table:
+    """The confusion matrix of a table of predictions: a row a label, a column a predicted class.
+
+    >>> from tbq.results import predictions
+    >>> confusion(predictions([0, 1, 1], labels=[0, 1, 0])).to_arrow().to_pylist()
+    [{'label': 0, '0': 1, '1': 1}, {'label': 1, '0': 0, '1': 1}]
+    """
+    return _tally(predictions).confusion()
+
+
+def scores(predictions: Table | Rows) -> Table:
+    """Precision, recall, f1 and support of each class of a table of predictions.
+
+    >>> from tbq.results import predictions
+    >>> scores(predictions([0, 1, 1], labels=[0, 1, 0])).to_arrow().to_pylist()[0]
+    {'class': 0, 'precision': 1.0, 'recall': 0.5, 'f1': 0.6666666666666666, 'support': 2, 'predicted': 1}
+    """
+    return _tally(predictions).scores()
+
+
+def _tally(predictions: Table | Rows) -> Tally:
+    tally = Tally()
+    for batch in _batches(predictions):
+        tally.add(batch)
+    return tally
+
+
+def _batches(predictions: Any) -> Iterator[pa.RecordBatch]:
+    if hasattr(predictions, "batches"):
+        yield from predictions.batches()
+    else:
+        yield from predictions.to_arrow().to_batches()

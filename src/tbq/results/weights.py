@@ -1,0 +1,160 @@
+"""Weights and biases as a table: a row a parameter with its statistics, or a row an element."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
+
+from tbq.errors import SourceError, TbqWarning
+from tbq.results.checkpoint import parameters
+from tbq.results.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from tbq.results.checkpoint.parameter import Parameter
+    from tbq.table import Table
+
+COLUMNS = [
+    "layer",
+    "parameter",
+    "shape",
+    "dtype",
+    "count",
+    "mean",
+    "std",
+    "min",
+    "max",
+    "norm",
+    "zeros",
+    "nonfinite",
+]
+
+
+@overload
+def weights(
+    model: Any, *, elements: Literal[False] = False, layer: str | Sequence[str] | None = None
+) -> Table: ...
+@overload
+def weights(model: Any, *, elements: Literal[True], layer: str | Sequence[str] | None = None) -> Rows: ...
+@overload
+def weights(model: Any, *, elements: bool, layer: str | Sequence[str] | None = None) -> Table | Rows: ...
+def weights(model: Any, *, elements: bool = False, layer: str | Sequence[str] | None = None) -> Table | Rows:
+    """The parameters of a model or checkpoint.
+
+    `model` is a Keras model, a torch module or state dict, a (nested) dict of arrays, or the path of a
+    `.safetensors`, `.npz`, `.h5`, `.keras`, `.pt`, `.pth` or `.ckpt` file. Nothing in a file is ever run.
+
+    A row a parameter: `layer, parameter, shape, dtype, count, mean, std, min, max, norm, zeros, nonfinite`,
+    where the numbers are over the finite elements. With `elements=True` a row an element: `layer, parameter,
+    index, value`, made as it is used, so that `weights(path, elements=True).write("weights.csv")` needs
+    little memory at any size. `layer` takes names, globs or a list of them.
+
+    >>> import numpy as np
+    >>> table = weights({"dense.weight": np.array([[3.0, 0.0], [0.0, 4.0]]), "dense.bias": np.zeros(2)})
+    >>> table.to_arrow().select(["layer", "parameter", "count", "norm", "zeros"]).to_pylist()[0]
+    {'layer': 'dense', 'parameter': 'weight', 'count': 4, 'norm': 5.0, 'zeros': 2}
+    """
+    if elements:
+        return _elements(model, layer)
+    from tbq.results.statistics import statistics
+    from tbq.table import Table
+
+    rows = []
+    with _where(model), parameters(model) as found:
+        for parameter in choose(found, layer, _path(model)):
+            row: dict[str, Any] = {
+                "layer": parameter.layer,
+                "parameter": parameter.parameter,
+                "shape": list(parameter.shape),
+                "dtype": parameter.dtype,
+                "count": parameter.count,
+            }
+            if parameter.unreadable:
+                warnings.warn(
+                    f"no statistics of '{parameter.name}': {parameter.unreadable}", TbqWarning, stacklevel=2
+                )
+            else:
+                row.update(statistics(parameter.blocks()).row())
+            rows.append(row)
+    import pyarrow as pa
+
+    return Table(pa.Table.from_pylist(rows, schema=_schema()), kind="weights")
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    label = pa.dictionary(pa.int32(), pa.string())
+    types = {"layer": label, "parameter": label, "shape": pa.list_(pa.int64()), "dtype": label}
+    counts = {"count", "zeros", "nonfinite"}
+    return pa.schema([(c, types.get(c, pa.int64() if c in counts else pa.float64())) for c in COLUMNS])
+
+
+def _elements(model: Any, layer: str | Sequence[str] | None) -> Rows:
+    with _where(model), parameters(model) as found:
+        choose(found, layer, _path(model))  # wrong files and wrong names are told now, not at the first use
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        from tbq.results import elements
+
+        with _where(model), parameters(model) as found:
+            yield from elements.batches(choose(found, layer, _path(model)))
+
+    def lines(separator: str, stream: IO[bytes]) -> None:
+        from tbq.results import elements
+
+        with _where(model), parameters(model) as found:
+            stream.write(elements.header(separator))
+            for text in elements.lines(choose(found, layer, _path(model)), separator):
+                stream.write(text)
+
+    def parquet(stream: IO[bytes]) -> None:
+        from tbq.results import elements_parquet
+
+        with _where(model), parameters(model) as found:
+            elements_parquet.write(choose(found, layer, _path(model)), stream)
+
+    return Rows(
+        "elements",
+        batches,
+        {
+            "csv": lambda stream: lines(",", stream),
+            "tsv": lambda stream: lines("\t", stream),
+            "parquet": parquet,
+        },
+    )
+
+
+def choose(
+    found: Iterable[Parameter], layer: str | Sequence[str] | None, where: str | None = None
+) -> list[Parameter]:
+    """The parameters of the chosen layers, in the order of the file."""
+    everything = list(found)
+    if layer is None:
+        return everything
+    from tbq.select import Selection
+
+    wanted = set(Selection.of(layer, "layer").require([p.layer for p in everything], where=where))
+    return [p for p in everything if p.layer in wanted]
+
+
+def _path(model: Any) -> str | None:
+    return os.fspath(model) if isinstance(model, str | os.PathLike) else None
+
+
+class _where:  # noqa: N801 - reads as a word where it is used
+    """Adds the path to an error that was raised without one."""
+
+    def __init__(self, model: Any) -> None:
+        self._found = _path(model)
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, SourceError) and error.path is None and self._found is not None:
+            error.path = self._found

@@ -1,0 +1,212 @@
+"""Weights, predictions and metrics of real torch and Lightning: each element, and no pickle that runs."""
+
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from tbq.errors import SourceError
+from tbq.results import MetricsTable, metrics, predictions, weights, weights_diff
+
+MODEL = torch.nn.Sequential(
+    torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(12, 4, bias=False)
+)
+
+
+def elements(source, **options):
+    rows = weights(source, elements=True, **options).to_arrow().to_pylist()
+    return {(f"{r['layer']}.{r['parameter']}", r["index"]): r["value"] for r in rows}
+
+
+def expected(state):
+    return {
+        (name, ",".join(map(str, index))): float(tensor[index])
+        for name, tensor in state.items()
+        for index in np.ndindex(tuple(tensor.shape))
+    }
+
+
+def test_each_element_of_a_module_equals_the_parameter():
+    assert elements(MODEL) == elements(MODEL.state_dict()) == expected(MODEL.state_dict())
+    assert {r["layer"] for r in weights(MODEL, layer="[01]").to_arrow().to_pylist()} == {"0", "1"}
+
+
+@pytest.mark.parametrize("ending", ["pt", "pth", "bin"])
+def test_each_element_of_a_state_dict_file(tmp_path, ending):
+    path = tmp_path / f"m.{ending}"
+    torch.save(MODEL.state_dict(), path)
+    assert elements(path) == expected(MODEL.state_dict())
+    row = next(r for r in weights(path).to_arrow().to_pylist() if r["layer"] == "3")
+    weight = MODEL[3].weight.detach().double()
+    assert row["norm"] == pytest.approx(float(weight.norm())) and row["mean"] == pytest.approx(
+        float(weight.mean())
+    )
+    assert row["std"] == pytest.approx(float(weight.std(correction=0))) and row["dtype"] == "float32"
+
+
+def test_the_format_before_torch_1_6(tmp_path):
+    torch.save(MODEL.state_dict(), tmp_path / "m.pt", _use_new_zipfile_serialization=False)
+    assert elements(tmp_path / "m.pt") == expected(MODEL.state_dict())
+
+
+def test_a_checkpoint_with_more_in_it_gives_the_model(tmp_path):
+    optimizer = torch.optim.Adam(MODEL.parameters())
+    torch.save(
+        {
+            "epoch": 3,
+            "model_state_dict": MODEL.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "loss": 0.5,
+        },
+        tmp_path / "m.ckpt",
+    )
+    assert elements(tmp_path / "m.ckpt") == expected(MODEL.state_dict())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", "float16", "float64", "float8_e4m3fn", "float8_e5m2", "int8", "bool"]
+)
+def test_every_type(tmp_path, dtype):
+    tensor = torch.tensor([[0.5, -2.0, 0.0], [1.0, 3.0, 0.0625]]).to(getattr(torch, dtype))
+    torch.save({"a.w": tensor, "a.t": tensor.T}, tmp_path / "m.pt")
+    want = expected({"a.w": tensor.to(torch.float64), "a.t": tensor.to(torch.float64).T})
+    assert elements(tmp_path / "m.pt") == want
+    if dtype != "bool":
+        import safetensors.torch
+
+        safetensors.torch.save_file({"a.w": tensor, "a.t": tensor.T.contiguous()}, tmp_path / "m.safetensors")
+        assert elements(tmp_path / "m.safetensors") == want
+        assert {r["dtype"] for r in weights(tmp_path / "m.safetensors").to_arrow().to_pylist()} == {dtype}
+
+
+def test_complex_sparse_and_shared(tmp_path):
+    whole = torch.arange(6.0).reshape(2, 3)
+    torch.save(
+        {"a.sparse": whole.to_sparse(), "a.row": whole[1], "a.z": torch.tensor([3 + 4j])}, tmp_path / "m.pt"
+    )
+    rows = {r["parameter"]: r for r in weights(tmp_path / "m.pt").to_arrow().to_pylist()}
+    assert rows["sparse"]["max"] == 5 and rows["row"]["mean"] == 4 and rows["z"]["norm"] == 5
+
+
+class Runs:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+def test_a_malicious_pickle_does_not_run(tmp_path):
+    marker = str(tmp_path / "ran")
+    torch.save({"state_dict": {"w": torch.ones(1)}, "x": Runs(marker)}, tmp_path / "zip.pt")
+    torch.save({"x": Runs(marker)}, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    (tmp_path / "bare.pt").write_bytes(pickle.dumps(Runs(marker)))
+    for name in ("zip.pt", "old.pt", "bare.pt"):
+        with pytest.raises(SourceError, match="would run code") as error:
+            weights(tmp_path / name)
+        assert error.value.code == "unsafe" and error.value.path == str(tmp_path / name)
+    assert not os.path.exists(marker)  # noqa: PTH110
+
+
+def test_a_whole_module_is_refused_with_what_to_do(tmp_path):
+    torch.save(MODEL, tmp_path / "m.pt")
+    with pytest.raises(SourceError, match="state_dict"):
+        weights(tmp_path / "m.pt")
+
+
+def test_truncated_files(tmp_path):
+    torch.save(MODEL.state_dict(), tmp_path / "m.pt")
+    good = (tmp_path / "m.pt").read_bytes()
+    for size in (0, 1, 100, len(good) // 2, len(good) - 1):
+        (tmp_path / "cut.pt").write_bytes(good[:size])
+        with pytest.raises(SourceError):
+            weights(tmp_path / "cut.pt")
+    with zipfile.ZipFile(tmp_path / "empty.pt", "w") as archive:
+        archive.writestr("x", "y")
+    with pytest.raises(SourceError):
+        weights(tmp_path / "empty.pt")
+    torch.save({"epoch": 3}, tmp_path / "none.pt")
+    with pytest.raises(SourceError, match="no tensor"):
+        weights(tmp_path / "none.pt")
+
+
+def test_diff_of_two_epochs(tmp_path):
+    torch.save(MODEL.state_dict(), tmp_path / "a.pt")
+    changed = {name: tensor.clone() for name, tensor in MODEL.state_dict().items()}
+    changed["0.bias"] += 1
+    torch.save(changed, tmp_path / "b.pt")
+    rows = {
+        (r["layer"], r["parameter"]): r
+        for r in weights_diff(tmp_path / "a.pt", tmp_path / "b.pt").to_arrow().to_pylist()
+    }
+    assert {key for key, row in rows.items() if row["status"] == "changed"} == {("0", "bias")}
+    assert rows["0", "bias"]["changed"] == 3 and rows["0", "bias"]["max_abs"] == pytest.approx(1)
+
+
+def test_predictions_of_tensors_and_of_a_loader(tmp_path):
+    logits, labels = torch.randn(30, 5, requires_grad=True), torch.randint(0, 5, (30,))
+    got = predictions(logits, labels, activation="softmax").to_arrow()
+    want = logits.softmax(1).detach().numpy()
+    assert got["predicted"].to_pylist() == want.argmax(1).tolist()
+    np.testing.assert_allclose(got["confidence"].to_numpy(), want.max(1), rtol=1e-6)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(logits.detach(), labels), batch_size=7
+    )
+    stream = predictions((tuple(batch) for batch in loader), activation="softmax")
+    np.testing.assert_allclose(stream.to_arrow()["class_4"].to_numpy(), want[:, 4], rtol=1e-6)
+    half = predictions(logits.to(torch.bfloat16)).to_arrow()
+    assert half["predicted"].to_pylist() == logits.to(torch.bfloat16).float().argmax(1).tolist()
+    torch.save(logits.detach(), tmp_path / "p.pt")
+    from tbq.results.files import read_array
+
+    np.testing.assert_array_equal(read_array(str(tmp_path / "p.pt")), logits.detach().numpy())
+
+
+def test_metrics_table_takes_tensors(tmp_path):
+    with MetricsTable(tmp_path / "m.csv") as table:
+        table.log(0, loss=torch.tensor(0.1), acc=torch.tensor([0.5]))
+    assert (tmp_path / "m.csv").read_text() == "epoch,loss,acc\n0,0.1,0.5\n"
+
+
+@pytest.mark.filterwarnings("default")
+def test_lightning_metrics_csv_and_checkpoint(tmp_path):
+    import lightning
+    from lightning.pytorch.loggers import CSVLogger
+
+    class Net(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 1)
+
+        def training_step(self, batch, _):
+            loss = self.layer(batch[0]).square().mean()
+            self.log("train_loss", loss)
+            return loss
+
+        def validation_step(self, batch, _):
+            self.log("val_loss", self.layer(batch[0]).abs().mean())
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.01)
+
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(8, 3)), batch_size=2)
+    trainer = lightning.Trainer(
+        max_epochs=2, logger=CSVLogger(tmp_path), log_every_n_steps=1, enable_progress_bar=False,
+        enable_model_summary=False, accelerator="cpu",
+    )  # fmt: skip
+    net = Net()
+    trainer.fit(net, data, data)
+    table = metrics(tmp_path / "lightning_logs/version_0/metrics.csv")
+    rows = table.to_arrow().to_pylist()
+    assert {r["run"] for r in rows} == {"version_0"} and {r["tag"] for r in rows} == {
+        "epoch",
+        "train_loss",
+        "val_loss",
+    }
+    assert [r["step"] for r in rows if r["tag"] == "train_loss"] == [*range(8)]
+    assert [r["step"] for r in rows if r["tag"] == "val_loss"] == [3, 7]
+    trainer.save_checkpoint(tmp_path / "m.ckpt")
+    assert elements(tmp_path / "m.ckpt") == expected(net.state_dict())

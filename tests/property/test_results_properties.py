@@ -1,0 +1,117 @@
+"""Properties of weights: any shape, any type, any block size gives what NumPy gives."""
+
+import csv
+import io
+import itertools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tbq import _core
+from tbq.results import weights, weights_diff
+from tbq.results.checkpoint import parameters
+from tbq.results.elements import lines
+from tbq.results.statistics import statistics
+
+TYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=12)
+ARRAYS = st.sampled_from(TYPES).flatmap(lambda name: hnp.arrays(name, SHAPES))
+MODELS = st.dictionaries(st.text('ab./,"\n é', min_size=1, max_size=6), ARRAYS, min_size=1, max_size=4)
+
+
+def indices(shape):
+    return [",".join(map(str, index)) for index in np.ndindex(shape)]
+
+
+@settings(deadline=None)
+@given(SHAPES.filter(lambda shape: np.prod(shape) > 0), st.data())
+def test_index_text_is_ndindex(shape, data):
+    total = int(np.prod(shape))
+    start = data.draw(st.integers(0, total))
+    count = data.draw(st.integers(0, total - start))
+    offsets, text = _core.index_text(shape, start, count)
+    ends = np.frombuffer(offsets, np.int32)
+    got = [bytes(text[a:b]).decode() for a, b in itertools.pairwise(ends)]
+    assert got == indices(shape)[start : start + count]
+
+
+@settings(deadline=None)
+@given(hnp.arrays("float64", st.integers(0, 300)), st.integers(1, 50))
+def test_statistics_do_not_depend_on_blocks(values, size):
+    found = statistics(values[n : n + size] for n in range(0, len(values), size)).row()
+    finite = values[np.isfinite(values)]
+    assert found["nonfinite"] == len(values) - len(finite)
+    assert found["zeros"] == np.count_nonzero(finite == 0)
+    if len(finite):
+        assert (found["min"], found["max"]) == (finite.min(), finite.max())
+        scale = float(np.abs(finite).max())
+        if scale < 1e150:
+            assert abs(found["mean"] - finite.mean()) <= 1e-12 * scale
+            assert abs(found["std"] - finite.std()) <= 1e-7 * scale + 1e-300
+            np.testing.assert_allclose(found["norm"], np.sqrt((finite**2).sum()), rtol=1e-9)
+    else:
+        assert found["mean"] is None
+
+
+@settings(deadline=None)
+@given(ARRAYS, st.sampled_from(",\t"))
+def test_csv_lines_read_back_bit_for_bit(array, separator):
+    with parameters({"layer.w": array}) as found:
+        text = b"".join(bytes(block) for block in lines(found, separator)).decode()
+    got = list(csv.reader(io.StringIO(text), delimiter=separator))
+    assert [row[2] for row in got] == (indices(array.shape) if array.size else [])
+    cells = [row[3] for row in got]
+    if array.dtype.kind in "biu":
+        assert [int(cell) for cell in cells] == [int(value) for value in array.ravel()]
+    else:
+        back = np.array([float(cell) for cell in cells], np.float64).astype(array.dtype)
+        np.testing.assert_array_equal(back, array.ravel())
+
+
+@settings(deadline=None)
+@given(MODELS)
+def test_parquet_of_elements_is_what_the_rows_are(model):
+    numbers = {
+        name: array.astype(np.float32) if array.dtype.kind in "iu" else array for name, array in model.items()
+    }
+    rows = weights(numbers, elements=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "w.parquet")
+        rows.write(path)
+        with pq.ParquetFile(path) as file:
+            got = file.read()
+    want = rows.to_arrow()
+    for name in ("layer", "parameter", "index"):
+        assert got[name].to_pylist() == want[name].to_pylist()
+    np.testing.assert_array_equal(got["value"].to_numpy(), want["value"].to_numpy())
+
+
+@settings(deadline=None)
+@given(MODELS)
+def test_safetensors_are_read_as_the_library_reads_them(model):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.safetensors")
+        safetensors.numpy.save_file(
+            {name: np.ascontiguousarray(array) for name, array in model.items()}, path
+        )
+        want = safetensors.numpy.load_file(path)
+        with parameters(path) as found:
+            assert sorted(p.name for p in found) == sorted(want)
+            for parameter in found:
+                array = want[parameter.name]
+                assert parameter.shape == array.shape and parameter.dtype == array.dtype.name
+                flat = [*parameter.blocks(5)]
+                got = np.concatenate(flat) if flat else np.empty(0, array.dtype)
+                np.testing.assert_array_equal(got, array.ravel())
+
+
+@settings(deadline=None)
+@given(MODELS)
+def test_a_model_does_not_differ_from_itself(model):
+    assert set(weights_diff(model, model).to_arrow()["status"].to_pylist()) == {"same"}
