@@ -21,73 +21,109 @@ const std::vector<double>& positive_edges() {
   return edges;
 }
 
-// Exponent and the first six mantissa bits: 64 cells an octave, each at most a bin wide.
-constexpr int kCellShift = 52 - 6;
-constexpr uint64_t cell_of(double magnitude) { return std::bit_cast<uint64_t>(magnitude) >> kCellShift; }
+// Positive doubles are ordered as their bits are, so all comparisons are of integers, without a branch.
+constexpr uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+constexpr uint64_t kMagnitude = ~uint64_t{0} >> 1;
 
-// For each cell of magnitudes, how many edges lie below the cell.
+// A cell is an exponent and four mantissa bits: at most 1.0625 wide, so it holds one edge at most.
+constexpr int kCellShift = 52 - 4;
+
 struct Cells {
-  uint64_t first;
-  std::vector<uint16_t> below;
+  uint64_t lowest;              // the cell before the first edge's; all below count as it
+  uint64_t highest;             // the cell after the last edge's; all above, infinity and NaN count as it
+  std::vector<uint16_t> below;  // for each cell, how many edges lie below it
+  std::vector<uint64_t> edges;  // the edges' bits, and one more that nothing reaches
 
   Cells() {
-    const auto& edges = positive_edges();
-    first = cell_of(edges.front());
-    const uint64_t last = cell_of(edges.back());
-    for (uint64_t cell = first; cell <= last; ++cell) {
-      const auto start = std::bit_cast<double>(cell << kCellShift);
-      const auto at = std::lower_bound(edges.begin(), edges.end(), start);
+    for (const double edge : positive_edges()) edges.push_back(bits_of(edge));
+    lowest = (edges.front() >> kCellShift) - 1;
+    highest = (edges.back() >> kCellShift) + 1;
+    for (uint64_t cell = lowest; cell <= highest; ++cell) {
+      const auto at = std::lower_bound(edges.begin(), edges.end(), cell << kCellShift);
       below.push_back(static_cast<uint16_t>(at - edges.begin()));
     }
+    edges.push_back(~uint64_t{0});
+  }
+};
+
+constexpr size_t kLanes = 4;     // counters side by side, so that equal neighbours do not wait for each other
+constexpr size_t kBlock = 2048;  // values that stay in the cache between the two passes over them
+
+// Adds to sums, extremes and squares, in eight lanes that a compiler turns into vectors.
+struct Moments {
+  static constexpr size_t kWide = 8;
+  std::array<double, kWide> sum{};
+  std::array<double, kWide> square{};
+  std::array<double, kWide> low;
+  std::array<double, kWide> high;
+
+  Moments() {
+    low.fill(std::numeric_limits<double>::infinity());
+    high.fill(-std::numeric_limits<double>::infinity());
+  }
+  void add(size_t lane, double value) {
+    sum[lane] += value;
+    square[lane] += value * value;
+    low[lane] = value < low[lane] ? value : low[lane];
+    high[lane] = value > high[lane] ? value : high[lane];
+  }
+  template <class T>
+  void add(std::span<const T> values) {
+    size_t i = 0;
+    for (; i + kWide <= values.size(); i += kWide) {
+      for (size_t lane = 0; lane < kWide; ++lane) add(lane, static_cast<double>(values[i + lane]));
+    }
+    for (; i < values.size(); ++i) add(0, static_cast<double>(values[i]));
   }
 };
 
 template <class T>
 Histogram count(std::span<const T> values) {
   static const Cells cells;
-  const auto& edges = positive_edges();
-  const double* edge = edges.data();
-  const size_t half = edges.size();
-  const double smallest = edges.front();
-  const double largest = edges.back();
-
-  Histogram histogram;
-  histogram.counts.assign(2 * half, 0);
-  int64_t* counts = histogram.counts.data();
-  std::array<double, 4> sums{};
-  std::array<double, 4> squares{};
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  bool nan = false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<double>(values[i]);
-    sums[i & 3] += value;
-    squares[i & 3] += value * value;
-    low = std::min(low, value);
-    high = std::max(high, value);
-    const double magnitude = std::fabs(value);
-    if (!(magnitude <= largest)) {  // out of range, or NaN
-      nan = nan || value != value;
-      continue;
-    }
-    if (magnitude < smallest) {
-      ++counts[value < 0 ? half - 1 : half];
-      continue;
-    }
-    size_t below = cells.below[cell_of(magnitude) - cells.first];
-    if (value < 0) {
-      while (below < half && edge[below] < magnitude) ++below;
-      ++counts[half - 1 - std::min(below, half - 1)];
-    } else {
-      while (below < half && edge[below] <= magnitude) ++below;
-      ++counts[half + std::min(below, half - 1)];
+  const size_t half = positive_edges().size();
+  const uint16_t* below = cells.below.data();
+  const uint64_t* edges = cells.edges.data();
+  // Slots of one lane: how many edges a positive value has reached (0 to half), then the same of negative
+  // ones.
+  const size_t slots = 2 * (half + 1);
+  std::vector<int64_t> lanes(kLanes * slots, 0);
+  Moments moments;
+  for (size_t start = 0; start < values.size(); start += kBlock) {
+    const auto block = values.subspan(start, std::min(kBlock, values.size() - start));
+    moments.add(block);
+    for (size_t i = 0; i < block.size(); ++i) {
+      const uint64_t bits = bits_of(static_cast<double>(block[i]));
+      const uint64_t magnitude = bits & kMagnitude;
+      const uint64_t negative = (bits >> 63) & static_cast<uint64_t>(magnitude != 0);
+      // A negative value's bins are closed on the other side: an edge counts only when it is passed.
+      const uint64_t reached = magnitude - negative;
+      const uint64_t cell = std::clamp(reached >> kCellShift, cells.lowest, cells.highest) - cells.lowest;
+      const size_t base = below[cell];
+      const size_t edge = base + static_cast<size_t>(edges[base] <= reached);
+      ++lanes[(i % kLanes) * slots + negative * (half + 1) + edge];
     }
   }
-  histogram.sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  histogram.sum_squares = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  histogram.min = nan ? none : low;
-  histogram.max = nan ? none : high;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    for (size_t lane = 1; lane < kLanes; ++lane) lanes[slot] += lanes[lane * slots + slot];
+  }
+
+  Histogram histogram;
+  histogram.counts.resize(2 * half);
+  for (size_t edge = 0; edge < half; ++edge) {
+    histogram.counts[half + edge] = lanes[edge];
+    histogram.counts[half - 1 - edge] = lanes[half + 1 + edge];
+  }
+  if (lanes[half] > 0) {  // at or past the last edge, or NaN: the last bin is closed
+    const double last = positive_edges().back();
+    for (const T value : values) histogram.counts.back() += static_cast<double>(value) == last ? 1 : 0;
+  }
+  for (size_t lane = 0; lane < Moments::kWide; ++lane) {
+    histogram.sum += moments.sum[lane];
+    histogram.sum_squares += moments.square[lane];
+  }
+  histogram.min = *std::min_element(moments.low.begin(), moments.low.end());
+  histogram.max = *std::max_element(moments.high.begin(), moments.high.end());
+  if (std::isnan(histogram.sum_squares)) histogram.min = histogram.max = histogram.sum_squares;
   return histogram;
 }
 
