@@ -6,7 +6,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <memory>
+#include <new>
 
 namespace tbq {
 namespace {
@@ -21,108 +24,154 @@ const std::vector<double>& positive_edges() {
   return edges;
 }
 
-// Positive doubles are ordered as their bits are, so all comparisons are of integers, without a branch.
+// Positive doubles are ordered as their bits are, so comparisons are of integers.
 constexpr uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
-constexpr uint64_t kMagnitude = ~uint64_t{0} >> 1;
 
-// A cell is an exponent and four mantissa bits: at most 1.0625 wide, so it holds one edge at most.
-constexpr int kCellShift = 52 - 4;
+// A cell is a sign, an exponent and eight mantissa bits: so narrow that few cells have an edge inside.
+constexpr int kCellShift = 52 - 8;
+constexpr size_t kCells = size_t{1} << (64 - kCellShift);
 
 struct Cells {
-  uint64_t lowest;              // the cell before the first edge's; all below count as it
-  uint64_t highest;             // the cell after the last edge's; all above, infinity and NaN count as it
-  std::vector<uint16_t> below;  // for each cell, how many edges lie below it
-  std::vector<uint64_t> edges;  // the edges' bits, and one more that nothing reaches
+  // 1 for a cell whose values must be looked at one by one: it has an edge inside, or lies outside of all
+  // edges.
+  std::vector<uint8_t> mixed = std::vector<uint8_t>(kCells, 1);
+  uint64_t first;               // the cell of the first positive edge
+  std::vector<uint16_t> below;  // from that cell on, how many positive edges lie below a cell
+  struct Plain {
+    uint32_t cell;
+    uint32_t bin;
+  };
+  std::vector<Plain> plain;  // the cells that are not mixed, each wholly in one bin
 
   Cells() {
-    for (const double edge : positive_edges()) edges.push_back(bits_of(edge));
-    lowest = (edges.front() >> kCellShift) - 1;
-    highest = (edges.back() >> kCellShift) + 1;
-    for (uint64_t cell = lowest; cell <= highest; ++cell) {
-      const auto at = std::lower_bound(edges.begin(), edges.end(), cell << kCellShift);
-      below.push_back(static_cast<uint16_t>(at - edges.begin()));
+    const auto& edges = positive_edges();
+    first = bits_of(edges.front()) >> kCellShift;
+    const uint64_t last = bits_of(edges.back()) >> kCellShift;
+    size_t edge = 0;  // the first that is not below the cell; a cell holds one at most
+    for (uint64_t cell = first; cell <= last; ++cell) {
+      below.push_back(static_cast<uint16_t>(edge));
+      if (edge < edges.size() && bits_of(edges[edge]) >> kCellShift == cell) {
+        ++edge;
+        continue;
+      }
+      const auto start = std::bit_cast<double>(cell << kCellShift);
+      for (const uint64_t sign : {uint64_t{0}, uint64_t{kCells / 2}}) {
+        mixed[cell | sign] = 0;
+        const int64_t bin = bin_of(sign == 0 ? start : -start);
+        plain.push_back({static_cast<uint32_t>(cell | sign), static_cast<uint32_t>(bin)});
+      }
     }
-    edges.push_back(~uint64_t{0});
+  }
+
+  // The bin of any value, or -1 for none.
+  int64_t bin_of(double value) const {
+    const auto& edges = positive_edges();
+    const auto half = static_cast<int64_t>(edges.size());
+    const double magnitude = std::fabs(value);
+    if (magnitude < edges.front()) return value < 0 ? half - 1 : half;
+    if (!(magnitude <= edges.back())) return -1;  // outside, or NaN
+    const size_t edge = below[(bits_of(magnitude) >> kCellShift) - first];
+    const double next = edge < edges.size() ? edges[edge] : std::numeric_limits<double>::infinity();
+    const auto passed = static_cast<int64_t>(edge);
+    if (value < 0) return half - 1 - (passed + (next < magnitude ? 1 : 0));
+    return half + std::min(passed + (next <= magnitude ? 1 : 0), half - 1);  // the last bin is closed
   }
 };
 
-constexpr size_t kLanes = 4;     // counters side by side, so that equal neighbours do not wait for each other
-constexpr size_t kBlock = 2048;  // values that stay in the cache between the two passes over them
-
-// Adds to sums, extremes and squares, in eight lanes that a compiler turns into vectors.
+// Sums and extremes in eight lanes, in two loops over local arrays: what compilers turn into vectors.
+template <class T>
 struct Moments {
   static constexpr size_t kWide = 8;
-  std::array<double, kWide> sum{};
-  std::array<double, kWide> square{};
-  std::array<double, kWide> low;
-  std::array<double, kWide> high;
+  double sum = 0;
+  double square = 0;
+  T low = std::numeric_limits<T>::infinity();
+  T high = -std::numeric_limits<T>::infinity();
 
-  Moments() {
-    low.fill(std::numeric_limits<double>::infinity());
-    high.fill(-std::numeric_limits<double>::infinity());
-  }
-  void add(size_t lane, double value) {
-    sum[lane] += value;
-    square[lane] += value * value;
-    low[lane] = value < low[lane] ? value : low[lane];
-    high[lane] = value > high[lane] ? value : high[lane];
-  }
-  template <class T>
   void add(std::span<const T> values) {
-    size_t i = 0;
-    for (; i + kWide <= values.size(); i += kWide) {
-      for (size_t lane = 0; lane < kWide; ++lane) add(lane, static_cast<double>(values[i + lane]));
+    const T* value = values.data();
+    const size_t whole = values.size() - values.size() % kWide;
+    double sums[kWide] = {};
+    double squares[kWide] = {};
+    for (size_t i = 0; i < whole; i += kWide) {
+      for (size_t lane = 0; lane < kWide; ++lane) {
+        const auto one = static_cast<double>(value[i + lane]);
+        sums[lane] += one;
+        squares[lane] += one * one;
+      }
     }
-    for (; i < values.size(); ++i) add(0, static_cast<double>(values[i]));
+    T lows[kWide];
+    T highs[kWide];
+    std::fill_n(lows, kWide, low);
+    std::fill_n(highs, kWide, high);
+    for (size_t i = 0; i < whole; i += kWide) {
+      for (size_t lane = 0; lane < kWide; ++lane) {
+        const T one = value[i + lane];
+        lows[lane] = one < lows[lane] ? one : lows[lane];
+        highs[lane] = one > highs[lane] ? one : highs[lane];
+      }
+    }
+    for (size_t i = whole; i < values.size(); ++i) {
+      const auto one = static_cast<double>(value[i]);
+      sums[0] += one;
+      squares[0] += one * one;
+      lows[0] = value[i] < lows[0] ? value[i] : lows[0];
+      highs[0] = value[i] > highs[0] ? value[i] : highs[0];
+    }
+    for (size_t lane = 0; lane < kWide; ++lane) {
+      sum += sums[lane];
+      square += squares[lane];
+      low = std::min(low, lows[lane]);
+      high = std::max(high, highs[lane]);
+    }
   }
+};
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
 };
 
 template <class T>
 Histogram count(std::span<const T> values) {
+  constexpr size_t kBlock = 2048;  // values that stay in the cache between the passes over them
   static const Cells cells;
-  const size_t half = positive_edges().size();
-  const uint16_t* below = cells.below.data();
-  const uint64_t* edges = cells.edges.data();
-  // Slots of one lane: how many edges a positive value has reached (0 to half), then the same of negative
-  // ones.
-  const size_t slots = 2 * (half + 1);
-  std::vector<int64_t> lanes(kLanes * slots, 0);
-  Moments moments;
+  const uint8_t* mixed = cells.mixed.data();
+  // Zeroed by the system as it is touched, and little of it is.
+  const std::unique_ptr<uint32_t[], Free> table(
+      static_cast<uint32_t*>(std::calloc(kCells, sizeof(uint32_t))));
+  if (table == nullptr) throw std::bad_alloc();
+  uint32_t* in_cell = table.get();
+  Histogram histogram;
+  histogram.counts.assign(2 * positive_edges().size(), 0);
+  Moments<T> moments;
+  std::array<double, kBlock> rest;
+  const auto settle = [&] {
+    for (const auto& [cell, bin] : cells.plain) {
+      histogram.counts[bin] += in_cell[cell];
+      in_cell[cell] = 0;
+    }
+  };
   for (size_t start = 0; start < values.size(); start += kBlock) {
     const auto block = values.subspan(start, std::min(kBlock, values.size() - start));
     moments.add(block);
-    for (size_t i = 0; i < block.size(); ++i) {
-      const uint64_t bits = bits_of(static_cast<double>(block[i]));
-      const uint64_t magnitude = bits & kMagnitude;
-      const uint64_t negative = (bits >> 63) & static_cast<uint64_t>(magnitude != 0);
-      // A negative value's bins are closed on the other side: an edge counts only when it is passed.
-      const uint64_t reached = magnitude - negative;
-      const uint64_t cell = std::clamp(reached >> kCellShift, cells.lowest, cells.highest) - cells.lowest;
-      const size_t base = below[cell];
-      const size_t edge = base + static_cast<size_t>(edges[base] <= reached);
-      ++lanes[(i % kLanes) * slots + negative * (half + 1) + edge];
+    size_t left = 0;
+    for (const T value : block) {
+      const auto one = static_cast<double>(value);
+      const uint64_t cell = bits_of(one) >> kCellShift;
+      ++in_cell[cell];
+      rest[left] = one;
+      left += mixed[cell];
     }
+    for (size_t i = 0; i < left; ++i) {
+      const int64_t bin = cells.bin_of(rest[i]);
+      if (bin >= 0) ++histogram.counts[static_cast<size_t>(bin)];
+    }
+    if ((start / kBlock + 1) % (size_t{1} << 20) == 0) settle();  // long before 32 bits overflow
   }
-  for (size_t slot = 0; slot < slots; ++slot) {
-    for (size_t lane = 1; lane < kLanes; ++lane) lanes[slot] += lanes[lane * slots + slot];
-  }
-
-  Histogram histogram;
-  histogram.counts.resize(2 * half);
-  for (size_t edge = 0; edge < half; ++edge) {
-    histogram.counts[half + edge] = lanes[edge];
-    histogram.counts[half - 1 - edge] = lanes[half + 1 + edge];
-  }
-  if (lanes[half] > 0) {  // at or past the last edge, or NaN: the last bin is closed
-    const double last = positive_edges().back();
-    for (const T value : values) histogram.counts.back() += static_cast<double>(value) == last ? 1 : 0;
-  }
-  for (size_t lane = 0; lane < Moments::kWide; ++lane) {
-    histogram.sum += moments.sum[lane];
-    histogram.sum_squares += moments.square[lane];
-  }
-  histogram.min = *std::min_element(moments.low.begin(), moments.low.end());
-  histogram.max = *std::max_element(moments.high.begin(), moments.high.end());
+  settle();
+  histogram.sum = moments.sum;
+  histogram.sum_squares = moments.square;
+  histogram.min = static_cast<double>(moments.low);
+  histogram.max = static_cast<double>(moments.high);
   if (std::isnan(histogram.sum_squares)) histogram.min = histogram.max = histogram.sum_squares;
   return histogram;
 }
