@@ -52,7 +52,7 @@ while True:
 @posix
 def test_killed_at_any_moment_what_was_flushed_is_there(tmp_path):
     rng = random.Random(5)
-    for attempt in range(6):
+    for attempt in range(4):
         directory = tmp_path / str(attempt)
         with subprocess.Popen(
             [sys.executable, "-c", KILLED, str(directory)], stdout=subprocess.PIPE, text=True

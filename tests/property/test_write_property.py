@@ -67,3 +67,39 @@ def test_any_cut_of_a_file_leaves_its_whole_records(payloads, data):
     cut = data.draw(st.integers(0, len(whole)))
     ends = [sum(map(len, records[:i])) for i in range(len(records) + 1)]
     assert _core.whole_records(whole, cut) == max(end for end in ends if end <= cut)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.dictionaries(
+        TAGS,
+        st.lists(
+            st.tuples(st.floats(0, 2**33), st.one_of(st.floats(), st.integers(-(2**53), 2**53))), min_size=1
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.booleans(),
+)
+def test_scalars_read_back_through_tbq(logged, exact):
+    with tempfile.TemporaryDirectory() as directory:
+        with tbq.SummaryWriter(directory, exact=exact) as writer:
+            for tag, points in logged.items():
+                for step, (wall_time, value) in enumerate(points):
+                    writer.add_scalar(tag, value, step, wall_time)
+        log = tbq.open(directory)
+        table = log.scalars().to_arrow()
+        assert list(log.problems) == []
+    rows = list(
+        zip(*(table[name].to_pylist() for name in ("tag", "step", "wall_time", "value")), strict=True)
+    )
+    dtype = np.float64 if exact else np.float32
+    with np.errstate(over="ignore"):
+        want = {
+            tag: [(step, wall, float(dtype(value))) for step, (wall, value) in enumerate(points)]
+            for tag, points in logged.items()
+        }
+    for tag, points in want.items():
+        got = [row[1:] for row in rows if row[0] == tag]
+        np.testing.assert_array_equal(np.array(got), np.array(points))
+    assert len(rows) == sum(map(len, want.values()))

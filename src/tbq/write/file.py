@@ -126,7 +126,11 @@ class EventFile:
             self.lost += self.buffer.take()[1]
         self.lost += self.buffer.dropped
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            try:
+                os.close(self._descriptor)
+            except OSError as wrong:  # network file systems refuse as late as this
+                self.fail(wrong)
+                written = False
             self._descriptor = None
         return written
 

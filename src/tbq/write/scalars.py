@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,19 @@ from tbq.write.arguments import as_number, as_tag, bad, shown
 from tbq.write.core import CONVERT, Core, _stamps
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Mapping
+
+# Held while a line's writer is made, so that two threads do not make two; a fork must not find it locked.
+_creating = threading.Lock()
+
+
+def _in_child() -> None:
+    global _creating
+    _creating = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 # Styles of the native buffer.
 SIMPLE, TENSOR_FLOAT, TENSOR_DOUBLE, EXACT = range(4)
@@ -25,7 +37,6 @@ class Scalars(Core):
     _exact: bool
     _scalar: Callable[..., int]
     _lines: dict[str, Any]
-    _lines_lock: threading.Lock
 
     def _sub_writer(self, name: str) -> Any:
         raise NotImplementedError
@@ -143,7 +154,7 @@ class Scalars(Core):
         run = main_tag.replace("/", "_") + "_" + name.replace("/", os.sep)
         line = self._lines.get(run)
         if line is None:
-            with self._lines_lock:
+            with _creating:
                 line = self._lines.get(run)
                 if line is None:
                     line = self._lines[run] = self._sub_writer(run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -74,7 +73,6 @@ class SummaryWriter(Scalars, Media, Plugins):
         self._exact = bool(exact)
         self._write_to_disk = bool(write_to_disk)
         self._lines: dict[str, Any] = {}
-        self._lines_lock = threading.Lock()
         self._open(options.resumed(directory, resume) if write_to_disk else directory)
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
@@ -166,9 +164,10 @@ class SummaryWriter(Scalars, Media, Plugins):
 
     def _tell_lost(self) -> None:
         file = self._file
-        if file.lost == 0:
+        if file.lost == 0 and file.failure is None:
             return
-        message = f"closed, but {file.lost} events could not be written: {file.failure or 'memory was full'}"
+        lost = f"{file.lost} events" if file.lost else "the last of it, perhaps,"
+        message = f"closed, but {lost} could not be written: {file.failure or 'memory was full'}"
         if self._on_error == "raise":
             raise OutputError(message, path=file.path or self.log_dir, code="write")
         warn(f"{file.path or self.log_dir}: {message}. What is in the file is valid")

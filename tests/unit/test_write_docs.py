@@ -1,0 +1,44 @@
+"""The examples of the writer's docs run, and each difference has its test."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", ["core", "scalars", "media", "plugins", "writer", "demo"])
+def test_the_examples_in_docstrings(name):
+    module = importlib.import_module(f"tbq.write.{name}")
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_first_example_of_the_page(tmp_path, monkeypatch, read_events):
+    page = (ROOT / "docs" / "writer.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", page, re.S)[1]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "writer.md", "exec"), {})
+    assert len(read_events(tmp_path / "runs" / "exp1")) == 201
+
+
+def test_the_page_names_every_method():
+    from tbq import SummaryWriter
+
+    page = (ROOT / "docs" / "writer.md").read_text(encoding="utf-8")
+    methods = {name for name in dir(SummaryWriter) if name.startswith("add_")} - {"add_event", "add_summary"}
+    assert {name for name in methods if not re.search(rf"\b{name}\b", page)} == set()
+
+
+def test_every_difference_has_its_test():
+    page = (ROOT / "docs" / "differences.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+)…?`", page)
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 15
+    assert [name for name in named if f"def {name}" not in tests] == []
