@@ -1,0 +1,125 @@
+#include "tbq/decode.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <stdexcept>
+
+#include "bytes.hpp"
+#include "check.hpp"
+#include "files.hpp"
+
+namespace {
+
+using Rows = std::vector<std::pair<std::string, int64_t>>;
+
+Rows rows_of(const tbq::Result& result) {
+  Rows rows;
+  for (const tbq::ScalarBatch& batch : result.scalars) {
+    size_t at = 0;
+    for (const auto& span : batch.spans) {
+      const tbq::SeriesReport& series = result.series[span.series];
+      for (uint32_t i = 0; i < span.rows; ++i) {
+        rows.emplace_back(std::to_string(series.run) + series.tag, batch.steps[at++]);
+      }
+    }
+  }
+  return rows;
+}
+
+std::string log(int first, int last, double wall, const char* tag = "loss") {
+  std::string file = bytes::record(bytes::version(wall));
+  for (int step = first; step < last; ++step) file += bytes::record(bytes::scalar(tag, step, 1.0F, wall));
+  return file;
+}
+
+tbq::DecodeOptions options() {
+  tbq::DecodeOptions made;
+  made.kinds = tbq::bit(tbq::Kind::scalars);
+  return made;
+}
+
+}  // namespace
+
+TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
+  const TestFile first(log(0, 5, 10)), second(log(3, 6, 20)), other(log(0, 2, 5, "acc"));
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    tbq::DecodeOptions asked = options();
+    asked.threads = threads;
+    asked.split = 60;
+    const tbq::Result result = tbq::decode({{second.path(), 0}, {first.path(), 0}, {other.path(), 1}}, asked);
+    CHECK((rows_of(result) == Rows{{"0loss", 0},
+                                   {"0loss", 1},
+                                   {"0loss", 2},
+                                   {"0loss", 3},
+                                   {"0loss", 4},
+                                   {"0loss", 5},
+                                   {"1acc", 0},
+                                   {"1acc", 1}}));
+    CHECK(result.series[0].dropped == 2 && result.series[0].dropped_first == 3 &&
+          result.series[0].dropped_last == 4);
+    CHECK(result.files[0].records == 4 && result.files[1].records == 6);
+  }
+}
+
+TEST(what_a_file_is_goes_into_its_report) {
+  const TestFile empty(""), text(std::string(100, 'x')),
+      lfs("version https://git-lfs.github.com/spec/v1\noid 1\n"), good(log(0, 3, 1));
+  const tbq::Result result = tbq::decode(
+      {{empty.path(), 0}, {text.path(), 0}, {lfs.path(), 0}, {"no/such/file", 0}, {good.path(), 0}},
+      options());
+  CHECK(result.files[0].state == tbq::FileState::empty &&
+        result.files[1].state == tbq::FileState::not_events);
+  CHECK(result.files[2].state == tbq::FileState::git_lfs &&
+        result.files[3].state == tbq::FileState::unreadable);
+  CHECK(result.files[3].error == ENOENT && result.files[4].state == tbq::FileState::events);
+  CHECK(result.scalar_rows() == 3);
+}
+
+TEST(a_selection_is_asked_once_for_each_tag) {
+  const TestFile file(log(0, 50, 1, "a") + log(0, 50, 1, "b"));
+  int asked = 0;
+  tbq::DecodeOptions chosen = options();
+  chosen.select = [&](uint32_t, std::string_view tag) { return ++asked, tag == "b"; };
+  const tbq::Result result = tbq::decode({{file.path(), 0}}, chosen);
+  CHECK(asked == 2 && result.scalar_rows() == 50);
+  CHECK((result.tags(tbq::Kind::scalars) == std::vector<std::string>{"a", "b"}));
+}
+
+TEST(a_packed_file_is_read_from_where_it_was_unpacked) {
+  const TestFile plain(log(0, 3, 1)), packed("\x1f\x8b some packed bytes");
+  tbq::DecodeOptions chosen = options();
+  chosen.inflate = [&](const std::string& path) {
+    CHECK(path == packed.path());
+    return plain.path();
+  };
+  const tbq::Result result = tbq::decode({{packed.path(), 0}}, chosen);
+  CHECK(result.scalar_rows() == 3 && result.files[0].compressed);
+  chosen.inflate = [](const std::string&) { return std::string(); };
+  CHECK(tbq::decode({{packed.path(), 0}}, chosen).files[0].state == tbq::FileState::not_events);
+}
+
+TEST(a_failure_in_a_callback_reaches_the_caller) {
+  const TestFile file(log(0, 3, 1));
+  for (const unsigned threads : {1U, 3U}) {
+    tbq::DecodeOptions chosen = options();
+    chosen.threads = threads;
+    chosen.select = [](uint32_t, std::string_view) -> bool { throw std::runtime_error("no"); };
+    bool caught = false;
+    try {
+      tbq::decode({{file.path(), 0}, {file.path(), 1}}, chosen);
+    } catch (const std::runtime_error&) {
+      caught = true;
+    }
+    CHECK(caught);
+  }
+}
+
+TEST(no_files_are_no_rows) {
+  tbq::Result result = tbq::decode({}, options());
+  CHECK(result.scalar_rows() == 0 && result.series.empty());
+  ArrowArrayStream stream;
+  result.export_scalars({}, &stream);
+  ArrowArray array;
+  CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
+  stream.release(&stream);
+}

@@ -1,0 +1,93 @@
+#include "tbq/record.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "bytes.hpp"
+#include "check.hpp"
+
+namespace {
+
+using tbq::Stop;
+
+struct Split {
+  std::vector<std::string> payloads;
+  size_t consumed = 0;
+  Stop stop = Stop::more;
+};
+
+Split split(const std::string& file, size_t capacity = 100) {
+  const std::unique_ptr<uint8_t[]> exact(new uint8_t[file.size()]);
+  std::memcpy(exact.get(), file.data(), file.size());
+  std::vector<tbq::Frame> frames(capacity);
+  const tbq::Frames found = tbq::split_records({exact.get(), file.size()}, frames.data(), capacity);
+  Split out;
+  for (size_t i = 0; i < found.count; ++i) {
+    out.payloads.emplace_back(reinterpret_cast<const char*>(frames[i].payload), frames[i].length);
+  }
+  out.consumed = static_cast<size_t>(found.at - exact.get());
+  out.stop = found.stop;
+  return out;
+}
+
+size_t find(const std::string& bytes, uint64_t longest = ~uint64_t{0}) {
+  const std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
+  std::memcpy(exact.get(), bytes.data(), bytes.size());
+  return tbq::find_header({exact.get(), bytes.size()}, longest);
+}
+
+}  // namespace
+
+TEST(records_are_split_up_to_every_cut) {
+  const std::vector<std::string> payloads = {"", "a", "hello", std::string(800, 'x')};
+  std::string file;
+  std::vector<size_t> ends;
+  for (const std::string& payload : payloads) {
+    file += bytes::record(payload);
+    ends.push_back(file.size());
+  }
+  for (size_t cut = 0; cut <= file.size(); ++cut) {
+    const Split got = split(file.substr(0, cut));
+    size_t whole = 0;
+    while (whole < ends.size() && ends[whole] <= cut) ++whole;
+    CHECK(got.payloads ==
+          std::vector<std::string>(payloads.begin(), payloads.begin() + static_cast<long>(whole)));
+    CHECK(got.consumed == (whole == 0 ? 0 : ends[whole - 1]));
+    CHECK(got.stop == Stop::more);
+  }
+  CHECK(split(file, 2).stop == Stop::full && split(file, 2).consumed == ends[1]);
+}
+
+TEST(a_flipped_bit_anywhere_in_a_record_stops_at_it) {
+  const std::string first = bytes::record("first");
+  const std::string second = bytes::record("second");
+  for (size_t bit = 0; bit < second.size() * 8; ++bit) {
+    std::string damaged = second;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+    const Split got = split(first + damaged + first);
+    CHECK(got.payloads == std::vector<std::string>{"first"} && got.consumed == first.size());
+    CHECK(got.stop == (bit / 8 < tbq::kHeader ? Stop::bad_length : Stop::bad_payload));
+  }
+}
+
+TEST(a_large_record_is_left_to_the_caller) {
+  const std::string just = bytes::record(std::string(tbq::kLargeRecord, 'x'));
+  const std::string large = bytes::record(std::string(tbq::kLargeRecord + 1, 'x'));
+  CHECK(split(just).payloads.size() == 1);
+  CHECK(split(large).stop == Stop::large && split(large).consumed == 0);
+  CHECK(split(large.substr(0, tbq::kHeader)).stop == Stop::large);
+}
+
+TEST(a_header_is_found_at_every_offset) {
+  const std::string record = bytes::record("payload");
+  for (size_t before = 0; before < 70; ++before) {
+    CHECK(find(std::string(before, '\xa5') + record) == before);
+    CHECK(find(std::string(before, '\0') + record.substr(0, tbq::kHeader)) == before);
+    CHECK(find(std::string(before, '\0') + record.substr(0, tbq::kHeader - 1)) == before + tbq::kHeader - 1);
+  }
+  CHECK(find(record, 6) == record.size());
+  CHECK(find(record, 7) == 0);
+  CHECK(find("") == 0);
+  uint64_t length = 0;
+  CHECK(tbq::read_header(reinterpret_cast<const uint8_t*>(record.data()), length) && length == 7);
+}
