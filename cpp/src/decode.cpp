@@ -231,6 +231,7 @@ class Decoder {
       unpacked_[index] = options_.inflate(specs_[index].path);
       if (!unpacked_[index].empty()) {
         report.compressed = true;
+        report.unpacked = unpacked_[index];
         return open(index, file, reader);
       }
     }
