@@ -57,17 +57,25 @@ struct ArrowArrayStream {
 
 namespace tbq {
 
-// A growing array of plain values whose new room is not cleared; growth of large ones moves pages, not bytes.
+// Memory on large pages where the system has them, kept for the next one that asks when it is given back: fresh pages
+// cost more than what is done in them. Worth it from kSlab bytes on.
+constexpr size_t kSlab = size_t{1} << 20;
+std::shared_ptr<void> make_slab(size_t bytes);
+
+// A growing array of plain values whose new room is not cleared.
 template <class T>
 class Grow {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   Grow() = default;
-  Grow(Grow&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) { other.forget(); }
+  Grow(Grow&& other) noexcept
+      : owner_(std::move(other.owner_)), data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.forget();
+  }
   Grow& operator=(Grow&& other) noexcept {
     if (this != &other) {
-      std::free(data_);
+      owner_ = std::move(other.owner_);
       data_ = other.data_;
       size_ = other.size_;
       capacity_ = other.capacity_;
@@ -75,7 +83,6 @@ class Grow {
     }
     return *this;
   }
-  ~Grow() { std::free(data_); }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -85,10 +92,11 @@ class Grow {
   const T& operator[](size_t i) const { return data_[i]; }
   void clear() { size_ = 0; }
   void shrink(size_t size) { size_ = size; }
+  std::shared_ptr<void> owner() const { return owner_; }
 
   // Room for `count` more values at the end, which the caller fills.
   T* extend(size_t count) {
-    if (count > capacity_ - size_) reserve_more(count);
+    if (count > capacity_ - size_) reserve(count);
     T* at = data_ + size_;
     size_ += count;
     return at;
@@ -101,21 +109,33 @@ class Grow {
     T* at = extend(count);
     for (size_t i = 0; i < count; ++i) at[i] = value;
   }
+  // Makes room for `count` more at least.
+  void reserve(size_t count) {
+    if (count <= capacity_ - size_) return;
+    if (count > SIZE_MAX / sizeof(T) / 4 - size_) throw std::bad_alloc();
+    size_t bytes = (capacity_ < 16 ? 32 : capacity_ * 2) * sizeof(T);
+    if (bytes < (size_ + count) * sizeof(T)) bytes = (size_ + count) * sizeof(T);
+    std::shared_ptr<void> grown;
+    if (bytes >= kSlab) {
+      bytes = (bytes + kSlab - 1) / kSlab * kSlab;
+      grown = make_slab(bytes);
+    } else {
+      void* memory = std::malloc(bytes);
+      if (!memory) throw std::bad_alloc();
+      grown = {memory, std::free};
+    }
+    if (size_ > 0) std::memcpy(grown.get(), data_, size_ * sizeof(T));
+    owner_ = std::move(grown);
+    data_ = static_cast<T*>(owner_.get());
+    capacity_ = bytes / sizeof(T);
+  }
 
  private:
-  void reserve_more(size_t count) {
-    if (count > SIZE_MAX / sizeof(T) / 4 - size_) throw std::bad_alloc();
-    size_t capacity = capacity_ < 16 ? 32 : capacity_ * 2;
-    if (capacity < size_ + count) capacity = size_ + count;
-    void* grown = std::realloc(static_cast<void*>(data_), capacity * sizeof(T));
-    if (!grown) throw std::bad_alloc();
-    data_ = static_cast<T*>(grown);
-    capacity_ = capacity;
-  }
   void forget() {
     data_ = nullptr;
     size_ = capacity_ = 0;
   }
+  std::shared_ptr<void> owner_;
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
@@ -134,9 +154,8 @@ struct Buffer {
   }
   template <class T>
   static Buffer of(Grow<T>&& values) {
-    auto held = std::make_shared<Grow<T>>(std::move(values));
-    const void* data = held->data();
-    return {std::move(held), data};
+    const Grow<T> held = std::move(values);
+    return {held.owner(), held.data()};
   }
 };
 

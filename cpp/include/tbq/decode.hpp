@@ -125,7 +125,8 @@ struct Result {
   std::vector<FileReport> files;
   std::vector<SeriesReport> series;  // by run, tag, kind
   std::vector<ScalarBatch> scalars;
-  std::vector<BlobRow> blobs[kKindCount];    // by run, tag, as logged; `tag` is an index into `series`
+  // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
+  std::shared_ptr<std::vector<BlobRow>> blobs[kKindCount];
   std::vector<std::shared_ptr<Part>> parts;  // hold the bytes of blobs
   std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
   bool cancelled = false;

@@ -59,6 +59,8 @@ class Expander {
   virtual ~Expander() = default;
   // Adds the rows of one value; a value that cannot be decoded is a problem, never a failure.
   virtual void append(const Value& value) = 0;
+  // Room for values of so many bytes, before they come.
+  virtual void reserve(uint64_t bytes, uint64_t values) { reserve_keys(bytes, values); }
   // Moves the columns behind the keys out; the expander is empty again.
   virtual void finish(Batch& batch) = 0;
 
@@ -68,6 +70,7 @@ class Expander {
 
  protected:
   void add_keys(const Value& value, size_t rows = 1);
+  void reserve_keys(uint64_t bytes, uint64_t rows);
   void report(const Value& value, const char* code, std::string message);
   // `text` itself where it is UTF-8; else it is repaired, and that is a problem.
   std::string_view utf8(const Value& value, std::string_view text);

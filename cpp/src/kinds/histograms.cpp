@@ -27,6 +27,10 @@ class Histograms final : public Expander {
       append_v2(value);
     }
   }
+  void reserve(uint64_t bytes, uint64_t values) override {
+    reserve_keys(bytes, values);
+    for (auto* column : {&left_, &right_, &count_}) column->values().reserve(static_cast<size_t>(bytes / 24));
+  }
   void finish(Batch& batch) override {
     batch.columns.push_back(min_.finish("min"));
     batch.columns.push_back(max_.finish("max"));

@@ -105,6 +105,10 @@ class Images final : public Expander {
       append_v2(value);
     }
   }
+  void reserve(uint64_t bytes, uint64_t values) override {
+    reserve_keys(bytes, values);
+    data_.data().reserve(static_cast<size_t>(bytes));
+  }
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));
     batch.columns.push_back(width_.finish("width"));
@@ -240,6 +244,10 @@ class Audio final : public Expander {
     } else {
       append_v2(value);
     }
+  }
+  void reserve(uint64_t bytes, uint64_t values) override {
+    reserve_keys(bytes, values);
+    data_.data().reserve(static_cast<size_t>(bytes));
   }
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));

@@ -103,13 +103,14 @@ class Stream {
   Stream(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
          const std::vector<uint32_t>* wanted, std::shared_ptr<ValueProblems> problems)
       : loader_(result.files), parts_(result.parts), problems_(std::move(problems)), expander_(table.make(*problems_)) {
-    const std::vector<BlobRow>& all = result.blobs[static_cast<size_t>(table.kind)];
+    rows_ = result.blobs[static_cast<size_t>(table.kind)];
+    if (!rows_) rows_ = std::make_shared<std::vector<BlobRow>>();
     if (wanted) {
+      auto picked = std::make_shared<std::vector<BlobRow>>();
       for (const uint32_t index : *wanted) {
-        if (index < all.size()) rows_.push_back(all[index]);
+        if (index < rows_->size()) picked->push_back((*rows_)[index]);
       }
-    } else {
-      rows_ = all;
+      rows_ = std::move(picked);
     }
     take_series(result);
     runs_ = string_dictionary(runs);
@@ -122,15 +123,19 @@ class Stream {
   }
 
   bool next(Batch& batch) {
-    if (at_ == rows_.size()) return false;
+    const std::vector<BlobRow>& rows = *rows_;
+    if (at_ == rows.size()) return false;
     uint64_t bytes = 0;
-    while (at_ < rows_.size() && expander_->rows() < kBatchRows) {
-      const BlobRow& row = rows_[at_];
-      if (bytes > 0 && bytes + row.payload_length > kBatchBytes) break;
-      bytes += row.payload_length + 64;
-      ++at_;
-      append(row);
+    size_t end = at_;
+    while (end < rows.size() && end - at_ < kBatchRows) {
+      if (end > at_ && bytes + rows[end].payload_length > kBatchBytes) break;
+      bytes += rows[end++].payload_length + 64;
     }
+    expander_->reserve(bytes, end - at_);
+    // A value may have many rows; the batch is then ended early.
+    do {
+      append(rows[at_++]);
+    } while (at_ < end && expander_->rows() < kBatchRows);
     finish(batch);
     return true;
   }
@@ -138,13 +143,12 @@ class Stream {
  private:
   // The series that have rows here, and the dictionary of their tags.
   void take_series(const Result& result) {
-    std::vector<uint32_t> place(result.series.size(), UINT32_MAX);
-    for (BlobRow& row : rows_) {
-      if (place[row.tag] == UINT32_MAX) {
-        place[row.tag] = static_cast<uint32_t>(series_.size());
+    place_.assign(result.series.size(), UINT32_MAX);
+    for (const BlobRow& row : *rows_) {
+      if (place_[row.tag] == UINT32_MAX) {
+        place_[row.tag] = static_cast<uint32_t>(series_.size());
         series_.push_back(result.series[row.tag]);
       }
-      row.tag = place[row.tag];
     }
     std::vector<std::string> tags;
     for (const SeriesReport& one : series_) tags.push_back(one.tag);
@@ -157,7 +161,8 @@ class Stream {
   }
 
   void append(const BlobRow& row) {
-    const SeriesReport& series = series_[row.tag];
+    const uint32_t place = place_[row.tag];
+    const SeriesReport& series = series_[place];
     const char* what;
     Value value;
     value.payload = loader_.load(row, what);
@@ -174,7 +179,7 @@ class Stream {
       value.metadata = {first, series.metadata_bytes.size()};
     }
     value.run = static_cast<int32_t>(row.run);
-    value.tag = codes_[row.tag];
+    value.tag = codes_[place];
     expander_->append(value);
   }
 
@@ -188,7 +193,8 @@ class Stream {
   std::vector<std::shared_ptr<Part>> parts_;  // hold the bytes that rows point to
   std::shared_ptr<ValueProblems> problems_;
   std::unique_ptr<Expander> expander_;
-  std::vector<BlobRow> rows_;
+  std::shared_ptr<const std::vector<BlobRow>> rows_;
+  std::vector<uint32_t> place_;  // of the result's series, in series_
   std::vector<SeriesReport> series_;
   std::vector<int32_t> codes_;
   std::shared_ptr<const Column> runs_;
@@ -233,6 +239,13 @@ void Expander::add_keys(const Value& value, size_t rows) {
   tag_codes_.fill(value.tag, rows);
   steps_.fill(value.row->step, rows);
   walls_.fill(value.row->wall_time, rows);
+}
+
+void Expander::reserve_keys(uint64_t /*bytes*/, uint64_t rows) {
+  run_codes_.reserve(static_cast<size_t>(rows));
+  tag_codes_.reserve(static_cast<size_t>(rows));
+  steps_.reserve(static_cast<size_t>(rows));
+  walls_.reserve(static_cast<size_t>(rows));
 }
 
 void Expander::finish_keys(Batch& batch, const std::shared_ptr<const Column>& runs,
@@ -286,7 +299,9 @@ bool export_table(const Result& result, const TableKind& table, const std::vecto
 }
 
 void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs, ArrowArrayStream* out) {
-  const std::vector<BlobRow>& rows = result.blobs[static_cast<size_t>(kind)];
+  static const std::vector<BlobRow> none;
+  const auto& held = result.blobs[static_cast<size_t>(kind)];
+  const std::vector<BlobRow>& rows = held ? *held : none;
   std::vector<std::string> tags;
   std::vector<int32_t> places(result.series.size(), -1);
   FixedBuilder<int32_t> run, tag;
