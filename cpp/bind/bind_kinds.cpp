@@ -19,7 +19,8 @@ const TableKind& table_named(const std::string& name) {
   return *table;
 }
 
-Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs, nb::object rows) {
+Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs,
+                  nb::object rows) {
   const TableKind& table = table_named(name);
   std::vector<uint32_t> wanted;
   if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
@@ -61,10 +62,13 @@ void bind_kinds(nb::module_& m) {
         "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists.");
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
         "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
-  m.def("value_problems", &take_problems, "result"_a,
-        nb::sig("def value_problems(result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]"),
-        "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how many "
-        "more.");
+  m.def(
+      "value_problems", &take_problems, "result"_a,
+      nb::sig(
+          "def value_problems(result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]"),
+      "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "
+      "many "
+      "more.");
 }
 
 }  // namespace tbq

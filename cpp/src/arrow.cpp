@@ -79,7 +79,8 @@ void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std:
   }
   for (ArrowArray& child : hold->children) hold->pointers.push_back(&child);
   if (dictionary) {
-    fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr, &hold->dictionary);
+    fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr,
+               &hold->dictionary);
   }
   *out = {};
   out->length = length;
@@ -142,7 +143,9 @@ int lazy_next(ArrowArrayStream* stream, ArrowArray* out) {
   return 0;
 }
 
-const char* lazy_error(ArrowArrayStream* stream) { return static_cast<LazyHold*>(stream->private_data)->error; }
+const char* lazy_error(ArrowArrayStream* stream) {
+  return static_cast<LazyHold*>(stream->private_data)->error;
+}
 
 void release_lazy(ArrowArrayStream* stream) {
   delete static_cast<LazyHold*>(stream->private_data);
@@ -196,7 +199,8 @@ void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStrea
   out->private_data = new LazyHold{std::move(schema), std::move(next)};
 }
 
-Column dictionary_column(std::string name, Buffer codes, int64_t length, std::shared_ptr<const Column> values) {
+Column dictionary_column(std::string name, Buffer codes, int64_t length,
+                         std::shared_ptr<const Column> values) {
   Column column;
   column.name = std::move(name);
   column.format = std::string("i");

@@ -91,10 +91,12 @@ uint16_t half_of_float(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude >= 0x7f800000) return static_cast<uint16_t>(sign | (magnitude > 0x7f800000 ? 0x7e00 : 0x7c00));
+  if (magnitude >= 0x7f800000)
+    return static_cast<uint16_t>(sign | (magnitude > 0x7f800000 ? 0x7e00 : 0x7c00));
   const double rounded = std::fabs(static_cast<double>(value));
   if (rounded >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);
-  if (rounded < 0x1p-14) return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(rounded * 0x1p24)));
+  if (rounded < 0x1p-14)
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(rounded * 0x1p24)));
   // Round to nearest even on the 13 bits that go; a carry runs into the exponent as it should.
   const uint32_t moved = magnitude - (112U << 23);
   const uint32_t half = (moved + 0xfff + (moved >> 13 & 1)) >> 13;
@@ -166,8 +168,8 @@ bool is_integer(Dtype dtype) {
   }
 }
 
-// Whether elements of this dtype may lie in that list. Integers are taken from any of them: torch puts uint8 into
-// uint32_val.
+// Whether elements of this dtype may lie in that list. Integers are taken from any of them: torch puts uint8
+// into uint32_val.
 bool holds(uint32_t list, Dtype dtype) {
   switch (list) {
     case kFloat:
@@ -188,7 +190,8 @@ bool holds(uint32_t list, Dtype dtype) {
     case kHalf:
       return dtype == Dtype::float16 || dtype == Dtype::bfloat16;
     case kFloat8:
-      return (dtype >= Dtype::float8_e5m2 && dtype <= Dtype::float8_e5m2fnuz) || dtype == Dtype::float4_e2m1fn;
+      return (dtype >= Dtype::float8_e5m2 && dtype <= Dtype::float8_e5m2fnuz) ||
+             dtype == Dtype::float4_e2m1fn;
     default:
       return false;
   }
@@ -266,7 +269,8 @@ TensorError copy_lists(const TensorView& tensor, RepeatBudget& budget, Grow<char
   while (!cursor.empty()) {
     if (!cursor.field(field)) return TensorError::malformed;
     if (!holds(field.number, tensor.dtype)) continue;
-    if (const TensorError wrong = push_field(tensor.dtype, field, out); wrong != TensorError::none) return wrong;
+    if (const TensorError wrong = push_field(tensor.dtype, field, out); wrong != TensorError::none)
+      return wrong;
   }
   return repeat(tensor.count, size, start, budget, out);
 }
@@ -419,12 +423,12 @@ TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<do
     }
     const auto* from = reinterpret_cast<const char*>(tensor.content.data());
     return widen_all(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                : TensorError::dtype;
+                                                                                 : TensorError::dtype;
   }
   Grow<char> bytes;
   if (const TensorError wrong = copy_numbers(tensor, budget, bytes); wrong != TensorError::none) return wrong;
   return widen_all(tensor.dtype, bytes.data(), static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                      : TensorError::dtype;
+                                                                                       : TensorError::dtype;
 }
 
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out) {

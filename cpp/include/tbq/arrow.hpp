@@ -8,9 +8,9 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <type_traits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,8 +57,8 @@ struct ArrowArrayStream {
 
 namespace tbq {
 
-// Memory on large pages where the system has them, kept for the next one that asks when it is given back: fresh pages
-// cost more than what is done in them. Worth it from kSlab bytes on.
+// Memory on large pages where the system has them, kept for the next one that asks when it is given back:
+// fresh pages cost more than what is done in them. Worth it from kSlab bytes on.
 constexpr size_t kSlab = size_t{1} << 20;
 std::shared_ptr<void> make_slab(size_t bytes);
 
@@ -159,10 +159,12 @@ struct Buffer {
   }
 };
 
-// One column of one batch: Arrow's format string, buffers and children. `length` rows from the start of the buffers.
+// One column of one batch: Arrow's format string, buffers and children. `length` rows from the start of the
+// buffers.
 struct Column {
   std::string name;
-  std::string format;  // "l" int64, "g" float64, "i" int32, "U" large_string, "Z" large_binary, "+L" large_list, …
+  std::string
+      format;  // "l" int64, "g" float64, "i" int32, "U" large_string, "Z" large_binary, "+L" large_list, …
   int64_t length = 0;
   int64_t null_count = 0;
   std::vector<Buffer> buffers;
@@ -175,7 +177,8 @@ struct Batch {
   std::vector<Column> columns;
 };
 
-// Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary are used).
+// Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary
+// are used).
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
 
 // A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end.
@@ -410,7 +413,8 @@ class TextListBuilder {
 };
 
 // A dictionary<int32, string> column whose codes lie in `codes`.
-Column dictionary_column(std::string name, Buffer codes, int64_t length, std::shared_ptr<const Column> values);
+Column dictionary_column(std::string name, Buffer codes, int64_t length,
+                         std::shared_ptr<const Column> values);
 
 // Builds a dictionary<int32, string> column over names that are all known beforehand.
 class LabelBuilder {
@@ -430,7 +434,8 @@ class LabelBuilder {
   std::shared_ptr<const Column> names_;
 };
 
-// The dictionary itself: a string column ("u"). Bytes that are not UTF-8 are replaced (U+FFFD), as Python's "replace" does.
+// The dictionary itself: a string column ("u"). Bytes that are not UTF-8 are replaced (U+FFFD), as Python's
+// "replace" does.
 std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values);
 
 // `text` with each invalid byte sequence replaced by U+FFFD.

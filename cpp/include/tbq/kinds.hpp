@@ -96,12 +96,15 @@ struct TableKind {
 const TableKind* table_kind(std::string_view name);
 std::vector<std::string> table_names();
 
-// The values of a result, as rows of the table `name`: those of `rows` (indices into its kind's values), or all.
-// Deferred values are read and verified when their batch is asked for. False where there is no such table.
+// The values of a result, as rows of the table `name`: those of `rows` (indices into its kind's values), or
+// all. Deferred values are read and verified when their batch is asked for. False where there is no such
+// table.
 bool export_table(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
-                  const std::vector<uint32_t>* rows, std::shared_ptr<ValueProblems> problems, ArrowArrayStream* out);
+                  const std::vector<uint32_t>* rows, std::shared_ptr<ValueProblems> problems,
+                  ArrowArrayStream* out);
 
 // Where the values of a kind are: run, tag, step, wall_time, bytes.
-void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs, ArrowArrayStream* out);
+void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
+                 ArrowArrayStream* out);
 
 }  // namespace tbq

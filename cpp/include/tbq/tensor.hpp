@@ -50,18 +50,19 @@ constexpr size_t kDtypeCount = 34;
 
 enum class TensorError : uint8_t {
   none,
-  malformed,    // the protobuf cannot be read
-  dtype,        // no dtype, or one whose elements are not kept in the file (resource, variant)
-  shape,        // unknown rank or size, negative sizes, or more dimensions than NumPy has
-  overflow,     // more elements than 63 bits can count
-  mismatch,     // the data do not fill the shape, or more than fill it
-  too_large,    // a few values that claim to repeat into more than is let
+  malformed,  // the protobuf cannot be read
+  dtype,      // no dtype, or one whose elements are not kept in the file (resource, variant)
+  shape,      // unknown rank or size, negative sizes, or more dimensions than NumPy has
+  overflow,   // more elements than 63 bits can count
+  mismatch,   // the data do not fill the shape, or more than fill it
+  too_large,  // a few values that claim to repeat into more than is let
 };
 const char* tensor_error_text(TensorError error);
 
 constexpr size_t kMaxRank = 64;  // NumPy's limit
 
-// What may be made of values that are not there, but claimed to repeat: for one tensor, and what is left for all.
+// What may be made of values that are not there, but claimed to repeat: for one tensor, and what is left for
+// all.
 constexpr uint64_t kLargestRepeat = uint64_t{16} << 20;
 struct RepeatBudget {
   uint64_t left = uint64_t{256} << 20;
@@ -82,7 +83,8 @@ struct TensorView {
 };
 TensorView read_tensor(Bytes proto);
 
-// Bytes of one element as tbq keeps it: sub-byte dtypes take a byte each. 0 for strings and what cannot be kept.
+// Bytes of one element as tbq keeps it: sub-byte dtypes take a byte each. 0 for strings and what cannot be
+// kept.
 size_t element_size(Dtype dtype);
 
 // Appends all elements as little-endian bytes; on failure nothing is appended.

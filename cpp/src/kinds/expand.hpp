@@ -27,7 +27,8 @@ std::unique_ptr<Expander> make_logs(ValueProblems& problems);
 std::shared_ptr<const Column> dtype_dictionary();
 std::shared_ptr<const Column> dictionary_of(std::initializer_list<const char*> names);
 
-// dtype, shape and data of a tensor. Where it cannot be decoded the shape is null, and the data are the protobuf.
+// dtype, shape and data of a tensor. Where it cannot be decoded the shape is null, and the data are the
+// protobuf.
 class TensorColumns {
  public:
   TensorError append(Bytes proto);
@@ -55,7 +56,8 @@ inline void append_text_or_null(TextBuilder& column, std::string_view text) {
   }
 }
 
-// A text that stands once in a message but on many rows: null, with the budget spent, instead of more than is let.
+// A text that stands once in a message but on many rows: null, with the budget spent, instead of more than is
+// let.
 inline bool append_repeated(TextBuilder& column, std::string_view text, RepeatBudget& budget) {
   if (text.size() > budget.left) {
     column.append_null();
@@ -66,7 +68,8 @@ inline bool append_repeated(TextBuilder& column, std::string_view text, RepeatBu
   return true;
 }
 
-// The first string of a string tensor (what plugins wrap their bytes in); the payload itself where it is no tensor.
+// The first string of a string tensor (what plugins wrap their bytes in); the payload itself where it is no
+// tensor.
 TensorError wrapped_bytes(const Value& value, RepeatBudget& budget, Bytes& out);
 
 }  // namespace tbq

@@ -8,7 +8,8 @@ enum GraphFormat : int32_t { kGraphDef, kMetaGraphDef, kKerasModel };
 
 int32_t graph_format(const Value& value) {
   if (value.row->form == Form::meta_graph_def) return kMetaGraphDef;
-  if (value.row->form == Form::tensor && value.series->metadata.plugin == "graph_keras_model") return kKerasModel;
+  if (value.row->form == Form::tensor && value.series->metadata.plugin == "graph_keras_model")
+    return kKerasModel;
   return kGraphDef;
 }
 
@@ -99,8 +100,9 @@ class Nodes final : public Expander {
     const int32_t format = graph_format(value);
     Bytes bytes;
     bool good = wrapped_bytes(value, budget_, bytes) == TensorError::none;
-    good = good && walk_nodes(graph_def(format, bytes),
-                              [&](Bytes node, std::string_view function) { append_node(value, node, function); });
+    good = good && walk_nodes(graph_def(format, bytes), [&](Bytes node, std::string_view function) {
+             append_node(value, node, function);
+           });
     if (!good) report(value, "bad_graph", "the graph cannot be read");
   }
   void finish(Batch& batch) override {
@@ -124,7 +126,8 @@ class Nodes final : public Expander {
       if (field.wire != Wire::bytes) continue;
       if (field.number == 1) name = as_text(field.bytes);
       if (field.number == 2) op = as_text(field.bytes);
-      if (field.number == 3) inputs_.append(is_valid_utf8(as_text(field.bytes)) ? as_text(field.bytes) : "\xef\xbf\xbd");
+      if (field.number == 3)
+        inputs_.append(is_valid_utf8(as_text(field.bytes)) ? as_text(field.bytes) : "\xef\xbf\xbd");
       if (field.number == 4) device = as_text(field.bytes);
     }
     add_keys(value);
@@ -229,7 +232,8 @@ class CustomScalars final : public Expander {
       if (number != 3) return true;
       return walk(content, [&](uint32_t inner, Bytes series) {
         return inner != 1 || walk(series, [&](uint32_t which, Bytes tag) {
-                 if (which <= 3) push(value, category, title, static_cast<int32_t>(which), as_text(tag), layout, first);
+                 if (which <= 3)
+                   push(value, category, title, static_cast<int32_t>(which), as_text(tag), layout, first);
                  return true;
                });
       });
@@ -293,8 +297,8 @@ class Logs final : public Expander {
   }
 
  private:
-  LabelBuilder level_{dictionary_of({"unknown", "debugging", "info", "warn", "error", "fatal", "unspecified", "start",
-                                     "stop", "checkpoint"})};
+  LabelBuilder level_{dictionary_of({"unknown", "debugging", "info", "warn", "error", "fatal", "unspecified",
+                                     "start", "stop", "checkpoint"})};
   TextBuilder message_, checkpoint_;
 };
 
@@ -302,7 +306,9 @@ class Logs final : public Expander {
 
 std::unique_ptr<Expander> make_graphs(ValueProblems& problems) { return std::make_unique<Graphs>(problems); }
 std::unique_ptr<Expander> make_nodes(ValueProblems& problems) { return std::make_unique<Nodes>(problems); }
-std::unique_ptr<Expander> make_run_metadata(ValueProblems& problems) { return std::make_unique<RunMetadata>(problems); }
+std::unique_ptr<Expander> make_run_metadata(ValueProblems& problems) {
+  return std::make_unique<RunMetadata>(problems);
+}
 std::unique_ptr<Expander> make_custom_scalars(ValueProblems& problems) {
   return std::make_unique<CustomScalars>(problems);
 }

@@ -99,7 +99,8 @@ class Histograms final : public Expander {
     sum_.append(statistics[4]);
     sum_squares_.append(statistics[5]);
     if (!good) return refuse(value, "the histogram's protobuf cannot be read");
-    if (limits_.size() != numbers_.size()) return refuse(value, "a histogram with unlike numbers of limits and buckets");
+    if (limits_.size() != numbers_.size())
+      return refuse(value, "a histogram with unlike numbers of limits and buckets");
     append_edges(statistics[1], statistics[2]);
   }
 
@@ -145,17 +146,21 @@ class PrCurves final : public Expander {
     TensorError error = value.row->form == Form::tensor ? TensorError::none : TensorError::dtype;
     if (error == TensorError::none) error = copy_doubles(tensor, budget_, numbers_);
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
-    if (tensor.rank != 2 || tensor.dims[0] != 6) return refuse(value, "a PR curve's tensor must have the shape [6, n]");
+    if (tensor.rank != 2 || tensor.dims[0] != 6)
+      return refuse(value, "a PR curve's tensor must have the shape [6, n]");
     const auto rows = static_cast<size_t>(tensor.dims[1]);
     add_keys(value, rows);
     for (size_t i = 0; i < rows; ++i) {
       // As NumPy computes linspace(0, 1, n).
-      threshold_.append(i > 0 && i + 1 == rows ? 1.0 : i == 0 ? 0.0 : static_cast<double>(i) * (1.0 / static_cast<double>(rows - 1)));
+      threshold_.append(i > 0 && i + 1 == rows ? 1.0
+                        : i == 0 ? 0.0
+                                 : static_cast<double>(i) * (1.0 / static_cast<double>(rows - 1)));
     }
     for (size_t row = 0; row < 6; ++row) columns_[row].append(numbers_.data() + row * rows, rows);
   }
   void finish(Batch& batch) override {
-    static constexpr const char* names[] = {"true_pos", "false_pos", "true_neg", "false_neg", "precision", "recall"};
+    static constexpr const char* names[] = {"true_pos",  "false_pos", "true_neg",
+                                            "false_neg", "precision", "recall"};
     batch.columns.push_back(threshold_.finish("threshold"));
     for (size_t i = 0; i < 6; ++i) batch.columns.push_back(columns_[i].finish(names[i]));
   }
@@ -177,7 +182,11 @@ class PrCurves final : public Expander {
 
 }  // namespace
 
-std::unique_ptr<Expander> make_histograms(ValueProblems& problems) { return std::make_unique<Histograms>(problems); }
-std::unique_ptr<Expander> make_pr_curves(ValueProblems& problems) { return std::make_unique<PrCurves>(problems); }
+std::unique_ptr<Expander> make_histograms(ValueProblems& problems) {
+  return std::make_unique<Histograms>(problems);
+}
+std::unique_ptr<Expander> make_pr_curves(ValueProblems& problems) {
+  return std::make_unique<PrCurves>(problems);
+}
 
 }  // namespace tbq

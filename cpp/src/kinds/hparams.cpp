@@ -164,7 +164,8 @@ class HparamsBase : public Expander {
     Field field;
     while (!cursor.empty()) {
       if (!cursor.field(field)) return bad(value);
-      if (field.wire == Wire::bytes && field.number >= 2 && field.number <= 4) out = {field.number, field.bytes};
+      if (field.wire == Wire::bytes && field.number >= 2 && field.number <= 4)
+        out = {field.number, field.bytes};
     }
     return true;
   }
@@ -389,8 +390,14 @@ class Domains final : public HparamsBase {
 
 }  // namespace
 
-std::unique_ptr<Expander> make_hparams(ValueProblems& problems) { return std::make_unique<Hparams>(problems); }
-std::unique_ptr<Expander> make_hparam_metrics(ValueProblems& problems) { return std::make_unique<Metrics>(problems); }
-std::unique_ptr<Expander> make_hparam_domains(ValueProblems& problems) { return std::make_unique<Domains>(problems); }
+std::unique_ptr<Expander> make_hparams(ValueProblems& problems) {
+  return std::make_unique<Hparams>(problems);
+}
+std::unique_ptr<Expander> make_hparam_metrics(ValueProblems& problems) {
+  return std::make_unique<Metrics>(problems);
+}
+std::unique_ptr<Expander> make_hparam_domains(ValueProblems& problems) {
+  return std::make_unique<Domains>(problems);
+}
 
 }  // namespace tbq

@@ -142,7 +142,8 @@ class Images final : public Expander {
     if (texts_.size() < 2) return refuse(value, "an image's tensor must hold width, height and images");
     const int64_t width = number(texts_[0]);
     const int64_t height = number(texts_[1]);
-    for (size_t i = 2; i < texts_.size(); ++i) push(value, static_cast<int64_t>(i) - 2, width, height, -1, texts_[i]);
+    for (size_t i = 2; i < texts_.size(); ++i)
+      push(value, static_cast<int64_t>(i) - 2, width, height, -1, texts_[i]);
   }
 
   static int64_t number(Bytes text) {
@@ -152,7 +153,8 @@ class Images final : public Expander {
     return read.ec == std::errc() && read.ptr == digits.data() + digits.size() ? value : -1;
   }
 
-  void push(const Value& value, int64_t index, int64_t width, int64_t height, int64_t colorspace, Bytes encoded) {
+  void push(const Value& value, int64_t index, int64_t width, int64_t height, int64_t colorspace,
+            Bytes encoded) {
     const ImageHead head = image_head(encoded);
     add_keys(value);
     index_.append(index);
@@ -194,7 +196,8 @@ class Images final : public Expander {
   std::vector<Bytes> texts_;
 };
 
-// ---- audio ----------------------------------------------------------------------------------------------------
+// ---- audio
+// ----------------------------------------------------------------------------------------------------
 
 struct WavHead {
   bool valid = false;
@@ -290,12 +293,13 @@ class Audio final : public Expander {
     }
     const size_t stride = labelled ? 2 : 1;
     for (size_t i = 0; i < texts_.size(); i += stride) {
-      push(value, static_cast<int64_t>(i / stride), 0, 0, 0, {}, labelled ? &texts_[i + 1] : nullptr, texts_[i]);
+      push(value, static_cast<int64_t>(i / stride), 0, 0, 0, {}, labelled ? &texts_[i + 1] : nullptr,
+           texts_[i]);
     }
   }
 
-  void push(const Value& value, int64_t index, double rate, int64_t channels, int64_t frames, std::string_view type,
-            const Bytes* label, Bytes encoded) {
+  void push(const Value& value, int64_t index, double rate, int64_t channels, int64_t frames,
+            std::string_view type, const Bytes* label, Bytes encoded) {
     add_keys(value);
     index_.append(index);
     const char* seen = audio_type(encoded);
@@ -345,7 +349,8 @@ class Audio final : public Expander {
   std::vector<Bytes> texts_;
 };
 
-// ---- texts ----------------------------------------------------------------------------------------------------
+// ---- texts
+// ----------------------------------------------------------------------------------------------------
 
 class Texts final : public Expander {
  public:

@@ -65,7 +65,8 @@ class Loader {
     uint64_t stored;
     const uint8_t* data = buffer();
     if (!read_header(data, stored) || stored != length ||
-        !payload_agrees(data + kHeader, static_cast<size_t>(length), load_le<uint32_t>(data + kHeader + length))) {
+        !payload_agrees(data + kHeader, static_cast<size_t>(length),
+                        load_le<uint32_t>(data + kHeader + length))) {
       what = "a record's data does not agree with its checksum";
       return {};
     }
@@ -102,7 +103,10 @@ class Stream {
  public:
   Stream(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
          const std::vector<uint32_t>* wanted, std::shared_ptr<ValueProblems> problems)
-      : loader_(result.files), parts_(result.parts), problems_(std::move(problems)), expander_(table.make(*problems_)) {
+      : loader_(result.files),
+        parts_(result.parts),
+        problems_(std::move(problems)),
+        expander_(table.make(*problems_)) {
     rows_ = result.blobs[static_cast<size_t>(table.kind)];
     if (!rows_) rows_ = std::make_shared<std::vector<BlobRow>>();
     if (wanted) {
@@ -155,7 +159,8 @@ class Stream {
     std::sort(tags.begin(), tags.end());
     tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
     for (const SeriesReport& one : series_) {
-      codes_.push_back(static_cast<int32_t>(std::lower_bound(tags.begin(), tags.end(), one.tag) - tags.begin()));
+      codes_.push_back(
+          static_cast<int32_t>(std::lower_bound(tags.begin(), tags.end(), one.tag) - tags.begin()));
     }
     tags_ = string_dictionary(tags);
   }
@@ -272,7 +277,8 @@ void Expander::report(const Value& value, const char* code, std::string message)
 
 std::string_view Expander::utf8(const Value& value, std::string_view text) {
   if (is_valid_utf8(text)) return text;
-  report(value, "invalid_utf8", "the text is not valid UTF-8; the bytes that are not were replaced by U+FFFD");
+  report(value, "invalid_utf8",
+         "the text is not valid UTF-8; the bytes that are not were replaced by U+FFFD");
   repaired_ = valid_utf8(text);
   return repaired_;
 }
@@ -291,14 +297,16 @@ std::vector<std::string> table_names() {
 }
 
 bool export_table(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
-                  const std::vector<uint32_t>* rows, std::shared_ptr<ValueProblems> problems, ArrowArrayStream* out) {
+                  const std::vector<uint32_t>* rows, std::shared_ptr<ValueProblems> problems,
+                  ArrowArrayStream* out) {
   auto stream = std::make_shared<Stream>(result, table, runs, rows, std::move(problems));
   Batch schema = stream->schema();
   export_lazy(std::move(schema), [stream](Batch& batch) { return stream->next(batch); }, out);
   return true;
 }
 
-void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs, ArrowArrayStream* out) {
+void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
+                 ArrowArrayStream* out) {
   static const std::vector<BlobRow> none;
   const auto& held = result.blobs[static_cast<size_t>(kind)];
   const std::vector<BlobRow>& rows = held ? *held : none;

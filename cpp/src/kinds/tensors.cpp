@@ -135,7 +135,8 @@ class Meshes final : public Expander {
     append_text_or_null(name_, valid_utf8(name));
     component_.append(static_cast<int32_t>(component < 4 ? component : 0));
     append_text_or_null(config_, valid_utf8(config));
-    const TensorError error = value.row->form == Form::tensor ? tensor_.append(value.payload) : TensorError::dtype;
+    const TensorError error =
+        value.row->form == Form::tensor ? tensor_.append(value.payload) : TensorError::dtype;
     if (value.row->form != Form::tensor) tensor_.append_raw(value.payload);
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
   }
@@ -184,8 +185,9 @@ class Others final : public Expander {
  private:
   TextBuilder plugin_;
   // As Form numbers them.
-  LabelBuilder form_{dictionary_of({"none", "simple_value", "old_histogram", "image", "histo", "audio", "tensor",
-                                    "graph_def", "meta_graph_def", "run_metadata", "log_message", "session_log"})};
+  LabelBuilder form_{
+      dictionary_of({"none", "simple_value", "old_histogram", "image", "histo", "audio", "tensor",
+                     "graph_def", "meta_graph_def", "run_metadata", "log_message", "session_log"})};
   TensorColumns tensor_;
   BytesBuilder content_{"Z"};
   NameColumns names_;
@@ -193,7 +195,9 @@ class Others final : public Expander {
 
 }  // namespace
 
-std::unique_ptr<Expander> make_tensors(ValueProblems& problems) { return std::make_unique<Tensors>(problems); }
+std::unique_ptr<Expander> make_tensors(ValueProblems& problems) {
+  return std::make_unique<Tensors>(problems);
+}
 std::unique_ptr<Expander> make_meshes(ValueProblems& problems) { return std::make_unique<Meshes>(problems); }
 std::unique_ptr<Expander> make_others(ValueProblems& problems) { return std::make_unique<Others>(problems); }
 
