@@ -54,7 +54,7 @@ nb::tuple take_problems(const Result& result) {
 }  // namespace
 
 void bind_kinds(nb::module_& m) {
-  m.attr("TABLES") = nb::tuple(nb::cast(table_names()));
+  m.def("tables", &table_names, "The names of the tables of values.");
   m.def(
       "kind_of_table", [](const std::string& name) { return kind_name(table_named(name).kind); }, "name"_a,
       "The kind of the values that a table is made of.");

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "tbq/slab.hpp"
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif

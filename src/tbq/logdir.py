@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tbq import decode as _decode
 from tbq.errors import SelectionError, SourceError
+from tbq.kinds import Kinds
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
@@ -64,7 +65,7 @@ def _nothing(found: Found) -> SourceError:
     )
 
 
-class LogDir:
+class LogDir(Kinds):
     """The runs found below a path. Made by `tbq.open`."""
 
     def __init__(self, found: Found) -> None:
@@ -170,19 +171,24 @@ class LogDir:
         return Table(table, "tags", logdir=self.path)
 
     def table(self, name: str) -> Table:
-        """A table by its name: "scalars", "tags", "runs", "files", "problems"."""
-        from tbq import overview
+        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all)."""
+        from tbq import _core, overview
+        from tbq.kinds import projector
         from tbq.problems import to_arrow
         from tbq.schema import schema
         from tbq.table import Table
 
+        wanted = schema(name)
         if name == "scalars":
             return self.scalars()
         if name == "tags":
             return self.tags()
-        wanted = schema(name)
+        if name in _core.tables():
+            return cast("Table", self._table(name, None, None, None, {}))
         if name == "problems":
             return Table(to_arrow(self.problems), name, logdir=self.path)
+        if name == "projector":
+            return Table(projector.table(self._found.runs, wanted), name, logdir=self.path)
         make = {"runs": overview.runs, "files": overview.files}[name]
         return Table(make(self._found.runs, self._survey.files, wanted), name, logdir=self.path)
 
@@ -208,6 +214,10 @@ class LogDir:
         _decode.refuse_unreadable(result, runs)
         _decode.tell(found, on_error)
         return result
+
+    def _note(self, found: Sequence[Problem], on_error: str) -> None:
+        self._problems.update(dict.fromkeys(found))
+        _decode.tell(found, on_error)
 
     def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
         """The tags selected among `known`; where none is left, the error says of what kind the tag is."""

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "tbq/slab.hpp"
+
 // The Arrow C data and stream interfaces: an ABI, laid down by the Arrow specification.
 extern "C" {
 #ifndef ARROW_C_DATA_INTERFACE
@@ -56,11 +58,6 @@ struct ArrowArrayStream {
 }
 
 namespace tbq {
-
-// Memory on large pages where the system has them, kept for the next one that asks when it is given back:
-// fresh pages cost more than what is done in them. Worth it from kSlab bytes on.
-constexpr size_t kSlab = size_t{1} << 20;
-std::shared_ptr<void> make_slab(size_t bytes);
 
 // A growing array of plain values whose new room is not cleared.
 template <class T>
