@@ -52,6 +52,9 @@ _COLUMNS = {
     ),
     "logs": f"{_KEYS} level:label message:string checkpoint_path:string",
     "projector": "run:label tensor_name:string tensor_path:string metadata_path:string sprite_path:string",
+    "media": (
+        "path:string kind:label run:label tag:label step:int64 wall_time:float64 index:int64 bytes:int64"
+    ),
     "runs": (
         "run:label files:int64 bytes:int64 events:int64 first_wall_time:float64 last_wall_time:float64 "
         "last_step:int64 writer:string health:label"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.errors import UsageError
@@ -235,6 +236,41 @@ class Kinds:
         from tbq.kinds.summary import summary
 
         return summary(self, stats, run, tag, steps, require, best or {}, media, reading)  # type: ignore[arg-type]
+
+    def media(
+        self,
+        out: str | os.PathLike[str],
+        run: Names = None,
+        tag: Names = None,
+        steps: Steps = None,
+        every: int = 1,
+        kinds: Sequence[str] | None = None,
+        force: bool = False,
+        **reading: Unpack[Reading],
+    ) -> Table:
+        """Write images, audio, texts, meshes (PLY) and graphs as files below `out`, in a tree run/tag/step.
+
+        Returns what `manifest.csv` there says. `every=10` takes each tenth value of a tag; `kinds` some of
+        images, audio, texts, meshes, graphs; files that are there already are kept unless `force`.
+        """
+        import pyarrow as pa
+
+        from tbq.export.media import media
+        from tbq.schema import schema
+        from tbq.table import Table
+
+        rows = media(
+            self,  # type: ignore[arg-type]
+            out,
+            run=run,
+            tag=tag,
+            steps=steps,
+            every=every,
+            kinds=kinds,
+            force=force,
+            **reading,
+        )
+        return Table(pa.Table.from_pylist(rows, schema=schema("media")), "media")
 
     def _table(self, name: str, run: Names, tag: Names, steps: Steps, reading: Reading) -> Any:
         values = locate(self, name, run, tag, steps, **reading)  # type: ignore[arg-type]

@@ -121,8 +121,8 @@ def _lists(column: Any) -> list[NDArray[np.float64]]:
     return [values[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
 
 
-def bars(histogram: Histogram, width: int = 40, rows: int = 20) -> str:
-    """The histogram as lines of text, a bar a bucket; many buckets are joined into `rows`.
+def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
+    """The histogram as lines of text, a bar a bucket; more than `rows` are redrawn as so many of one width.
 
     >>> import numpy as np
     >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 2.0]))
@@ -136,9 +136,9 @@ def bars(histogram: Histogram, width: int = 40, rows: int = 20) -> str:
     if not len(counts):
         return "(empty)"
     if len(counts) > rows:
-        groups = np.array_split(np.arange(len(counts)), rows)
-        edges = np.append([edges[group[0]] for group in groups], edges[-1])
-        counts = np.asarray([counts[group].sum() for group in groups])
+        even = np.linspace(edges[0], edges[-1], rows // 2 + 1)
+        below = np.concatenate([[0.0], np.cumsum(counts)])
+        edges, counts = even, np.diff(np.interp(even, edges, below))
     most = counts.max() or 1.0
     labels = [f"{a:.4g} … {b:.4g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
     wide = max(map(len, labels))
@@ -146,5 +146,5 @@ def bars(histogram: Histogram, width: int = 40, rows: int = 20) -> str:
     for label, count in zip(labels, counts, strict=True):
         eighths = round(count / most * width * 8)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-        lines.append(f"{label:>{wide}}  {bar:<{width}}  {count:g}")
+        lines.append(f"{label:>{wide}}  {bar:<{width}}  {count:.6g}")
     return "\n".join(lines)

@@ -63,13 +63,13 @@ def picture(data: Any) -> Image.Image:
     return image
 
 
-def thumbnail(data: bytes | None, format: str | None, size: int = 96) -> str | None:
+def thumbnail(data: bytes | None, size: int = 96) -> str | None:
     """An `<img>` element that holds the image itself, small; None for what is no image a browser shows.
 
-    >>> thumbnail(b"no image", None) is None
+    >>> thumbnail(b"no image") is None
     True
     """
-    kind = MEDIA_TYPES.get(format or sniff(data) or "")
+    kind = MEDIA_TYPES.get(sniff(data) or "")
     if not data or kind is None or kind == "image/tiff":
         return None
     if len(data) > _SHOWN:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.kinds.values import Reading, locate
-from tbq.select import Names, Selection, Steps
+from tbq.kinds.values import Reading, Values, locate_all
+from tbq.select import Names, Selection, Steps, steps as _steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,17 +40,18 @@ def summary(
     directions(best)
     quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again: they have been told of
     scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
-    parent = fold_of(log, run, quiet)
+    found = locate_all(log, ["hparams", "texts", "images"] if media else ["hparams"], run=run, **quiet)
+    parent = fold_of(log, found["hparams"])
     chosen = Selection.of(tag)
-    kept = _chosen(scalars, chosen, log.path)
+    kept = _chosen(scalars, chosen)
     columns: dict[str, pa.DataType] = {}
     rows: Rows = {parent.get(name, name): {} for name in _names(log, run)}
     _add_scalars(rows, columns, kept, stats, chosen, parent)
     _add_best(rows, columns, scalars, best, parent)
-    _add_hparams(rows, columns, log, run, parent, quiet)
+    _add_hparams(rows, columns, found["hparams"], parent)
     if media:
-        _add_texts(rows, columns, log, run, steps, chosen, parent, quiet)
-        _add_images(rows, columns, log, run, steps, chosen, parent, quiet)
+        _add_texts(rows, columns, found["texts"], steps, chosen, parent)
+        _add_images(rows, columns, found["images"], steps, chosen, parent)
     _require(rows, columns, [require] if isinstance(require, str) else require)
     return Table(_arrow(rows, columns), "summary", logdir=log.path)
 
@@ -62,13 +63,13 @@ def directions(best: Mapping[str, str]) -> None:
             raise UsageError(f"best: {tag!r} is {way!r}, want 'min' or 'max'", hint="best={'val/loss': 'min'}")
 
 
-def fold_of(log: LogDir, run: Names, reading: Reading) -> dict[str, str]:
+def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
     """Sub-runs that `add_hparams` made -> the run that called it.
 
     Such a run is named by the time of day, and holds the only such session of its parent; with several of them
     each is a trial of its own and stays a row.
     """
-    keys = locate(log, "hparams", run=run, **reading).keys()
+    keys = hparams.keys()
     sessions = {
         name for name, tag in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True)
         if tag == "_hparams_/session_start_info"
@@ -89,7 +90,7 @@ def _names(log: LogDir, run: Names) -> list[str]:
     return [one.name for one in log._choose(run)]
 
 
-def _chosen(table: pa.Table, tags: Selection, where: str) -> pa.Table:
+def _chosen(table: pa.Table, tags: Selection) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -144,13 +145,13 @@ def _add_best(
 
 
 def _add_hparams(
-    rows: Rows, columns: dict[str, Any], log: LogDir, run: Names, parent: Mapping[str, str], reading: Reading
+    rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]
 ) -> None:
     import pyarrow as pa
 
     from tbq.kinds.hparams import wide
 
-    table = wide(locate(log, "hparams", run=run, **reading).arrow())
+    table = wide(hparams.arrow())
     for name in table.column_names:
         if name in ("run", "group", "status"):
             continue
@@ -161,12 +162,14 @@ def _add_hparams(
         _put(rows, columns, parent.get(one, one), "hparam.status", status, pa.string())
 
 
-def _last(keys: pa.Table, tags: Selection) -> list[int]:
+def _last(keys: pa.Table, steps: Steps, tags: Selection) -> list[int]:
     """The last value of each run and tag that is wanted, by its number."""
+    low, high = _steps(steps)
     names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
     found: dict[tuple[str, str], int] = {}
-    for run, tag, row in zip(*(keys[name].to_pylist() for name in ("run", "tag", "row")), strict=True):
-        if tag in names:
+    columns = (keys[name].to_pylist() for name in ("run", "tag", "step", "row"))
+    for run, tag, step, row in zip(*columns, strict=True):
+        if tag in names and low <= step <= high:
             found[run, tag] = row
     return sorted(found.values())
 
@@ -174,19 +177,16 @@ def _last(keys: pa.Table, tags: Selection) -> list[int]:
 def _add_texts(
     rows: Rows,
     columns: dict[str, Any],
-    log: LogDir,
-    run: Names,
+    values: Values,
     steps: Steps,
     tags: Selection,
     parent: Mapping[str, str],
-    reading: Reading,
 ) -> None:
     import pyarrow as pa
 
     from tbq.kinds.texts import joined, plain
 
-    values = locate(log, "texts", run=run, steps=steps, **reading)
-    table = values.arrow(_last(values.keys(), tags))
+    table = values.arrow(_last(values.keys(), steps, tags))
     begin = 0
     pairs = list(zip(table["run"].to_pylist(), table["tag"].to_pylist(), strict=True))
     taken = set(columns)
@@ -201,17 +201,14 @@ def _add_texts(
 def _add_images(
     rows: Rows,
     columns: dict[str, Any],
-    log: LogDir,
-    run: Names,
+    values: Values,
     steps: Steps,
     tags: Selection,
     parent: Mapping[str, str],
-    reading: Reading,
 ) -> None:
     import pyarrow as pa
 
-    values = locate(log, "images", run=run, steps=steps, **reading)
-    table = values.arrow(_last(values.keys(), tags))
+    table = values.arrow(_last(values.keys(), steps, tags))
     taken = set(columns)
     for row in table.select(["run", "tag", "index", "data"]).to_pylist():
         if row["index"] in (0, None):  # the first of several

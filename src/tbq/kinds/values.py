@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tbq import decode as _decode
 from tbq.errors import SelectionError
@@ -35,12 +35,24 @@ def locate(
     run: Names = None,
     tag: Names = None,
     steps: Steps = None,
+    **reading: Unpack[Reading],
+) -> Values:
+    """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
+    return locate_all(log, [name], run, tag, steps, **reading)[name]
+
+
+def locate_all(
+    log: LogDir,
+    names: Sequence[str],
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
     restarts: str = "resume",
     threads: int | None = None,
     progress: _decode.Progress | None = None,
     on_error: str = "warn",
-) -> Values:
-    """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
+) -> dict[str, Values]:
+    """The values of several tables from one reading; tables that have none of the tags asked for are left out."""
     from tbq import _core
 
     chosen = log._choose(run)
@@ -48,15 +60,22 @@ def locate(
     options = _decode.Options(
         tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress, defer=True
     )
-    kind = _core.kind_of_table(name)
-    result = log._decode(chosen, [kind], options, on_error)
-    names = None
-    if not tags.everything:
-        known = result.tags(kind)
-        taken = log._require(tags, known, result, kind)
-        if any(other not in taken for other in known if tags.matches(other)):  # `loss[0]` was a name
-            names = taken
-    return Values(log, name, result, chosen, names, on_error)
+    kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
+    # Scalars are only counted here: what stands beside a large value must not be taken before it is verified.
+    stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]
+    result = log._decode(chosen, stored, options, on_error)
+    if tags.everything:
+        return {name: Values(log, name, result, chosen, None, on_error) for name in names}
+    found: dict[str, Values] = {}
+    known = {kind: result.tags(kind) for kind in kinds.values()}
+    everything = [one for of_kind in known.values() for one in of_kind]
+    taken = set(log._require(tags, everything, result, kinds[names[0]]))
+    for name, kind in kinds.items():
+        mine = [one for one in known[kind] if one in taken]
+        if mine:
+            more = any(one not in taken for one in known[kind] if tags.matches(one))  # `loss[0]` was a name
+            found[name] = Values(log, name, result, chosen, mine if more else None, on_error)
+    return found
 
 
 class Values:
@@ -110,6 +129,14 @@ class Values:
         table = self._reader(rows).read_all()
         self._tell()
         return table
+
+    def sibling(self, name: str) -> Values:
+        """Another table of the same values: `nodes` beside `graphs`, `hparam_metrics` beside `hparams`."""
+        return Values(self._log, name, self._result, self._runs, self._names, self._on_error)
+
+    def note(self, problem: Problem) -> None:
+        """Add to the log's problems what was found beside the table."""
+        self._log._note([problem], self._on_error)
 
     def _reader(self, rows: Sequence[int] | None) -> pa.RecordBatchReader:
         import pyarrow as pa
