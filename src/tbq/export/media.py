@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,7 @@ def _shown(kind: str, tag: str) -> str:
     """The tag as its user called it: writers append to it."""
     if kind == "texts":
         return plain(tag)
-    return tag.removesuffix("_VERTEX") if kind == "meshes" else tag
+    return re.sub("_(VERTEX|1)$", "", tag) if kind == "meshes" else tag
 
 
 def _every(keys: pa.Table, every: int) -> list[int]:
@@ -170,16 +171,16 @@ def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
         base, _, part = one["tag"].rpartition("_")
         parts.setdefault((one["run"], base, one["step"]), {})[part] = one["row"]
     chosen = set(rows)
+    by_row = {one["row"]: one for one in keys.to_pylist()}
     for run, base, step in parts:
         mine = parts[run, base, step]
-        lead = mine.get("VERTEX", min(mine.values()))
+        lead = mine.get("VERTEX", mine.get("1", min(mine.values())))
         if lead not in chosen:
             continue
         table = values.arrow(sorted(mine.values()))
         if not len(table):
             continue
-        row = {"run": run, "tag": keys["tag"][lead].as_py(), "step": step}
-        row["wall_time"] = keys["wall_time"][lead].as_py()
+        row = {**by_row[lead], "step": step}
         try:
             made = mesh(table)
         except DamageError as wrong:

@@ -63,21 +63,29 @@ class Tree:
         """A folder for each (run, tag), named by what `pairs` gives; none is shared by two of them."""
         out: dict[tuple[str, str], str] = {}
         for (run, tag), shown in pairs.items():
-            path = f"{folder(run)}/{folder(shown)}"
-            if self._owner.get(_key(path), (run, tag)) != (run, tag) or not self._spelled(path):
+            path = self._spelled(f"{folder(run)}/{folder(shown)}")
+            if self._owner.get(_key(path), (run, tag)) != (run, tag):
                 path = f"{path}-{mark(run + chr(0) + tag)}"
             self._owner[_key(path)] = run, tag
-            parts = path.split("/")
-            for i in range(1, len(parts) + 1):
-                self._folders.setdefault(_key("/".join(parts[:i])), "/".join(parts[:i]))
+            self._keep(path)
             out[run, tag] = path
         return out
 
-    def _spelled(self, path: str) -> bool:
-        """Whether the folders on this path that there are already are spelled the same."""
+    def _spelled(self, path: str) -> str:
+        """The path, with a mark on each part that is there already in another spelling."""
+        done = ""
+        for part in path.split("/"):
+            head = f"{done}/{part}" if done else part
+            if self._folders.get(_key(head), head) != head:
+                head = f"{head}-{mark(part)}"
+            done = head
+        return done
+
+    def _keep(self, path: str) -> None:
         parts = path.split("/")
-        heads = ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
-        return all(self._folders.get(_key(head), head) == head for head in heads)
+        for i in range(1, len(parts) + 1):
+            head = "/".join(parts[:i])
+            self._folders.setdefault(_key(head), head)
 
     def file(self, parent: str, stem: str, ending: str) -> str:
         """A path in that folder that no other file or folder has."""

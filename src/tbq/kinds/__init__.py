@@ -166,15 +166,13 @@ class Kinds:
         self, name: str, step: int | None = None, run: str | None = None, **reading: Unpack[Reading]
     ) -> Mesh:
         """One mesh by the name it was logged under: vertices, faces and colours as arrays, or a PLY file."""
-        from tbq.kinds.meshes import mesh
+        import re
 
-        parts = [f"{name}_{part}" for part in ("VERTEX", "FACE", "COLOR")]
-        vertices = self._find("meshes", run, parts[0], step, reading).one(step)
-        tags = self.tags(run=vertices["run"]).to_arrow()["tag"].unique().to_pylist()
-        there = [part for part in parts if part in tags]
-        rows = self.meshes(run=vertices["run"], tag=there, steps=vertices["step"], **reading).to_arrow()
-        last = {part: i for i, part in enumerate(rows["tag"].to_pylist())}  # of two at one step
-        return mesh(rows.take(sorted(last.values())))
+        from tbq.kinds.meshes import SUFFIX, mesh
+
+        tags = f"re:{re.escape(name)}{SUFFIX.pattern}"
+        values = self._find("meshes", run, tags, step, reading)
+        return mesh(values.arrow(values.parts(step)))
 
     def graphs(
         self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -281,10 +279,6 @@ class Kinds:
         if step is not None and not len(values):
             return locate(self, name, run, tag, None, **reading)  # type: ignore[arg-type]
         return values
-
-    if TYPE_CHECKING:
-
-        def tags(self, run: Names = None, tag: Names = None) -> Table: ...
 
 
 def _at(rows: pa.Table, index: int, what: str) -> pa.Table:

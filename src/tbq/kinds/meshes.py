@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+# What writers append to a mesh's name for each of its parts: tensorboardX has numbers.
+SUFFIX = re.compile(r"_(VERTEX|FACE|COLOR|[123])")
 _COMPONENTS = ("vertex", "face", "color")
 
 

@@ -174,20 +174,28 @@ class Values:
     def one(self, step: int | None) -> dict[str, Any]:
         """The key of the value at that step, or of the last one; there must be one run and one tag."""
         keys = self.keys()
-        for name, plural in (("run", "runs"), ("tag", "tags")):
-            found = sorted(keys[name].unique().to_pylist())
-            if len(found) > 1:
-                shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
-                raise SelectionError(
-                    f"{len(found):,} {plural} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}",
-                )
+        _single(keys, "run")
+        _single(keys, "tag")
         steps = keys["step"].to_pylist()
         matching = [i for i, other in enumerate(steps) if step is None or other == step]
         if not matching:
             raise self._no_step(step, steps)
         key: dict[str, Any] = keys.slice(matching[-1], 1).to_pylist()[0]
         return key
+
+    def parts(self, step: int | None) -> list[int]:
+        """The rows of all tags at that step, or at the last one: what makes a mesh. There must be one run."""
+        keys = self.keys()
+        _single(keys, "run")
+        steps = keys["step"].to_pylist()
+        if not steps or (step is not None and step not in steps):
+            raise self._no_step(step, steps)
+        wanted = max(steps) if step is None else step
+        last: dict[str, int] = {}  # of two at one step
+        for tag, at, row in zip(keys["tag"].to_pylist(), steps, keys["row"].to_pylist(), strict=True):
+            if at == wanted:
+                last[tag] = row
+        return sorted(last.values())
 
     def row(self, step: int | None) -> pa.Table:
         """The rows of one value (several images may be one value), by its step."""
@@ -205,4 +213,14 @@ class Values:
             f"no {self.name} at step {step:,}; closest: {', '.join(f'{other:,}' for other in sorted(near))}",
             path=self._log.path,
             hint=f"there are {len(steps):,}, from step {min(steps):,} to {max(steps):,}",
+        )
+
+
+def _single(keys: pa.Table, name: str) -> None:
+    """Raise where the keys are of several runs or tags."""
+    found = sorted(keys[name].unique().to_pylist())
+    if len(found) > 1:
+        shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
+        raise SelectionError(
+            f"{len(found):,} {name}s match, want one: {shown}", hint=f"name one, e.g. {name}={found[0]!r}"
         )
