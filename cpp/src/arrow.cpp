@@ -117,6 +117,41 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
 
 const char* stream_error(ArrowArrayStream*) { return nullptr; }
 
+struct LazyHold {
+  Batch schema;
+  std::function<bool(Batch&)> next;
+  const char* error = nullptr;
+};
+
+int lazy_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  const auto* hold = static_cast<LazyHold*>(stream->private_data);
+  fill_schema("", "+s", hold->schema.columns, nullptr, out);
+  return 0;
+}
+
+int lazy_next(ArrowArrayStream* stream, ArrowArray* out) {
+  auto* hold = static_cast<LazyHold*>(stream->private_data);
+  *out = {};
+  try {
+    Batch batch;
+    if (!hold->next(batch)) return 0;
+    fill_array(batch.length, 0, {Buffer{}}, std::move(batch.columns), nullptr, out);
+  } catch (const std::bad_alloc&) {
+    hold->error = "out of memory";
+    return ENOMEM;
+  }
+  return 0;
+}
+
+const char* lazy_error(ArrowArrayStream* stream) {
+  return static_cast<LazyHold*>(stream->private_data)->error;
+}
+
+void release_lazy(ArrowArrayStream* stream) {
+  delete static_cast<LazyHold*>(stream->private_data);
+  stream->release = nullptr;
+}
+
 void release_stream(ArrowArrayStream* stream) {
   delete static_cast<StreamHold*>(stream->private_data);
   stream->release = nullptr;
@@ -155,11 +190,20 @@ void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* o
   out->private_data = new StreamHold{std::move(schema), std::move(batches)};
 }
 
+void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStream* out) {
+  *out = {};
+  out->get_schema = lazy_schema;
+  out->get_next = lazy_next;
+  out->get_last_error = lazy_error;
+  out->release = release_lazy;
+  out->private_data = new LazyHold{std::move(schema), std::move(next)};
+}
+
 Column dictionary_column(std::string name, Buffer codes, int64_t length,
                          std::shared_ptr<const Column> values) {
   Column column;
   column.name = std::move(name);
-  column.format = "i";
+  column.format = std::string("i");
   column.length = length;
   column.buffers = {Buffer{}, std::move(codes)};
   column.dictionary = std::move(values);
@@ -175,7 +219,7 @@ std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& 
     offsets.push_back(static_cast<int32_t>(data.size()));
   }
   auto column = std::make_shared<Column>();
-  column->format = "u";
+  column->format = std::string("u");
   column->length = static_cast<int64_t>(values.size());
   column->buffers = {Buffer{}, Buffer::of(std::move(offsets)), Buffer::of(std::move(data))};
   return column;

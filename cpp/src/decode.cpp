@@ -231,6 +231,7 @@ class Decoder {
       unpacked_[index] = options_.inflate(specs_[index].path);
       if (!unpacked_[index].empty()) {
         report.compressed = true;
+        report.unpacked = unpacked_[index];
         return open(index, file, reader);
       }
     }
@@ -360,9 +361,12 @@ class Decoder {
       result_.scalars.push_back(std::move(batch));
     }
     for (size_t kind = 0; kind < kKindCount; ++kind) {
-      for (BlobRow& row : from.blobs[kind]) {
-        row.tag += base;
-        result_.blobs[kind].push_back(row);
+      for (BlobRow& row : from.blobs[kind]) row.tag += base;
+      auto& joined = result_.blobs[kind];
+      if (!joined) {
+        joined = std::make_shared<std::vector<BlobRow>>(std::move(from.blobs[kind]));
+      } else {
+        joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
       }
     }
     std::move(from.series.begin(), from.series.end(), std::back_inserter(result_.series));

@@ -386,7 +386,7 @@ class PartDecoder {
     row.record_length = length;
     row.payload_offset = value.payload.offset;
     row.payload_length = value.payload.length;
-    if (memory.empty() && value.payload.length > 0) {
+    if ((memory.empty() || (options_.defer && length > kLargeRecord)) && value.payload.length > 0) {
       row.deferred = true;
     } else {
       const Bytes payload = bytes_of(value.payload);

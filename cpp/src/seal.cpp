@@ -288,6 +288,9 @@ void Sealer::seal_blobs(SeriesReport& report, std::vector<Source>& sources, cons
     return sources[place.source].blobs->rows;
   };
   std::vector<BlobRow>& out = blobs[static_cast<size_t>(report.kind)];
+  size_t most = 0;
+  for (const Source& source : sources) most += source.blobs->rows.size();
+  if (out.capacity() - out.size() < most) out.reserve(std::max(out.size() + most, out.capacity() * 2));
   resolve(
       options_, places, sessions.sessions, sessions.starts, report,
       [&](const Place& place, uint64_t row) { return rows_of(place)[row].step; },

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "tbq/slab.hpp"
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -54,6 +56,8 @@ SlabCache& slab_cache() {
   return *cache;
 }
 
+}  // namespace
+
 std::shared_ptr<void> make_slab(size_t bytes) {
   const size_t alignment = bytes >= kLargePage ? kLargePage : 64;
   void* memory = slab_cache().take(bytes);
@@ -67,6 +71,8 @@ std::shared_ptr<void> make_slab(size_t bytes) {
             if (!slab_cache().keep(bytes, held)) ::operator delete(held, std::align_val_t{alignment});
           }};
 }
+
+namespace {
 
 size_t size_class(uint32_t rows) {
   size_t index = 0;
@@ -168,18 +174,26 @@ void ScalarSeries::release(Pool& pool) {
   before = 0;
 }
 
+uint8_t* Arena::block(size_t bytes) {
+  if (bytes >= kSlab) {
+    blocks_.push_back(make_slab(bytes));
+  } else {
+    blocks_.push_back({::operator new(bytes), [](void* held) { ::operator delete(held); }});
+  }
+  return static_cast<uint8_t*>(blocks_.back().get());
+}
+
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
   if (size > left_) {
-    const size_t block = std::max(size, next_);
-    blocks_.push_back(std::make_unique_for_overwrite<uint8_t[]>(block));
-    if (block > next_) {  // a large value has a block of its own, and the current one stays in use
+    if (size > next_) {  // a large value has a block of its own, and the current one stays in use
+      uint8_t* own = block(size);
       size_ += size;
-      std::memcpy(blocks_.back().get(), data, size);
-      return blocks_.back().get();
+      std::memcpy(own, data, size);
+      return own;
     }
-    at_ = blocks_.back().get();
-    left_ = block;
-    next_ = std::min<size_t>(next_ * 2, size_t{4} << 20);
+    at_ = block(next_);
+    left_ = next_;
+    next_ = std::min<size_t>(next_ * 4, size_t{4} << 20);
   }
   uint8_t* to = at_;
   if (size > 0) std::memcpy(to, data, size);

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tbq.logdir import LogDir as LogDir
     from tbq.logdir import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
+    from tbq.table.read import read as read
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
@@ -21,6 +22,7 @@ _LAZY = {
     "LogDir": "tbq.logdir",
     "open": "tbq.logdir",
     "Problem": "tbq.problems",
+    "read": "tbq.table.read",
     "SummaryWriter": "tbq.write.writer",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
@@ -36,6 +38,7 @@ __all__ = [
     "__version__",
     "demo",
     "open",
+    "read",
     "results",
 ]
 

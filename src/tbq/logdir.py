@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
-from tbq.errors import SelectionError, SourceError
+from tbq.errors import SelectionError, SourceError, UsageError
+from tbq.kinds import Kinds
+from tbq.kinds.values import Reading
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
@@ -64,7 +66,7 @@ def _nothing(found: Found) -> SourceError:
     )
 
 
-class LogDir:
+class LogDir(Kinds):
     """The runs found below a path. Made by `tbq.open`."""
 
     def __init__(self, found: Found) -> None:
@@ -169,22 +171,54 @@ class LogDir:
                 table = table.filter(pc.is_in(table[name].cast(pa.string()), pa.array(names, pa.string())))
         return Table(table, "tags", logdir=self.path)
 
-    def table(self, name: str) -> Table:
-        """A table by its name: "scalars", "tags", "runs", "files", "problems"."""
-        from tbq import overview
+    def table(
+        self,
+        name: str,
+        run: Names = None,
+        tag: Names = None,
+        steps: Steps = None,
+        **reading: Unpack[Reading],
+    ) -> Table:
+        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all)."""
+        from tbq import _core, overview
+        from tbq.kinds import projector
         from tbq.problems import to_arrow
         from tbq.schema import schema
         from tbq.table import Table
 
-        if name == "scalars":
-            return self.scalars()
-        if name == "tags":
-            return self.tags()
         wanted = schema(name)
+        if name == "scalars":
+            return self.scalars(run, tag, steps, **reading)
+        if name in _core.tables():
+            return cast("Table", self._table(name, run, tag, steps, reading))
+        if name == "tags":
+            return self.tags(run, tag)
         if name == "problems":
             return Table(to_arrow(self.problems), name, logdir=self.path)
+        if name == "projector":
+            return Table(projector.table(self._choose(run), wanted), name, logdir=self.path)
+        if name not in ("runs", "files"):
+            raise UsageError(f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists")
         make = {"runs": overview.runs, "files": overview.files}[name]
-        return Table(make(self._found.runs, self._survey.files, wanted), name, logdir=self.path)
+        table = make(self._found.runs, self._survey.files, wanted)
+        return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
+
+    def tables(
+        self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
+    ) -> dict[str, Table]:
+        """Every table of values that has rows, by name, from two readings of the files."""
+        from tbq import _core
+        from tbq.kinds import table_of
+        from tbq.kinds.values import locate_all
+
+        out: dict[str, Table] = {}
+        quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again
+        others = locate_all(self, ["scalars", *_core.tables()], run, tag, steps, **reading)
+        if others.pop("scalars", None) is not None:
+            out["scalars"] = self.scalars(run, tag, steps, **quiet)
+        for name, values in others.items():
+            out[name] = table_of(values.arrow(), name, self.path)
+        return {name: table for name, table in out.items() if len(table)}
 
     @cached_property
     def _survey(self) -> Result:
@@ -209,6 +243,10 @@ class LogDir:
         _decode.tell(found, on_error)
         return result
 
+    def _note(self, found: Sequence[Problem], on_error: str) -> None:
+        self._problems.update(dict.fromkeys(found))
+        _decode.tell(found, on_error)
+
     def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
         """The tags selected among `known`; where none is left, the error says of what kind the tag is."""
         from tbq import _core
@@ -230,3 +268,10 @@ def _arrow(stream: Stream) -> pa.Table:
     import pyarrow as pa
 
     return pa.table(stream)
+
+
+def _of_runs(table: pa.Table, runs: list[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return table.filter(pc.is_in(table["run"].cast(pa.string()), pa.array(runs, pa.string())))

@@ -24,7 +24,7 @@ _COLUMNS = {
     "images": f"{_KEYS} index:int64 width:int64 height:int64 format:label colorspace:int64 data:bytes",
     "audio": (
         f"{_KEYS} index:int64 sample_rate:float64 channels:int64 frames:int64 "
-        "content_type:label label:string data:bytes"
+        "content_type:string label:string data:bytes"
     ),
     "texts": f"{_KEYS} index:int64s text:string",
     "hparams": (
@@ -41,11 +41,20 @@ _COLUMNS = {
         f"{_KEYS} threshold:float64 true_pos:float64 false_pos:float64 true_neg:float64 false_neg:float64 "
         "precision:float64 recall:float64"
     ),
-    "meshes": f"{_KEYS} component:label dtype:label shape:int64s data:bytes",
-    "graphs": f"{_KEYS} nodes:int64 data:bytes",
-    "run_metadata": f"{_KEYS} data:bytes",
-    "custom_scalars": f"{_KEYS} category:string chart:string pattern:string data:bytes",
-    "others": f"{_KEYS} plugin:label dtype:label shape:int64s data:bytes",
+    "meshes": f"{_KEYS} name:string component:label config:string dtype:label shape:int64s data:bytes",
+    "graphs": f"{_KEYS} format:label nodes:int64 data:bytes",
+    "nodes": f"{_KEYS} name:string op:string device:string inputs:strings function:string",
+    "run_metadata": f"{_KEYS} plugin:string data:bytes",
+    "custom_scalars": f"{_KEYS} category:string chart:string type:label pattern:string data:bytes",
+    "others": (
+        f"{_KEYS} plugin:string form:label dtype:label shape:int64s data:bytes content:bytes "
+        "display_name:string description:string"
+    ),
+    "logs": f"{_KEYS} level:label message:string checkpoint_path:string",
+    "projector": "run:label tensor_name:string tensor_path:string metadata_path:string sprite_path:string",
+    "media": (
+        "path:string kind:label run:label tag:label step:int64 wall_time:float64 index:int64 bytes:int64"
+    ),
     "runs": (
         "run:label files:int64 bytes:int64 events:int64 first_wall_time:float64 last_wall_time:float64 "
         "last_step:int64 writer:string health:label"
@@ -85,6 +94,7 @@ def schema(kind: str) -> pa.Schema:
         "int64": pa.int64(),
         "float64": pa.float64(),
         "int64s": pa.list_(pa.int64()),
+        "strings": pa.list_(pa.string()),
         "float64s": pa.list_(pa.float64()),
     }
     return pa.schema([(name, types[kind]) for name, kind in _columns(kind)])

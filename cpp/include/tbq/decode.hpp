@@ -60,6 +60,7 @@ struct FileReport {
   FileState state = FileState::events;
   int error = 0;
   bool compressed = false;
+  std::string unpacked;  // where the bytes of a compressed file are
   uint64_t bytes = 0;
   uint64_t resume = 0;  // where a later read goes on
   uint64_t records = 0;
@@ -118,12 +119,16 @@ struct ScalarBatch {
   std::vector<Span> spans;
 };
 
+class ValueProblems;
+
 struct Result {
   std::vector<FileReport> files;
   std::vector<SeriesReport> series;  // by run, tag, kind
   std::vector<ScalarBatch> scalars;
-  std::vector<BlobRow> blobs[kKindCount];    // by run, tag, as logged; `tag` is an index into `series`
-  std::vector<std::shared_ptr<Part>> parts;  // hold the bytes of blobs
+  // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
+  std::shared_ptr<std::vector<BlobRow>> blobs[kKindCount];
+  std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs
+  std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
   bool cancelled = false;
 
   uint64_t scalar_rows() const;

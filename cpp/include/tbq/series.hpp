@@ -145,14 +145,15 @@ struct BlobSeries {
   Segments segments;
 };
 
-// Bytes that live as long as the arena, in blocks that grow.
+// Bytes that live as long as the arena, in blocks that grow; from some size on they are slabs.
 class Arena {
  public:
   const uint8_t* copy(const uint8_t* data, size_t size);
   size_t size() const { return size_; }
 
  private:
-  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
+  uint8_t* block(size_t bytes);
+  std::vector<std::shared_ptr<void>> blocks_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
   size_t next_ = 4096;

@@ -14,7 +14,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Write a sample logdir to try tbq on."),
     "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
     "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
-    "export": ("export", "Every scalar of every run as a table, in any layout and format."),
+    "export": ("export", "Scalars, or any kind of data, as a table in any layout and format."),
+    "show": ("show", "One value: a text, a tensor, a histogram as bars, what an image is."),
+    "media": ("media", "Images, audio, texts, meshes and graphs as files."),
     "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
     "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
 }

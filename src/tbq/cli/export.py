@@ -1,4 +1,4 @@
-"""`tbq export`: the scalars of all runs as a table, in any layout and format."""
+"""`tbq export`: scalars, or any kind of data, as a table in any layout and format."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from tbq.cli.options import (
     source,
 )
 
+from tbq.errors import UsageError
+from tbq.schema import KINDS as _TABLES
+
 if TYPE_CHECKING:
     from tbq.table import Table
+
+KINDS = tuple(name for name in _TABLES if name != "media")
 
 _EXAMPLES = """\b
 Examples:
@@ -26,6 +31,8 @@ Examples:
   tbq export runs --layout summary --stat last,min -o best.xlsx
   tbq export runs -o out/{run}.csv
   tbq export runs --run 'exp*' --steps 100: | head
+  tbq export runs --kind histograms -o histograms.parquet
+  tbq export runs --kind all -o everything.duckdb
 """
 
 
@@ -45,11 +52,20 @@ Examples:
     metavar="LIST",
     help="Statistics of --layout summary: first,last,min,max,mean,std,count,min_step,max_step.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice(("all", *KINDS)),
+    default="scalars",
+    show_default=True,
+    metavar="KIND",
+    help=f"all, or one of: {', '.join(KINDS)}.",
+)
 @select_options
 @read_options
 @output_options
 def command(
     logdir: tuple[str, ...],
+    kind: str,
     layout: str,
     stat: str,
     run: tuple[str, ...],
@@ -63,29 +79,56 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Write every scalar of every run as a table.
+    """Write every scalar of every run as a table, or the data of another kind.
 
     Without -o the table goes to stdout: drawn on a terminal, CSV in a pipe. The ending of OUT chooses the format:
     csv tsv parquet arrow feather json jsonl xlsx sqlite duckdb md html npz; text also with .gz or .zst.
-    {run} in OUT writes a file a run.
+    {run} in OUT writes a file a run. --kind all writes every table into the folder OUT (as parquet, or --format), or
+    into one xlsx, sqlite or duckdb file.
     """
     import tbq
     from tbq.cli.emit import check_output, emit
     from tbq.cli.progress import progress_bar
 
-    check_output(output, format, force)
+    if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
+        raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
+    if kind == "all":
+        _check_all(output)
+    else:
+        check_output(output, format, force)
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
-        table = log.scalars(
-            run=names(run),
-            tag=names(tag),
-            steps=steps,
-            restarts=restarts,
-            threads=threads,
-            progress=progress,
-            on_error="raise" if strict else "warn",
-        )
+        what: dict[str, Any] = {
+            "run": names(run),
+            "tag": names(tag),
+            "steps": steps,
+            "restarts": restarts,
+            "threads": threads,
+            "progress": progress,
+            "on_error": "raise" if strict else "warn",
+        }
+        if kind == "all":
+            _write_all(log.tables(**what), output or "", format, force, options)
+            return
+        table = log.table(kind, **what)
     emit(_laid_out(table, layout, stat), output=output, format=format, force=force, **options)
+
+
+def _check_all(output: str | None) -> None:
+    if output is None or "{run}" in output:
+        raise UsageError(
+            "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
+        )
+
+
+def _write_all(
+    tables: dict[str, Table], output: str, format: str | None, force: bool, options: dict[str, Any]
+) -> None:
+    from tbq.cli.emit import say
+    from tbq.export.everything import write_all
+
+    paths = write_all(tables, output, format=format, force=force, **options)
+    say(f"{output}: {len(tables):,} tables in {len(paths):,} file{'s' * (len(paths) != 1)}")
 
 
 def _laid_out(table: Table, layout: str, stat: str) -> Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from tbq.export.options import with_origin
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -11,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
-    """Write the table as an Arrow IPC file."""
+    """Write the table as an Arrow IPC file, with its origin in the metadata as in Parquet."""
     import pyarrow as pa
 
     # A file, unlike a stream, holds one dictionary a column.
-    table = table.unify_dictionaries()
+    table = with_origin(table.unify_dictionaries(), options)
     compression = "lz4" if options.format == "feather" and pa.Codec.is_available("lz4") else None
     settings = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_file(stream, table.schema, options=settings) as writer:

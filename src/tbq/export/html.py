@@ -38,7 +38,25 @@ def table_html(table: pa.Table, options: Options | None = None) -> Iterator[str]
     heads = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
     opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
-    for row in cell_rows(table, options):
-        cells = (f"{td}{escape(cell or '')}</td>" for td, cell in zip(opens, row, strict=True))
-        yield f"<tr>{''.join(cells)}</tr>\n"
+    pictures = [i for i, field in enumerate(table.schema) if _is_bytes(field.type)]
+    for n, row in enumerate(cell_rows(table, options)):
+        texts = [escape(cell or "") for cell in row]
+        for i in pictures:
+            texts[i] = _picture(table.column(i)[n]) or texts[i]
+        yield f"<tr>{''.join(f'{td}{text}</td>' for td, text in zip(opens, texts, strict=True))}</tr>\n"
     yield "</tbody></table>\n"
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _picture(cell: pa.Scalar) -> str | None:
+    """A thumbnail, where the bytes are an image."""
+    from tbq.kinds.images import sniff, thumbnail
+
+    if not cell.is_valid or sniff(memoryview(cell.as_buffer())[:16].tobytes()) is None:
+        return None
+    return thumbnail(cell.as_py())

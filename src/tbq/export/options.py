@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tbq.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Time = Literal["unix", "iso", "relative"]
 JsonNan = Literal["null", "string"]
@@ -32,3 +35,13 @@ class Options:
         ):
             if value not in allowed:
                 raise UsageError(f"{name}={value!r}", hint=f"want one of {', '.join(allowed)}")
+
+
+def with_origin(table: pa.Table, options: Options) -> pa.Table:
+    """The table with its origin in the schema's metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
+    from tbq import __version__
+
+    origin = {"tbq.version": __version__, "tbq.kind": options.kind}
+    if options.logdir is not None:
+        origin["tbq.logdir"] = options.logdir
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **origin})

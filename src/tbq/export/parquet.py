@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+from tbq.export.options import with_origin
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,12 +26,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tbq import __version__
-
-    origin = {"tbq.version": __version__, "tbq.kind": options.kind}
-    if options.logdir is not None:
-        origin["tbq.logdir"] = options.logdir
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **origin})
+    table = with_origin(table, options)
     labels = [field.name for field in table.schema if not _is_number(field.type)]
     encodings = {
         field.name: "DELTA_BINARY_PACKED" if pa.types.is_integer(field.type) else "BYTE_STREAM_SPLIT"

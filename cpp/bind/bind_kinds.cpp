@@ -1,0 +1,74 @@
+// Python: the tables of every kind but scalars, made of a decoded Result.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.hpp"
+#include "stream.hpp"
+#include "tbq/kinds.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tbq {
+namespace {
+
+const TableKind& table_named(const std::string& name) {
+  const TableKind* table = table_kind(name);
+  if (!table) throw nb::value_error(("no table of values is called " + name).c_str());
+  return *table;
+}
+
+Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs,
+                  nb::object rows) {
+  const TableKind& table = table_named(name);
+  std::vector<uint32_t> wanted;
+  if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
+  if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
+  Stream stream;
+  const nb::gil_scoped_release free;
+  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, result.value_problems, stream.get());
+  return stream;
+}
+
+Stream make_keys(const Result& result, const std::string& name, const std::vector<std::string>& runs) {
+  const TableKind& table = table_named(name);
+  Stream stream;
+  const nb::gil_scoped_release free;
+  export_keys(result, table.kind, runs, stream.get());
+  return stream;
+}
+
+nb::tuple take_problems(const Result& result) {
+  uint64_t more = 0;
+  nb::list listed;
+  if (result.value_problems) {
+    for (const ValueProblem& one : result.value_problems->take(more)) {
+      listed.append(nb::make_tuple(one.code, one.run, valid_utf8(one.tag), one.step, one.file, one.offset,
+                                   one.message));
+    }
+  }
+  return nb::make_tuple(listed, more);
+}
+
+}  // namespace
+
+void bind_kinds(nb::module_& m) {
+  m.def("tables", &table_names, "The names of the tables of values.");
+  m.def(
+      "kind_of_table", [](const std::string& name) { return kind_name(table_named(name).kind); }, "name"_a,
+      "The kind of the values that a table is made of.");
+  m.def("table", &make_table, "result"_a, "name"_a, "runs"_a, "rows"_a.none() = nb::none(),
+        "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists.");
+  m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
+        "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
+  m.def(
+      "value_problems", &take_problems, "result"_a,
+      nb::sig(
+          "def value_problems(result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]"),
+      "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "
+      "many "
+      "more.");
+}
+
+}  // namespace tbq

@@ -1,0 +1,113 @@
+#include "tbq/kinds.hpp"
+
+#include <bit>
+#include <initializer_list>
+#include <string>
+
+#include "check.hpp"
+#include "tbq/tensor.hpp"
+
+namespace {
+
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+std::string number(uint32_t field, uint64_t value) { return varint(field << 3) + varint(value); }
+std::string bytes(uint32_t field, const std::string& value) {
+  return varint(field << 3 | 2) + varint(value.size()) + value;
+}
+std::string shape(std::initializer_list<uint64_t> dims) {
+  std::string out;
+  for (const uint64_t size : dims) out += bytes(2, number(1, size));
+  return bytes(2, out);
+}
+tbq::Bytes view(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
+  tbq::RepeatBudget budget;
+  return tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out);
+}
+
+}  // namespace
+
+TEST(tensor_lists_repeat_and_content_must_fit) {
+  tbq::Grow<char> out;
+  CHECK(decode(number(1, 3) + shape({3}) + number(7, 5) + number(7, 7), out) == tbq::TensorError::none);
+  CHECK(out.size() == 12 && out[0] == 5 && out[4] == 7 && out[8] == 7);
+  out.clear();
+  CHECK(decode(number(1, 4) + shape({2, 2}) + bytes(4, "abcd"), out) == tbq::TensorError::none);
+  CHECK(out.size() == 4 && out[3] == 'd');
+  out.clear();
+  CHECK(decode(number(1, 4) + shape({2, 3}) + bytes(4, "abcd"), out) == tbq::TensorError::mismatch);
+  CHECK(decode(number(1, 4) + shape({1}) + number(7, 1) + number(7, 2), out) == tbq::TensorError::mismatch);
+  CHECK(out.empty());
+}
+
+TEST(tensor_claims_allocate_nothing) {
+  tbq::Grow<char> out;
+  const std::string zeros = number(1, 1);
+  CHECK(decode(zeros + shape({uint64_t{1} << 60}), out) == tbq::TensorError::too_large);
+  CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40}), out) == tbq::TensorError::overflow);
+  CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40, 0}), out) == tbq::TensorError::none);
+  CHECK(decode(zeros + shape({~uint64_t{0}}), out) == tbq::TensorError::shape);
+  CHECK(decode(zeros + bytes(2, number(3, 1)), out) == tbq::TensorError::shape);
+  CHECK(decode(number(1, 20) + shape({}), out) == tbq::TensorError::dtype);
+  std::string deep;
+  for (int i = 0; i < 65; ++i) deep += bytes(2, number(1, 1));
+  CHECK(decode(zeros + bytes(2, deep), out) == tbq::TensorError::shape);
+  CHECK(out.empty());
+}
+
+TEST(tensor_budget_is_shared_by_all_of_a_table) {
+  tbq::RepeatBudget budget;
+  const std::string proto = number(1, 4) + shape({16 << 20});
+  tbq::Grow<char> out;
+  int decoded = 0;
+  while (decoded < 100 && tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
+    ++decoded;
+    out.clear();
+  }
+  CHECK(decoded == 16);
+}
+
+TEST(tensor_strings_from_lists_and_from_content) {
+  tbq::RepeatBudget budget;
+  std::vector<tbq::Bytes> texts;
+  const std::string listed = number(1, 7) + shape({2}) + bytes(8, "ab") + bytes(8, "");
+  CHECK(tbq::copy_strings(tbq::read_tensor(view(listed)), budget, texts) == tbq::TensorError::none);
+  CHECK(texts.size() == 2 && tbq::as_text(texts[0]) == "ab" && texts[1].empty());
+  const std::string packed = number(1, 7) + shape({2}) + bytes(4, std::string("\x02\x01", 2) + "abc");
+  CHECK(tbq::copy_strings(tbq::read_tensor(view(packed)), budget, texts) == tbq::TensorError::none);
+  CHECK(texts.size() == 2 && tbq::as_text(texts[1]) == "c");
+  const std::string short_of = number(1, 7) + shape({2}) + bytes(4, std::string("\x02\x05", 2) + "abc");
+  CHECK(tbq::copy_strings(tbq::read_tensor(view(short_of)), budget, texts) == tbq::TensorError::mismatch);
+}
+
+TEST(tensor_half_bits_of_torch) {
+  tbq::Grow<char> out;
+  const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+  const std::string proto =
+      number(1, 19) + shape({4}) + number(13, bits(1.5F)) + number(13, 0x3e00) + number(13, bits(65504.0F)) +
+      number(13, bits(5.9604645e-8F));
+  CHECK(decode(proto, out) == tbq::TensorError::none);
+  const auto at = [&](size_t i) { return tbq::load_le<uint16_t>(reinterpret_cast<const uint8_t*>(out.data()) + 2 * i); };
+  CHECK(at(0) == 0x3e00 && at(1) == 0x3e00 && at(2) == 0x7bff && at(3) == 0x0001);
+}
+
+TEST(tables_have_a_maker_each) {
+  for (const std::string& name : tbq::table_names()) {
+    tbq::Result result;
+    ArrowArrayStream stream{};
+    CHECK(tbq::export_table(result, *tbq::table_kind(name), {}, nullptr, std::make_shared<tbq::ValueProblems>(), &stream));
+    ArrowSchema schema{};
+    CHECK(stream.get_schema(&stream, &schema) == 0);
+    CHECK(schema.n_children > 4);
+    schema.release(&schema);
+    ArrowArray array{};
+    CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
+    stream.release(&stream);
+  }
+  CHECK(tbq::table_kind("scalars") == nullptr);
+}

@@ -1,0 +1,61 @@
+"""`tbq media`: images, audio, texts, meshes and graphs as files."""
+
+from __future__ import annotations
+
+import click
+
+from tbq.cli.options import logdir_argument, names, read_options, select_options, source
+
+_KINDS = ("images", "audio", "texts", "meshes", "graphs")
+_EXAMPLES = """\b
+Examples:
+  tbq media runs -o media
+  tbq media runs --kind images --tag 'samples/*' --every 10 -o media
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write below.")
+@click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only these; may be repeated.")
+@select_options
+@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="Each N-th value of a tag.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@read_options
+def command(
+    logdir: tuple[str, ...],
+    output: str,
+    kind: tuple[str, ...],
+    run: tuple[str, ...],
+    tag: tuple[str, ...],
+    steps: str | None,
+    every: int,
+    force: bool,
+    restarts: str,
+    strict: bool,
+    threads: int | None,
+) -> None:
+    """Write images, audio, texts, meshes (PLY) and graphs as files in a tree run/tag/step.
+
+    manifest.csv in DIR lists every file with its run, tag, step and time. Names are made safe for every file system.
+    """
+    import tbq
+    from tbq.cli.emit import say
+    from tbq.cli.progress import progress_bar
+
+    log = tbq.open(source(logdir))
+    with progress_bar() as progress:
+        written = log.media(
+            output,
+            run=names(run),
+            tag=names(tag),
+            steps=steps,
+            every=every,
+            kinds=names(kind),
+            force=force,
+            restarts=restarts,
+            threads=threads,
+            progress=progress,
+            on_error="raise" if strict else "warn",
+        )
+    say(f"{output}: {len(written):,} files")

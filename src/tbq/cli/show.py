@@ -1,0 +1,32 @@
+"""`tbq show`: one value, for the eye."""
+
+from __future__ import annotations
+
+import click
+
+from tbq.cli.options import RESTARTS
+
+_EXAMPLES = """\b
+Examples:
+  tbq show runs loss
+  tbq show runs weights --run exp1 --step 100
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("logdir")
+@click.argument("tag")
+@click.option("--step", type=int, metavar="N", help="The value of this step; else the last.")
+@click.option("--run", metavar="NAME", help="The run, where several have the tag.")
+@click.option("--restarts", type=click.Choice(RESTARTS), default="resume", show_default=True,
+              help="Which rows of a run that was resumed count.")  # fmt: skip
+def command(logdir: str, tag: str, step: int | None, run: str | None, restarts: str) -> None:
+    """Print one value of TAG.
+
+    A text as it is, a tensor's statistics and first elements, a histogram as bars, the size and format of an image
+    or an audio clip and how to extract it.
+    """
+    import tbq
+    from tbq.show import show
+
+    click.echo(show(tbq.open(logdir), tag, step=step, run=run, restarts=restarts))

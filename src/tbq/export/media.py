@@ -1,0 +1,246 @@
+"""Images, audio, texts, meshes and graphs as files in a tree run/tag/step, with a manifest of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import DamageError, OutputError, UsageError
+from tbq.export.names import Tree
+from tbq.export.target import StrPath, check_free, output
+from tbq.kinds.texts import joined, plain
+from tbq.kinds.values import Values, locate_all
+from tbq.problems import Problem
+from tbq.select import Names, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from tbq.logdir import LogDir
+
+#: What can be written as files.
+KINDS = ("images", "audio", "texts", "meshes", "graphs")
+MANIFEST = "manifest.csv"
+COLUMNS = ("path", "kind", "run", "tag", "step", "wall_time", "index", "bytes")
+
+_ENDINGS = {
+    "png": ".png", "jpeg": ".jpg", "gif": ".gif", "bmp": ".bmp", "webp": ".webp", "tiff": ".tif",
+    "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/flac": ".flac", "audio/mpeg": ".mp3",
+    "graph_def": ".pb", "meta_graph_def": ".meta.pb", "keras_model": ".json",
+}  # fmt: skip
+
+
+class _File:
+    """One file to write: the keys of its value, and its bytes."""
+
+    def __init__(self, row: dict[str, Any], stem: str, ending: str, data: Any, index: int | None = None) -> None:
+        self.row = row
+        self.stem = stem
+        self.ending = ending
+        self.data = data
+        self.index = index
+
+
+def media(
+    log: LogDir,
+    out: StrPath,
+    *,
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    every: int = 1,
+    kinds: Sequence[str] | None = None,
+    force: bool = False,
+    **reading: Any,
+) -> list[dict[str, Any]]:
+    """Write the files below the folder `out`, and `manifest.csv`; returns the manifest's rows.
+
+    `every=n` takes each n-th value of a tag. A file that is there already stops it, unless `force`.
+    """
+    if every < 1:
+        raise UsageError(f"every={every}, want 1 or more")
+    root = Path(out)
+    wanted = _kinds(kinds)
+    check_free(root / MANIFEST, force)
+    found = locate_all(log, wanted, run, tag, steps, **reading)
+    pairs: dict[tuple[str, str], str] = {}
+    picked = {}
+    for name, values in found.items():
+        keys = values.keys()
+        for pair in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True):
+            pairs.setdefault(pair, _shown(name, pair[1]))
+        picked[name] = _every(keys, every)
+    tree = Tree()
+    folders = tree.folders(pairs)
+    rows: list[dict[str, Any]] = []
+    with _manifest(root, force) as write_row:
+        for name, values in found.items():
+            for file in _FILES[name](values, picked[name]):
+                path = tree.file(folders[file.row["run"], file.row["tag"]], file.stem, file.ending)
+                _write(root / path, file.data, force)
+                row = {"path": path, "kind": name, **{key: file.row[key] for key in COLUMNS[2:6]}}
+                row |= {"index": file.index, "bytes": len(file.data)}
+                rows.append(row)
+                write_row(row)
+    return rows
+
+
+def _kinds(kinds: Sequence[str] | None) -> list[str]:
+    for name in kinds or ():
+        if name not in KINDS:
+            raise UsageError(f"no media are called {name!r}", hint=f"want some of {', '.join(KINDS)}")
+    return [name for name in KINDS if kinds is None or name in kinds]
+
+
+def _shown(kind: str, tag: str) -> str:
+    """The tag as its user called it: writers append to it."""
+    if kind == "texts":
+        return plain(tag)
+    return re.sub("_(VERTEX|1)$", "", tag) if kind == "meshes" else tag
+
+
+def _every(keys: pa.Table, every: int) -> list[int]:
+    """The rows of each n-th value of a run and tag, from the first."""
+    counts: dict[tuple[str, str], int] = {}
+    rows = []
+    for run, tag, row in zip(*(keys[name].to_pylist() for name in ("run", "tag", "row")), strict=True):
+        count = counts.get((run, tag), 0)
+        counts[run, tag] = count + 1
+        if count % every == 0:
+            rows.append(row)
+    return rows
+
+
+def _rows(values: Values, rows: list[int], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of the table one by one; bytes stay in Arrow's memory."""
+    keys = ("run", "tag", "step", "wall_time")
+    for batch in values.batches(rows):
+        plain = {name: batch.column(name).to_pylist() for name in (*keys, *columns)}
+        data = batch.column("data") if "data" in batch.schema.names else None
+        for i in range(batch.num_rows):
+            row = {name: column[i] for name, column in plain.items()}
+            if data is not None:
+                buffer = data[i].as_buffer()
+                row["data"] = memoryview(buffer) if buffer is not None else memoryview(b"")
+            yield row
+
+
+def _stem(row: dict[str, Any]) -> str:
+    step = int(row["step"])
+    return f"{step:08d}" if step >= 0 else f"m{-step:08d}"
+
+
+def _encoded(values: Values, rows: list[int], column: str) -> Iterator[_File]:
+    """Images and audio: the encoded bytes as they are; of several in one event each has its index behind."""
+    for row in _rows(values, rows, ("index", column)):
+        index = row["index"]
+        stem = _stem(row) + (f"_{index}" if index else "")
+        yield _File(row, stem, _ENDINGS.get(row[column] or "", ".bin"), row["data"], index)
+
+
+def _texts(values: Values, rows: list[int]) -> Iterator[_File]:
+    import pyarrow as pa
+
+    parts: list[dict[str, Any]] = []
+
+    def file() -> _File:
+        text = joined(pa.table({"index": [p["index"] for p in parts], "text": [p["text"] for p in parts]}))
+        return _File(parts[0], _stem(parts[0]), ".md", text.encode())
+
+    for row in _rows(values, rows, ("index", "text")):
+        if parts and not any(row["index"] or ()):  # the first element of the next one
+            yield file()
+            parts = []
+        parts.append(row)
+    if parts:
+        yield file()
+
+
+def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
+    """A PLY file a mesh of the batch; its faces and colours are those of the same step."""
+    from tbq.kinds.meshes import mesh
+
+    keys = values.keys()
+    parts: dict[tuple[str, str, int], dict[str, int]] = {}
+    for one in keys.to_pylist():
+        base, _, part = one["tag"].rpartition("_")
+        parts.setdefault((one["run"], base, one["step"]), {})[part] = one["row"]
+    chosen = set(rows)
+    by_row = {one["row"]: one for one in keys.to_pylist()}
+    for run, base, step in parts:
+        mine = parts[run, base, step]
+        lead = mine.get("VERTEX", mine.get("1", min(mine.values())))
+        if lead not in chosen:
+            continue
+        table = values.arrow(sorted(mine.values()))
+        if not len(table):
+            continue
+        row = {**by_row[lead], "step": step}
+        try:
+            made = mesh(table)
+        except DamageError as wrong:
+            values.note(Problem(wrong.code, "warning", f"step {step:,}: {wrong.message}", run=run, tag=base))
+            continue
+        for i in range(len(made.vertices)):
+            yield _File(row, _stem(row) + (f"_{i}" if i else ""), ".ply", made.ply(i), i)
+
+
+def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
+    for row, number in zip(_rows(values, rows, ("format",)), rows, strict=False):
+        yield _File(row, _stem(row), _ENDINGS[row["format"]], row["data"])
+        if row["format"] != "keras_model":
+            nodes = values.sibling("nodes").arrow([number])
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(("name", "op", "device", "inputs", "function"))
+            for node in nodes.select(["name", "op", "device", "inputs", "function"]).to_pylist():
+                writer.writerow([*list(node.values())[:3], " ".join(node["inputs"]), node["function"]])
+            yield _File(row, _stem(row), ".nodes.csv", text.getvalue().encode())
+
+
+_FILES: dict[str, Any] = {
+    "images": lambda values, rows: _encoded(values, rows, "format"),
+    "audio": lambda values, rows: _encoded(values, rows, "content_type"),
+    "texts": _texts,
+    "meshes": _meshes,
+    "graphs": _graphs,
+}
+
+
+def _write(path: Path, data: Any, force: bool) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise OutputError(f"the folder cannot be made: {failure.strerror}", path=path.parent) from failure
+    with output(path, force) as stream:
+        stream.write(data)
+
+
+class _manifest:  # noqa: N801 - reads as the context it is
+    """Writes the manifest's rows as they come; it is there only when all files are."""
+
+    def __init__(self, root: Path, force: bool) -> None:
+        self._root = root
+        self._force = force
+
+    def __enter__(self) -> Any:
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            raise OutputError(f"the folder cannot be made: {failure.strerror}", path=self._root) from failure
+        self._context = output(self._root / MANIFEST, self._force)
+        text = io.TextIOWrapper(self._context.__enter__(), "utf-8", newline="", write_through=True)
+        self._text = text
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        return writer.writerow
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        self._text.flush()
+        self._text.detach()
+        return self._context.__exit__(*failure)

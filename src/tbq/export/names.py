@@ -1,0 +1,100 @@
+"""File names for runs and tags that every file system takes, whatever they are called, no two alike."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$)", re.IGNORECASE)
+_LONGEST = 80  # bytes of one part
+_LONGEST_PATH = 160  # of a tag's or run's parts together
+
+
+def folder(name: str) -> str:
+    """A run's or tag's name as a relative path with `/`, safe but not yet unlike all others.
+
+    >>> folder("../../etc/passwd")
+    '_/_/etc/passwd'
+    >>> folder("CON/a:b")
+    '_CON/a_b'
+    """
+    parts = [_part(part) for part in name.split("/") if part] or ["root" if name in ("", ".") else "_"]
+    if name == ".":
+        parts = ["root"]
+    path = "/".join(parts)
+    if len(path.encode()) > _LONGEST_PATH:
+        path = f"{_cut(path.replace('/', '_'), _LONGEST)}-{mark(name)}"
+    return path
+
+
+def mark(name: str) -> str:
+    """Eight letters that tell names apart that are cut or differ by case alone."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _part(part: str) -> str:
+    text = _UNSAFE.sub("_", unicodedata.normalize("NFC", part).encode("utf-8", "replace").decode())
+    text = text.rstrip(" .").lstrip(" ")
+    if not text:
+        return "_"
+    if _RESERVED.match(text) or text.startswith((".", "~", "-")):
+        text = f"_{text}"
+    if len(text.encode()) > _LONGEST:
+        text = f"{_cut(text, _LONGEST - 9).rstrip(' .')}-{mark(part)}"
+    return text
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode("utf-8", "ignore")
+
+
+class Tree:
+    """The paths of one output folder: each is given out once, where case and Unicode forms do not count."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._folders: dict[str, str] = {}  # key -> the folder as it is spelled
+        self._owner: dict[str, tuple[str, str]] = {}
+
+    def folders(self, pairs: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+        """A folder for each (run, tag), named by what `pairs` gives; none is shared by two of them."""
+        out: dict[tuple[str, str], str] = {}
+        for (run, tag), shown in pairs.items():
+            path = self._spelled(f"{folder(run)}/{folder(shown)}")
+            if self._owner.get(_key(path), (run, tag)) != (run, tag):
+                path = f"{path}-{mark(run + chr(0) + tag)}"
+            self._owner[_key(path)] = run, tag
+            self._keep(path)
+            out[run, tag] = path
+        return out
+
+    def _spelled(self, path: str) -> str:
+        """The path, with a mark on each part that is there already in another spelling."""
+        done = ""
+        for part in path.split("/"):
+            head = f"{done}/{part}" if done else part
+            if self._folders.get(_key(head), head) != head:
+                head = f"{head}-{mark(part)}"
+            done = head
+        return done
+
+    def _keep(self, path: str) -> None:
+        parts = path.split("/")
+        for i in range(1, len(parts) + 1):
+            head = "/".join(parts[:i])
+            self._folders.setdefault(_key(head), head)
+
+    def file(self, parent: str, stem: str, ending: str) -> str:
+        """A path in that folder that no other file or folder has."""
+        path, n = f"{parent}/{stem}{ending}", 2
+        while _key(path) in self._files or _key(path) in self._folders:
+            path, n = f"{parent}/{stem}-{n}{ending}", n + 1
+        self._files.add(_key(path))
+        return path
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFKC", path).casefold()

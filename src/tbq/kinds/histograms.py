@@ -1,0 +1,150 @@
+"""Histograms: buckets as they were logged, as quantiles, as a density, and as NumPy has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Buckets with edges `left` and `right` and how many values each holds; values lie evenly inside a bucket.
+
+    >>> import numpy as np
+    >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    >>> h.quantiles([0, 0.5, 0.75, 1]).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    >>> h.density()[0].tolist()
+    [0.5, 0.25]
+    >>> counts, edges = h.numpy()
+    >>> edges.tolist()
+    [0.0, 1.0, 3.0]
+    """
+
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    count: NDArray[np.float64]
+
+    @property
+    def total(self) -> float:
+        """How many values there are."""
+        return float(self.count.sum())
+
+    def numpy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`(counts, edges)` as `numpy.histogram` returns them; gaps between buckets are empty buckets."""
+        import numpy as np
+
+        if not len(self.count):
+            return np.zeros(0), np.zeros(1)
+        gaps = np.flatnonzero(self.right[:-1] != self.left[1:])
+        counts = np.insert(self.count, gaps + 1, 0.0)
+        edges = np.insert(np.append(self.left, self.right[-1]), gaps + 1, self.right[gaps])
+        return counts, edges
+
+    def density(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.
+
+        A bucket of no width that holds values is infinitely dense.
+        """
+        import numpy as np
+
+        counts, edges = self.numpy()
+        widths = np.diff(edges)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dense = counts / counts.sum() / widths
+        return np.where(counts > 0, dense, 0.0), edges
+
+    def quantiles(self, q: Sequence[float] | float) -> NDArray[np.float64]:
+        """The values below which the fractions `q` of all values lie."""
+        import numpy as np
+
+        wanted = np.atleast_1d(np.asarray(q, np.float64))
+        if ((wanted < 0) | (wanted > 1)).any():
+            raise UsageError(f"quantiles are fractions from 0 to 1, got {q!r}")
+        full = np.flatnonzero(self.count > 0)
+        if not len(full):
+            return np.full(len(wanted), np.nan)
+        left, right, count = self.left[full], self.right[full], self.count[full]
+        ends = np.cumsum(count)
+        target = wanted * ends[-1]
+        bucket = np.minimum(np.searchsorted(ends, target, side="left"), len(full) - 1)
+        inside = (target - (ends[bucket] - count[bucket])) / count[bucket]
+        return np.asarray(left[bucket] + (right[bucket] - left[bucket]) * np.clip(inside, 0, 1))
+
+
+class HistogramTable(Table):
+    """The `histograms` table, with each row as a `Histogram` and quantiles as columns."""
+
+    def histogram(self, row: int) -> Histogram:
+        """One row. Where its buckets could not be read there are none."""
+        import numpy as np
+
+        values = self.to_arrow().slice(row, 1)
+        if len(values) != 1:
+            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
+        return Histogram(
+            *(np.asarray(values[name][0].as_py() or (), np.float64) for name in ("left", "right", "count"))
+        )
+
+    def quantiles(self, q: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Table:
+        """A row a histogram: `run, tag, step, wall_time` and a column a quantile, `q0.5`."""
+        import numpy as np
+        import pyarrow as pa
+
+        arrow = self.to_arrow()
+        found = np.empty((len(arrow), len(q)))
+        at = 0
+        for batch in arrow.select(["left", "right", "count"]).to_batches():
+            lists = [_lists(column) for column in batch.columns]
+            for row in zip(*lists, strict=True):
+                found[at] = Histogram(*row).quantiles(q)
+                at += 1
+        table = arrow.select(["run", "tag", "step", "wall_time"])
+        for i, name in enumerate(q):
+            table = table.append_column(f"q{name:g}", pa.array(found[:, i]))
+        return Table(table, "quantiles", logdir=self.logdir)
+
+
+def _lists(column: Any) -> list[NDArray[np.float64]]:
+    """The lists of an Arrow array as NumPy arrays, null as an empty one."""
+    values = column.values.to_numpy()
+    offsets = column.offsets.to_numpy()
+    return [values[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
+    """The histogram as lines of text, a bar a bucket; more than `rows` are redrawn as so many of one width.
+
+    >>> import numpy as np
+    >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    >>> print(bars(h, width=4))
+    0 … 1  ██    1
+    1 … 2  ████  2
+    """
+    import numpy as np
+
+    counts, edges = histogram.numpy()
+    if not len(counts):
+        return "(empty)"
+    if len(counts) > rows:
+        even = np.linspace(edges[0], edges[-1], rows // 2 + 1)
+        below = np.concatenate([[0.0], np.cumsum(counts)])
+        edges, counts = even, np.diff(np.interp(even, edges, below))
+    most = counts.max() or 1.0
+    labels = [f"{a:.4g} … {b:.4g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    wide = max(map(len, labels))
+    lines = []
+    for label, count in zip(labels, counts, strict=True):
+        eighths = round(count / most * width * 8)
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+        lines.append(f"{label:>{wide}}  {bar:<{width}}  {count:.6g}")
+    return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""Hyperparameters: long, a row a value; or wide, a row a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tbq.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+
+class HparamTable(Table):
+    """The `hparams` table; `wide()` has a row a run and a column a hyperparameter."""
+
+    def wide(self, tags: Any = None) -> Table:
+        """A row a run, a column a hyperparameter (those named, else all by name), and `group` and `status`.
+
+        Numbers are float64, bools bool; a column with values of several types has strings. The last value of
+        a run wins.
+        """
+        names = [tags] if isinstance(tags, str) else tags
+        return Table(wide(self.to_arrow(), names), "hparams wide", logdir=self.logdir)
+
+
+def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
+    """The wide layout of an hparams table."""
+    import pyarrow as pa
+
+    from tbq.table.wide import column_names
+
+    rows = table.select(["run", "name", "type", "number", "string", "bool", "group", "status"]).to_pylist()
+    runs: dict[str, dict[str, Any]] = {}
+    about: dict[str, tuple[str | None, str | None]] = {}
+    for row in rows:
+        runs.setdefault(row["run"], {})[row["name"]] = value_of(row)
+        about[row["run"]] = (row["group"], row["status"])
+    wanted = sorted({name for values in runs.values() for name in values}) if names is None else list(names)
+    columns: dict[str, Any] = {"run": pa.array(list(runs), pa.string()).dictionary_encode()}
+    titles = column_names(wanted, taken=("run", "group", "status"))
+    for name, title in zip(wanted, titles, strict=True):
+        columns[title] = column([values.get(name) for values in runs.values()])
+    columns["group"] = pa.array([about[run][0] for run in runs], pa.string())
+    columns["status"] = pa.array([about[run][1] for run in runs], pa.string())
+    return pa.table(columns)
+
+
+def value_of(row: dict[str, Any]) -> float | str | bool | None:
+    """The value that a row of the long table holds."""
+    for name in ("number", "bool", "string"):
+        if row[name] is not None:
+            value: float | str | bool = row[name]
+            return value
+    return None
+
+
+def column(values: list[Any]) -> pa.Array:
+    """Values of one hyperparameter as an array: float64 or bool where all are, else strings."""
+    import pyarrow as pa
+
+    there = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in there) and there:
+        return pa.array(values, pa.bool_())
+    if all(isinstance(value, float) for value in there) and there:
+        return pa.array(values, pa.float64())
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,60 @@
+"""The embedding projector's configuration: which tensors and labels lie beside a run's event files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from tbq.source import Run
+
+_NAME = "projector_config.pbtxt"
+_TOKEN = re.compile(r'(?P<key>\w+)\s*:?\s*(?P<open>\{)|(?P<name>\w+)\s*:\s*(?P<value>"(?:[^"\\]|\\.)*"|[^\s{}]+)|(?P<close>\})')
+_LARGEST = 1 << 20
+
+
+def table(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
+    """A row an embedding of each run that has a configuration."""
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        path = Path(run.path, _NAME)
+        if path.is_file():
+            with path.open("rb") as file:
+                text = file.read(_LARGEST).decode("utf-8", "replace")
+            rows += [{"run": run.name, **one} for one in embeddings(text)]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def embeddings(text: str) -> Iterator[dict[str, str | None]]:
+    """The embeddings of a `projector_config.pbtxt`.
+
+    >>> config = 'embeddings { tensor_name: "w:0" metadata_path: "w.tsv" sprite { image_path: "s.png" } }'
+    >>> next(embeddings(config))["sprite_path"]
+    's.png'
+    """
+    path: list[str] = []
+    current: dict[str, str | None] = {}
+    for token in _TOKEN.finditer(text):
+        if token["open"]:
+            path.append(token["key"])
+            if path == ["embeddings"]:
+                current = dict.fromkeys(("tensor_name", "tensor_path", "metadata_path", "sprite_path"))
+        elif token["close"]:
+            if path == ["embeddings"]:
+                yield current
+            del path[-1:]
+        elif path == ["embeddings"] and token["name"] in current:
+            current[token["name"]] = _plain(token["value"])
+        elif path == ["embeddings", "sprite"] and token["name"] == "image_path":
+            current["sprite_path"] = _plain(token["value"])
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value

@@ -1,0 +1,243 @@
+"""A row a run: statistics of scalars, hyperparameters, the last texts and images, joined."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.kinds.values import Reading, Values, locate_all
+from tbq.select import Names, Selection, Steps, steps as _steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from tbq.logdir import LogDir
+    from tbq.table import Table
+
+# add_hparams of torch and tensorboardX names its sub-run by the time of day.
+_TIME = re.compile(r"\d{9,11}(\.\d+)?")
+
+Rows = dict[str, dict[str, Any]]  # run -> column -> value
+
+
+def summary(
+    log: LogDir,
+    stats: Sequence[str] | str,
+    run: Names,
+    tag: Names,
+    steps: Steps,
+    require: Sequence[str] | str,
+    best: Mapping[str, str],
+    media: bool,
+    reading: Reading,
+) -> Table:
+    """The joined table; `log.summary` explains it."""
+    from tbq.table import Table
+
+    directions(best)
+    quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again: they have been told of
+    scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
+    found = locate_all(log, ["hparams", "texts", "images"] if media else ["hparams"], run=run, **quiet)
+    parent = fold_of(log, found["hparams"])
+    chosen = Selection.of(tag)
+    kept = _chosen(scalars, chosen)
+    columns: dict[str, pa.DataType] = {}
+    rows: Rows = {parent.get(name, name): {} for name in _names(log, run)}
+    _add_scalars(rows, columns, kept, stats, chosen, parent)
+    _add_best(rows, columns, scalars, best, parent)
+    _add_hparams(rows, columns, found["hparams"], parent)
+    if media:
+        _add_texts(rows, columns, found["texts"], steps, chosen, parent)
+        _add_images(rows, columns, found["images"], steps, chosen, parent)
+    _require(rows, columns, [require] if isinstance(require, str) else require)
+    return Table(_arrow(rows, columns), "summary", logdir=log.path)
+
+
+def directions(best: Mapping[str, str]) -> None:
+    """Raise where `best` says something else than min or max."""
+    for tag, way in best.items():
+        if way not in ("min", "max"):
+            raise UsageError(f"best: {tag!r} is {way!r}, want 'min' or 'max'", hint="best={'val/loss': 'min'}")
+
+
+def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
+    """Sub-runs that `add_hparams` made -> the run that called it.
+
+    Such a run is named by the time of day, and holds the only such session of its parent; with several of them
+    each is a trial of its own and stays a row.
+    """
+    keys = hparams.keys()
+    sessions = {
+        name for name, tag in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True)
+        if tag == "_hparams_/session_start_info"
+    }  # fmt: skip
+    children: dict[str, list[str]] = {}
+    for name in sessions:
+        above, _, last = name.rpartition("/")
+        if _TIME.fullmatch(last):
+            children.setdefault(above or ".", []).append(name)
+    return {
+        names[0]: above
+        for above, names in children.items()
+        if len(names) == 1 and above in log.runs and above not in sessions
+    }
+
+
+def _names(log: LogDir, run: Names) -> list[str]:
+    return [one.name for one in log._choose(run)]
+
+
+def _chosen(table: pa.Table, tags: Selection) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if tags.everything:
+        return table
+    names = tags.resolve(table["tag"].unique().to_pylist()).names
+    return table.filter(pc.is_in(table["tag"].cast(pa.string()), pa.array(names, pa.string())))
+
+
+def _put(rows: Rows, columns: dict[str, Any], run: str, name: str, value: Any, kind: Any) -> None:
+    """Set a value, unless the run has one there: what a parent logged itself wins over its sub-run's."""
+    columns.setdefault(name, kind)
+    mine = rows.setdefault(run, {})
+    if mine.get(name) is None:
+        mine[name] = value
+
+
+def _add_scalars(
+    rows: Rows,
+    columns: dict[str, Any],
+    scalars: pa.Table,
+    stats: Sequence[str] | str,
+    tags: Selection,
+    parent: Mapping[str, str],
+) -> None:
+    from tbq.table.summary import summary as statistics
+
+    wanted = None if tags.everything else tags.columns(scalars["tag"].unique().to_pylist())
+    table = statistics(scalars, stats, wanted)
+    for field in table.schema:
+        if field.name != "run":
+            columns.setdefault(field.name, field.type)
+    found = table.to_pylist()
+    for row in sorted(found, key=lambda one: one["run"] in parent):
+        run = parent.get(row["run"], row["run"])
+        for name, value in row.items():
+            if name != "run" and value is not None:
+                _put(rows, columns, run, name, value, columns[name])
+
+
+def _add_best(
+    rows: Rows, columns: dict[str, Any], scalars: pa.Table, best: Mapping[str, str], parent: Mapping[str, str]
+) -> None:
+    from tbq.table.summary import summary as statistics
+
+    for tag, way in best.items():
+        found = statistics(scalars, (way, f"{way}_step"), [tag])
+        for run, value, step in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            if value is not None:
+                _put(rows, columns, parent.get(run, run), f"{tag}.best", value, found.schema.field(1).type)
+                _put(rows, columns, parent.get(run, run), f"{tag}.best_step", step, found.schema.field(2).type)
+
+
+def _add_hparams(
+    rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]
+) -> None:
+    import pyarrow as pa
+
+    from tbq.kinds.hparams import wide
+
+    table = wide(hparams.arrow())
+    for name in table.column_names:
+        if name in ("run", "group", "status"):
+            continue
+        for one, value in zip(table["run"].to_pylist(), table[name].to_pylist(), strict=True):
+            _put(rows, columns, parent.get(one, one), f"hparam.{name}", value, table[name].type)
+    statuses = zip(table["run"].to_pylist(), table["status"].to_pylist(), strict=True)
+    for one, status in statuses if len(table) else ():
+        _put(rows, columns, parent.get(one, one), "hparam.status", status, pa.string())
+
+
+def _last(keys: pa.Table, steps: Steps, tags: Selection) -> list[int]:
+    """The last value of each run and tag that is wanted, by its number."""
+    low, high = _steps(steps)
+    names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
+    found: dict[tuple[str, str], int] = {}
+    columns = (keys[name].to_pylist() for name in ("run", "tag", "step", "row"))
+    for run, tag, step, row in zip(*columns, strict=True):
+        if tag in names and low <= step <= high:
+            found[run, tag] = row
+    return sorted(found.values())
+
+
+def _add_texts(
+    rows: Rows,
+    columns: dict[str, Any],
+    values: Values,
+    steps: Steps,
+    tags: Selection,
+    parent: Mapping[str, str],
+) -> None:
+    import pyarrow as pa
+
+    from tbq.kinds.texts import joined, plain
+
+    table = values.arrow(_last(values.keys(), steps, tags))
+    begin = 0
+    pairs = list(zip(table["run"].to_pylist(), table["tag"].to_pylist(), strict=True))
+    taken = set(columns)
+    for i, pair in enumerate(pairs):
+        if i + 1 < len(pairs) and pairs[i + 1] == pair:
+            continue
+        name = _free(plain(pair[1]), "text", taken)
+        _put(rows, columns, parent.get(pair[0], pair[0]), name, joined(table.slice(begin, i + 1 - begin)), pa.string())
+        begin = i + 1
+
+
+def _add_images(
+    rows: Rows,
+    columns: dict[str, Any],
+    values: Values,
+    steps: Steps,
+    tags: Selection,
+    parent: Mapping[str, str],
+) -> None:
+    import pyarrow as pa
+
+    table = values.arrow(_last(values.keys(), steps, tags))
+    taken = set(columns)
+    for row in table.select(["run", "tag", "index", "data"]).to_pylist():
+        if row["index"] in (0, None):  # the first of several
+            name = _free(row["tag"], "image", taken)
+            _put(rows, columns, parent.get(row["run"], row["run"]), name, row["data"], pa.large_binary())
+
+
+def _free(name: str, kind: str, taken: Iterable[str]) -> str:
+    """A tag that is also a scalar's, or is called `run`, has its kind behind it."""
+    return f"{name}.{kind}" if name in taken or name == "run" else name
+
+
+def _require(rows: Rows, columns: Mapping[str, Any], require: Sequence[str]) -> None:
+    for name in require:
+        if name not in columns:
+            from tbq.select import closest
+
+            near = closest(name, list(columns))
+            tip = f"; closest: {', '.join(near)}" if near else ""
+            raise UsageError(f"require: no run has {name!r}{tip}", hint="name a column of the summary")
+    for run in [run for run, row in rows.items() if any(row.get(name) is None for name in require)]:
+        del rows[run]
+
+
+def _arrow(rows: Rows, columns: Mapping[str, pa.DataType]) -> pa.Table:
+    import pyarrow as pa
+
+    runs = list(rows)
+    made: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
+    for name, kind in columns.items():
+        made[name] = pa.array([rows[run].get(name) for run in runs], kind)
+    return pa.table(made)

@@ -1,0 +1,38 @@
+"""Texts: string tensors of any rank, a row an element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+
+
+def plain(tag: str) -> str:
+    """The name of a text tag as its user gave it.
+
+    >>> plain("notes/text_summary")
+    'notes'
+    """
+    return tag.removesuffix(_SUFFIX) or tag
+
+
+def joined(rows: pa.Table) -> str:
+    """The text of one value: itself, or a Markdown table of a text tensor, as TensorBoard shows it.
+
+    >>> import pyarrow as pa
+    >>> print(joined(pa.table({"index": [[0, 0], [0, 1]], "text": ["a", "b"]})))
+    | a | b |
+    """
+    texts = [text or "" for text in rows["text"].to_pylist()]
+    indices = rows["index"].to_pylist()
+    if len(texts) == 1:
+        return texts[0]
+    if any(index is None for index in indices) or not indices or len(indices[0]) < 2:
+        return "\n".join(texts)
+    lines: dict[tuple[int, ...], list[str]] = {}
+    for index, text in zip(indices, texts, strict=True):
+        lines.setdefault(tuple(index[:-1]), []).append(text.replace("\n", " "))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines.values())

@@ -1,0 +1,226 @@
+"""The values of one kind: where they lie, and their table, batch by batch or whole."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from tbq import decode as _decode
+from tbq.errors import SelectionError
+from tbq.problems import Problem
+from tbq.select import Names, Selection, Steps, steps as _steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from tbq._core import Result
+    from tbq.logdir import LogDir
+    from tbq.source import Run
+
+
+class Reading(TypedDict, total=False):
+    """The keywords that every table takes beside run, tag and steps, as `log.scalars` explains them."""
+
+    restarts: str
+    threads: int | None
+    progress: _decode.Progress | None
+    on_error: str
+
+
+def locate(
+    log: LogDir,
+    name: str,
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    **reading: Unpack[Reading],
+) -> Values:
+    """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
+    return locate_all(log, [name], run, tag, steps, **reading)[name]
+
+
+def locate_all(
+    log: LogDir,
+    names: Sequence[str],
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    restarts: str = "resume",
+    threads: int | None = None,
+    progress: _decode.Progress | None = None,
+    on_error: str = "warn",
+) -> dict[str, Values]:
+    """The values of several tables from one reading; tables that have none of the tags asked for are left out."""
+    from tbq import _core
+
+    chosen = log._choose(run)
+    tags = Selection.of(tag)
+    options = _decode.Options(
+        tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress, defer=True
+    )
+    kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
+    # Scalars are only counted here: what stands beside a large value must not be taken before it is verified.
+    stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]
+    result = log._decode(chosen, stored, options, on_error)
+    if tags.everything:
+        return {name: Values(log, name, result, chosen, None, on_error) for name in names}
+    found: dict[str, Values] = {}
+    known = {kind: result.tags(kind) for kind in kinds.values()}
+    everything = [one for of_kind in known.values() for one in of_kind]
+    taken = set(log._require(tags, everything, result, kinds[names[0]]))
+    for name, kind in kinds.items():
+        mine = [one for one in known[kind] if one in taken]
+        if mine:
+            more = any(one not in taken for one in known[kind] if tags.matches(one))  # `loss[0]` was a name
+            found[name] = Values(log, name, result, chosen, mine if more else None, on_error)
+    return found
+
+
+class Values:
+    """Values that were found, in the order of their table. `rows` are indices into `keys()`."""
+
+    def __init__(
+        self,
+        log: LogDir,
+        name: str,
+        result: Result,
+        runs: Sequence[Run],
+        names: list[str] | None,
+        on_error: str,
+    ) -> None:
+        self._log = log
+        self.name = name
+        self._result = result
+        self._runs = runs
+        self._names = names
+        self._on_error = on_error
+
+    @property
+    def logdir(self) -> str:
+        """Where the log was opened."""
+        return self._log.path
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> pa.Table:
+        """Where the values are: `run, tag, step, wall_time, bytes`, and `row`, their number. None is read."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from tbq import _core
+
+        keys = pa.table(_core.keys(self._result, self.name, [run.name for run in self._runs]))
+        keys = keys.append_column("row", pa.array(np.arange(len(keys), dtype=np.int64)))
+        if self._names is not None:
+            keys = keys.filter(pc.is_in(keys["tag"].cast(pa.string()), pa.array(self._names, pa.string())))
+        return keys
+
+    def batches(self, rows: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """The table a few megabytes at a time; problems are told when it ends."""
+        yield from self._reader(rows)
+        self._tell()
+
+    def arrow(self, rows: Sequence[int] | None = None) -> pa.Table:
+        """The whole table, or that of some rows."""
+        table = self._reader(rows).read_all()
+        self._tell()
+        return table
+
+    def sibling(self, name: str) -> Values:
+        """Another table of the same values: `nodes` beside `graphs`, `hparam_metrics` beside `hparams`."""
+        return Values(self._log, name, self._result, self._runs, self._names, self._on_error)
+
+    def note(self, problem: Problem) -> None:
+        """Add to the log's problems what was found beside the table."""
+        self._log._note([problem], self._on_error)
+
+    def _reader(self, rows: Sequence[int] | None) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        from tbq import _core
+
+        if rows is None and self._names is not None:
+            rows = self.keys()["row"].to_pylist()
+        picked = None if rows is None else [int(row) for row in rows]
+        stream = _core.table(self._result, self.name, [run.name for run in self._runs], picked)
+        return pa.RecordBatchReader.from_stream(stream)
+
+    def _tell(self) -> None:
+        from tbq import _core
+
+        listed, more = _core.value_problems(self._result)
+        found = [self._problem(*one) for one in listed]
+        if more:
+            found.append(Problem("more_values", "warning", f"{more:,} more values with problems, not listed"))
+        self._log._note(found, self._on_error)
+
+    def _problem(
+        self, code: str, run: int, tag: str, step: int, file: int, offset: int, message: str
+    ) -> Problem:
+        return Problem(
+            code,
+            "error" if code == "bad_payload" else "warning",
+            f"tag {tag!r}, step {step:,}: {message}",
+            path=os.fsdecode(self._result.files[file].path),
+            offset=offset,
+            run=self._runs[run].name,
+            tag=tag,
+        )
+
+    def one(self, step: int | None) -> dict[str, Any]:
+        """The key of the value at that step, or of the last one; there must be one run and one tag."""
+        keys = self.keys()
+        _single(keys, "run")
+        _single(keys, "tag")
+        steps = keys["step"].to_pylist()
+        matching = [i for i, other in enumerate(steps) if step is None or other == step]
+        if not matching:
+            raise self._no_step(step, steps)
+        key: dict[str, Any] = keys.slice(matching[-1], 1).to_pylist()[0]
+        return key
+
+    def parts(self, step: int | None) -> list[int]:
+        """The rows of all tags at that step, or at the last one: what makes a mesh. There must be one run."""
+        keys = self.keys()
+        _single(keys, "run")
+        steps = keys["step"].to_pylist()
+        if not steps or (step is not None and step not in steps):
+            raise self._no_step(step, steps)
+        wanted = max(steps) if step is None else step
+        last: dict[str, int] = {}  # of two at one step
+        for tag, at, row in zip(keys["tag"].to_pylist(), steps, keys["row"].to_pylist(), strict=True):
+            if at == wanted:
+                last[tag] = row
+        return sorted(last.values())
+
+    def row(self, step: int | None) -> pa.Table:
+        """The rows of one value (several images may be one value), by its step."""
+        table = self.arrow([self.one(step)["row"]])
+        if not len(table):  # what was wrong has been told
+            raise SelectionError("the value cannot be read", path=self._log.path, hint="see log.problems")
+        return table
+
+    def _no_step(self, step: int | None, steps: list[int]) -> SelectionError:
+        if not steps:
+            return SelectionError(f"there are no {self.name} here", path=self._log.path)
+        assert step is not None
+        near = sorted(dict.fromkeys(steps), key=lambda other: abs(other - step))[:3]
+        return SelectionError(
+            f"no {self.name} at step {step:,}; closest: {', '.join(f'{other:,}' for other in sorted(near))}",
+            path=self._log.path,
+            hint=f"there are {len(steps):,}, from step {min(steps):,} to {max(steps):,}",
+        )
+
+
+def _single(keys: pa.Table, name: str) -> None:
+    """Raise where the keys are of several runs or tags."""
+    found = sorted(keys[name].unique().to_pylist())
+    if len(found) > 1:
+        shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
+        raise SelectionError(
+            f"{len(found):,} {name}s match, want one: {shown}", hint=f"name one, e.g. {name}={found[0]!r}"
+        )

@@ -1,0 +1,154 @@
+"""One value for the eye: a text, a tensor's statistics, a histogram's bars, an image's size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SelectionError
+from tbq.kinds.values import locate
+from tbq.select import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.logdir import LogDir
+
+# What is shown of a tag that has values of several kinds.
+_ORDER = ("texts", "images", "histograms", "tensors", "audio", "hparams", "pr_curves", "meshes", "custom_scalars",
+          "graphs", "run_metadata", "others", "logs", "scalars")  # fmt: skip
+
+
+def show(log: LogDir, tag: str, step: int | None = None, run: str | None = None, restarts: str = "resume") -> str:
+    """What was logged under a tag at a step, or last, as a few lines of text.
+
+    >>> print(show(tbq.open("runs"), "weights", step=100))          # doctest: +SKIP
+    """
+    kind = _kind(log, tag, run)
+    if kind == "scalars":
+        return _scalars(log, tag, step, run, restarts)
+    values = locate(log, kind, run, tag, step, restarts=restarts)
+    if step is not None and not len(values):
+        values = locate(log, kind, run, tag, None, restarts=restarts)
+    key = values.one(step)
+    rows = values.arrow([key["row"]])
+    head = f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}"
+    if not len(rows):
+        return f"{head}\n(nothing that could be decoded)"
+    return f"{head}\n{_BODIES.get(kind, _plain)(rows, key)}"
+
+
+def _kind(log: LogDir, tag: str, run: str | None) -> str:
+    table = log.tags(run=run).to_arrow()
+    kinds: dict[str, set[str]] = {}
+    for name, kind in zip(table["tag"].to_pylist(), table["kind"].to_pylist(), strict=True):
+        kinds.setdefault(name, set()).add(kind)
+    names = Selection.of(tag).require(list(kinds), where=log.path)
+    if len(names) > 1:
+        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        raise SelectionError(f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {names[0]}")
+    return next(kind for kind in _ORDER if kind in kinds[names[0]])
+
+
+def _scalars(log: LogDir, tag: str, step: int | None, run: str | None, restarts: str) -> str:
+    import numpy as np
+
+    series = log.series(tag, run=run, restarts=restarts)
+    values = series.values
+    head = f"scalars · tag {tag} · {len(values):,} points, steps {series.steps.min():,} to {series.steps.max():,}"
+    if step is not None:
+        there = np.flatnonzero(series.steps == step)
+        if not len(there):
+            near = int(series.steps[np.argmin(np.abs(series.steps - step))])
+            raise SelectionError(f"{tag} has no value at step {step:,}; closest: {near:,}", path=log.path)
+        return f"{head}\nvalue {values[there[-1]]:.9g} at step {step:,}"
+    known = values[~np.isnan(values)]
+    lines = [head, f"last {values[-1]:.9g} at step {series.steps[-1]:,}"]
+    if len(known):
+        low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+        lines.append(f"min  {values[low]:.9g} at step {series.steps[low]:,}")
+        lines.append(f"max  {values[high]:.9g} at step {series.steps[high]:,}")
+    if len(known) < len(values):
+        lines.append(f"NaN  {len(values) - len(known):,} times")
+    return "\n".join(lines)
+
+
+def _text(rows: pa.Table, _key: dict[str, Any]) -> str:
+    from tbq.kinds.texts import joined
+
+    return joined(rows)
+
+
+def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
+    import numpy as np
+
+    from tbq.kinds.tensors import array, corner
+
+    dtype, shape = rows["dtype"][0].as_py(), rows["shape"][0].as_py()
+    if shape is None:
+        return f"{dtype or 'no'} tensor that cannot be decoded, {len(rows['data'][0].as_py() or b''):,} bytes"
+    values = array(dtype, shape, rows["data"][0].as_buffer())
+    lines = [f"{dtype} {list(shape)}, {values.size:,} elements, {values.nbytes:,} bytes"]
+    if values.size and values.dtype.kind in "fiub" and dtype != "bool":
+        wide = values.astype(np.float64)
+        finite = wide[np.isfinite(wide)]
+        if finite.size:
+            lines.append(
+                f"min {finite.min():.6g}  max {finite.max():.6g}  mean {finite.mean():.6g}  std {finite.std():.6g}"
+            )
+        odd = wide.size - finite.size
+        lines += [f"{odd:,} NaN or infinite"] if odd else []
+    shown = corner(values)
+    lines.append(np.array2string(shown, precision=5, threshold=300))
+    if shown.size < values.size:
+        lines.append(f"(the first {list(shown.shape)} of {list(values.shape)})")
+    return "\n".join(lines)
+
+
+def _histogram(rows: pa.Table, _key: dict[str, Any]) -> str:
+    from tbq.kinds import table_of
+    from tbq.kinds.histograms import bars
+
+    one = table_of(rows, "histograms").histogram(0)
+    if not len(one.count):
+        return "(empty)"
+    low, middle, high = one.quantiles([0.0, 0.5, 1.0])
+    return f"{one.total:g} values from {low:.6g} to {high:.6g}, median {middle:.6g}\n{bars(one)}"
+
+
+def _image(rows: pa.Table, key: dict[str, Any]) -> str:
+    lines = []
+    for row in rows.select(["index", "width", "height", "format", "data"]).to_pylist():
+        size = f"{row['width']} × {row['height']}" if row["width"] else "unknown size"
+        lines.append(f"[{row['index']}] {size} {row['format'] or 'of unknown format'}, {len(row['data']):,} bytes")
+    return "\n".join([*lines, _extract(key)])
+
+
+def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
+    lines = []
+    for row in rows.select(["index", "sample_rate", "channels", "frames", "content_type", "data"]).to_pylist():
+        seconds = f"{row['frames'] / row['sample_rate']:.3g} s" if row["sample_rate"] and row["frames"] else "?"
+        lines.append(
+            f"[{row['index']}] {seconds}, {row['sample_rate'] or 0:g} Hz, {row['channels']} channels, "
+            f"{row['content_type']}, {len(row['data']):,} bytes"
+        )
+    return "\n".join([*lines, _extract(key)])
+
+
+def _extract(key: dict[str, Any]) -> str:
+    return f"as files: tbq media LOGDIR --run '{key['run']}' --tag '{key['tag']}' --steps {key['step']} -o DIR"
+
+
+def _plain(rows: pa.Table, _key: dict[str, Any]) -> str:
+    from tbq.table.draw import text
+
+    keys = ("run", "tag", "step", "wall_time")
+    return text(rows.select([name for name in rows.column_names if name not in keys]), "rows")
+
+
+_BODIES = {
+    "texts": _text,
+    "tensors": _tensor,
+    "histograms": _histogram,
+    "images": _image,
+    "audio": _audio,
+}

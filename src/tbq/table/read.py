@@ -1,0 +1,78 @@
+"""`tbq.read`: a table from a file that tbq wrote, with its kind, types and bytes as they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.table import Table
+
+_PARQUET = b"PAR1"
+_ARROW = b"ARROW1"
+
+
+def read(path: str | os.PathLike[str]) -> Table:
+    """Read a `.parquet`, `.arrow` or `.feather` file back into a Table of the kind it was.
+
+    >>> tbq.read("images.parquet").image(0)             # doctest: +SKIP
+    """
+    from tbq.kinds import table_of
+
+    if not Path(path).is_file():
+        raise SourceError("no such file", path=path)
+    try:
+        with open(path, "rb") as file:
+            magic = file.read(6)
+    except OSError as failure:
+        raise SourceError(f"cannot be read: {failure.strerror}", path=path) from failure
+    if magic.startswith(_PARQUET):
+        table = _parquet(path)
+    elif magic == _ARROW:
+        table = _arrow(path)
+    else:
+        raise UsageError(
+            "is neither a Parquet nor an Arrow file",
+            path=path,
+            hint="only those keep bytes and types; tbq.open() reads event files",
+        )
+    origin = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    kind = origin.get("tbq.kind") or "table"
+    made: Table = table_of(_typed(table, kind), kind, origin.get("tbq.logdir"))
+    return made
+
+
+def _parquet(path: Any) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as failure:
+        raise SourceError(f"cannot be read: {failure}", path=path) from failure
+
+
+def _arrow(path: Any) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(os.fspath(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+    except (pa.ArrowException, OSError) as failure:
+        raise SourceError(f"cannot be read: {failure}", path=path) from failure
+
+
+def _typed(table: pa.Table, kind: str) -> pa.Table:
+    """The table with the types of its kind (Parquet gives dictionaries back with types of its own)."""
+    from tbq.schema import KINDS, schema
+
+    metadata = {key: value for key, value in (table.schema.metadata or {}).items() if not key.startswith(b"tbq.")}
+    table = table.replace_schema_metadata(metadata or None)
+    if kind not in KINDS or table.column_names != schema(kind).names:
+        return table
+    return table.cast(schema(kind))
