@@ -18,7 +18,8 @@
 
 namespace tbq {
 
-// When an event happened. An event without a step of its own has step 0, and says nothing about where a run resumes.
+// When an event happened. An event without a step of its own has step 0, and says nothing about where a run
+// resumes.
 struct Stamp {
   double wall_time = 0;
   int64_t step = 0;
