@@ -41,12 +41,12 @@ class MetricsTable:
     An existing file is refused, or continued with `resume=True`; it is never overwritten. `sync=True` also
     waits for the disk, for machines that lose power.
 
-    >>> import tempfile, os, tbq
-    >>> path = os.path.join(tempfile.mkdtemp(), "metrics.csv")
+    >>> import pathlib, tempfile, tbq
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "metrics.csv")
     >>> table = tbq.results.MetricsTable(path)
     >>> table.log(0, loss=0.5)
     >>> table.log(1, loss=0.25, val_loss=0.3)
-    >>> print(open(path).read(), end="")
+    >>> print(path.read_text(), end="")
     epoch,loss,val_loss
     0,0.5,
     1,0.25,0.3
