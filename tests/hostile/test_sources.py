@@ -69,7 +69,7 @@ def test_a_bad_file_is_told_of_and_the_others_are_read(logdir: Path, content: by
 @pytest.mark.parametrize("content", [LFS, b"notes " * 50])
 def test_nothing_but_bad_files_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / NAME).write_bytes(content)
-    with pytest.warns(TbqWarning), pytest.raises(SourceError):
+    with pytest.raises(SourceError):
         tbq.open(tmp_path).scalars()
 
 
