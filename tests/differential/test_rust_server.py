@@ -50,7 +50,10 @@ RUNS: dict[str, dict[str, list[bytes]]] = {
     "clock_set_back": {"tfevents.1": session(range(10), 100), "tfevents.2": session(range(6, 14), 5)},
     "step_zero_only": {"tfevents.1": session([0] * 7, 10)},
     "anew": {f"tfevents.1.host.{i}": session([i], 10 + 10 * i) for i in range(30)},
-    "two_tags": {"tfevents.1": session(range(5), 1) + session(range(9), 20, "acc"), "tfevents.2": session(range(3, 6), 50)},
+    "two_tags": {
+        "tfevents.1": session(range(5), 1) + session(range(9), 20, "acc"),
+        "tfevents.2": session(range(3, 6), 50),
+    },
     **{f"random_{seed}": random_run(seed) for seed in range(30)},
 }
 

@@ -78,7 +78,18 @@ def with_summary_pb(folder: Path) -> None:
     from tensorboard.util import tensor_util
 
     writer = EventFileWriter(str(folder))
-    dtypes = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.bool_]
+    dtypes = [
+        np.float16,
+        np.float32,
+        np.float64,
+        np.int8,
+        np.int16,
+        np.int32,
+        np.int64,
+        np.uint8,
+        np.uint16,
+        np.bool_,
+    ]
     for dtype in dtypes:
         for step in range(4):
             for shape in ((), (1,), (1, 1)):
@@ -122,7 +133,9 @@ def test_scalars_are_those_of_the_event_accumulator(run: Path) -> None:
 def test_series_and_tags_agree_with_the_table(run: Path) -> None:
     want = oracles.scalars_of_files(run)
     log = tbq.open(run)
-    counts = {row["tag"]: row["count"] for row in log.tags().to_arrow().to_pylist() if row["kind"] == "scalars"}
+    counts = {
+        row["tag"]: row["count"] for row in log.tags().to_arrow().to_pylist() if row["kind"] == "scalars"
+    }
     assert counts == {tag: len(points) for tag, points in want.items()}
     for tag, points in list(want.items())[:5]:
         series = log.series(tag)
