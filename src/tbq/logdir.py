@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
-from tbq import decode as _decode, problems as _problems
+from tbq import decode as _decode
+from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.kinds import Kinds
 from tbq.kinds.values import Reading
