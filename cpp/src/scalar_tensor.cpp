@@ -68,7 +68,7 @@ double bfloat_to_double(uint16_t bits) { return std::bit_cast<float>(static_cast
 void set_int(ScalarTensor& out, int64_t value) {
   out.valid = true;
   out.value = static_cast<double>(value);
-  out.rounded = std::fabs(out.value) >= 0x1p63 || static_cast<int64_t>(out.value) != value;
+  out.rounded = out.value >= 0x1p63 || static_cast<int64_t>(out.value) != value;
 }
 void set_uint(ScalarTensor& out, uint64_t value) {
   out.valid = true;

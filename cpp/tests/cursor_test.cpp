@@ -80,7 +80,7 @@ TEST(cursor_refuses_lengths_that_are_not_there) {
 
 TEST(cursor_refuses_what_is_no_field) {
   Field field;
-  for (const std::string wrong :
+  for (const std::string& wrong :
        {std::string("\x00\x01", 2), std::string("\x0c"), std::string("\x0e\x01"), std::string("\x0f\x01"),
         bytes::varint(uint64_t{1} << 35) + "\x01", std::string("\x0b\x14"),
         std::string(40, '\x0b') + std::string(40, '\x0c')}) {

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
+from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.kinds import Kinds
 from tbq.kinds.values import Reading
@@ -198,7 +199,9 @@ class LogDir(Kinds):
         if name == "projector":
             return Table(projector.table(self._choose(run), wanted), name, logdir=self.path)
         if name not in ("runs", "files"):
-            raise UsageError(f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists")
+            raise UsageError(
+                f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists"
+            )
         make = {"runs": overview.runs, "files": overview.files}[name]
         table = make(self._found.runs, self._survey.files, wanted)
         return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
@@ -237,6 +240,7 @@ class LogDir(Kinds):
     ) -> Result:
         result = _decode.decode(runs, kinds, options, self._unpacked)
         found = _decode.problems_of(result, runs, options.restarts)
+        found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         _decode.refuse_unreadable(result, runs)

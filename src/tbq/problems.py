@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import Fault, FileReport
+    from tbq.source import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,17 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
             )
         )
     return found
+
+
+def of_unpacking(
+    failures: Mapping[bytes, str], reports: Iterable[FileReport], runs: Sequence[Run]
+) -> list[Problem]:
+    """The problems of compressed files that could not be unpacked to their end."""
+    return [
+        Problem("unpacking", "error", failures[path], path=os.fsdecode(path), run=runs[report.run].name)
+        for report in reports
+        if (path := report.path) in failures
+    ]
 
 
 def _of_fault(fault: Fault, path: str, run: str) -> Problem:

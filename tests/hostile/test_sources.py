@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import shutil
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from tables import decode
 
 import tbq
 from tbq.errors import SourceError, TbqWarning
+from tbq.source import inflate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +116,9 @@ def test_every_kind_of_unreadable_file_has_its_reason(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda data: gzip.compress(data[:999]) + gzip.compress(data[999:])])
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, zlib.compress, lambda data: gzip.compress(data[:999]) + gzip.compress(data[999:])]
+)
 def test_packed_files_are_read_like_plain_ones(logdir: Path, pack: Any) -> None:
     (logdir / "bad" / NAME).write_bytes(pack(GOOD))
     table = read(logdir, None)
@@ -131,12 +135,40 @@ def test_a_packed_file_that_is_cut_off_gives_a_prefix(logdir: Path, pack: Any) -
         assert len(got) >= cut * 50 // len(packed) - 25
 
 
-def test_a_packed_file_with_a_flipped_bit_gives_what_came_before(logdir: Path) -> None:
-    packed = bytearray(gzip.compress(GOOD))
-    packed[len(packed) // 2] ^= 16
+def test_a_packed_file_with_a_flipped_bit_gives_what_came_before_and_says_so(logdir: Path) -> None:
+    plain = GOOD + ef.event_file([ef.text("noise", 1, os.urandom(40_000))]) + GOOD
+    packed = bytearray(gzip.compress(plain))
+    packed[-9000] ^= 255
+    packed[-8] ^= 255  # and its own checksum
     (logdir / "bad" / NAME).write_bytes(packed)
-    log = tbq.open(logdir)
-    assert values_of(log.scalars(on_error="ignore").to_arrow()) == WANTED
+    table = read(logdir, "unpacking")
+    assert values_of(table) == WANTED
+    assert values_of(table, "bad")[:50] == WANTED
+
+
+def test_zeros_behind_a_packed_file_are_no_damage(logdir: Path) -> None:
+    (logdir / "bad" / NAME).write_bytes(gzip.compress(GOOD) + bytes(3000))
+    assert values_of(read(logdir, None), "bad") == WANTED
+
+
+def test_a_bomb_stops_before_the_disk_is_full(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(GOOD + bytes(20 << 20))
+    assert len(bomb) < 50_000
+    (logdir / "bad" / NAME).write_bytes(bomb)
+    monkeypatch.setattr(inflate, "_RESERVE", 4 << 20)
+    monkeypatch.setattr(inflate.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 0))
+    table = read(logdir, "unpacking")
+    assert values_of(table) == values_of(table, "bad") == WANTED
+
+
+def test_packed_files_of_many_runs_on_many_threads(tmp_path: Path) -> None:
+    for run in range(24):
+        (tmp_path / f"run{run}").mkdir()
+        data = ef.event_file([ef.version(), *(ef.scalar("loss", step, run) for step in range(20 + run))])
+        (tmp_path / f"run{run}" / NAME).write_bytes(gzip.compress(data))
+    table = tbq.open(tmp_path).scalars(threads=8).to_arrow()
+    for run in range(24):
+        assert values_of(table, f"run{run}") == [run] * (20 + run)
 
 
 def test_a_file_that_goes_while_it_is_read(logdir: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 import weakref
 import zlib
+from typing import BinaryIO
 
 _PIECE = 1 << 20
+_RESERVE = 256 << 20  # a small file may unpack to a thousand times its size: so much of the disk stays free
 
 
 class Unpacked:
@@ -17,31 +20,74 @@ class Unpacked:
     def __init__(self) -> None:
         self._folder: str | None = None
         self._done: dict[bytes, bytes | None] = {}
+        self._lock = threading.Lock()  # the core asks from several threads
+        #: what kept a file from being unpacked to its end, by its path
+        self.failures: dict[bytes, str] = {}
 
     def __call__(self, path: bytes) -> bytes | None:
         """The path of the unpacked file; None where it is not compressed after all."""
-        if path not in self._done:
-            self._done[path] = self._unpack(path)
-        return self._done[path]
+        with self._lock:
+            if path not in self._done:
+                self._done[path] = self._unpack(path)
+            return self._done[path]
 
     def _unpack(self, path: bytes) -> bytes | None:
-        if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="tbq-")
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        target = os.path.join(self._folder, str(len(self._done)))
-        inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
         written = 0
-        with open(path, "rb") as packed, open(target, "wb") as plain:
-            while piece := packed.read(_PIECE):
-                while piece:
-                    try:
-                        written += plain.write(inflater.decompress(piece, _PIECE))
-                    except zlib.error:
-                        return (
-                            os.fsencode(target) if written else None
-                        )  # what came before the damage still counts
-                    piece = inflater.unconsumed_tail
-                    if inflater.eof:  # a gzip file may have several members
-                        piece = inflater.unused_data
-                        inflater = zlib.decompressobj(wbits=47)
-        return os.fsencode(target)
+        target = ""
+        try:
+            if self._folder is None:
+                self._folder = tempfile.mkdtemp(prefix="tbq-")
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            target = os.path.join(self._folder, str(len(self._done)))
+            with open(path, "rb") as packed, open(target, "wb") as plain:
+                try:
+                    _inflate(packed, plain)
+                finally:
+                    written = plain.tell()
+        except zlib.error as damage:
+            if not written:
+                return None
+            self.failures[path] = f"damaged inside its compression: {damage}; what lies behind it is lost"
+        except OSError as failure:
+            self.failures[path] = f"could not be unpacked: {failure.strerror}"
+        return os.fsencode(target) if written else None
+
+
+def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
+    """Unpack all of a file; what came before damage has been written when `zlib.error` is raised."""
+    inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
+    begun = False  # whether the current member has given anything
+    since_look = 0
+    while piece := packed.read(_PIECE):
+        while piece:
+            if not begun and plain.tell() and not piece.strip(b"\0"):
+                break  # blocks of a tape or a disk are filled up with zeros
+            before = inflater.copy()
+            try:
+                out = inflater.decompress(piece, _PIECE)
+            except zlib.error:
+                plain.write(_salvage(before, piece))
+                raise
+            begun = begun or bool(out)
+            since_look += plain.write(out)
+            if since_look > _RESERVE // 4:
+                since_look = 0
+                if shutil.disk_usage(plain.name).free < _RESERVE:
+                    raise OSError(0, "the disk for temporary files is almost full")
+            piece = inflater.unconsumed_tail
+            if inflater.eof:  # a gzip file may have several members
+                piece = inflater.unused_data
+                inflater = zlib.decompressobj(wbits=47)
+                begun = False
+    plain.write(inflater.flush())
+
+
+def _salvage(inflater: zlib._Decompress, piece: bytes) -> bytes:
+    """What comes before the damage in a piece."""
+    out = bytearray()
+    try:
+        for at in range(0, len(piece), 64):
+            out += inflater.decompress(piece[at : at + 64])
+    except zlib.error:
+        pass
+    return bytes(out)

@@ -1,0 +1,12 @@
+"""TensorBoard as an oracle, without TensorFlow."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import tensorboard.compat
+
+# TensorBoard's own switch: where TensorFlow is installed too, it would be imported for nothing.
+_NOTF = "tensorboard.compat.notf"
+tensorboard.compat.notf = sys.modules.setdefault(_NOTF, types.ModuleType(_NOTF))
