@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 from tbq import decode as _decode
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.kinds import Kinds
-from tbq.kinds.values import Reading
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import Result, Stream
+    from tbq.kinds.values import Reading
     from tbq.problems import Problem
     from tbq.table import Table
 
@@ -198,7 +198,9 @@ class LogDir(Kinds):
         if name == "projector":
             return Table(projector.table(self._choose(run), wanted), name, logdir=self.path)
         if name not in ("runs", "files"):
-            raise UsageError(f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists")
+            raise UsageError(
+                f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists"
+            )
         make = {"runs": overview.runs, "files": overview.files}[name]
         table = make(self._found.runs, self._survey.files, wanted)
         return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
