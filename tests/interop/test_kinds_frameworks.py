@@ -89,9 +89,8 @@ TF_DTYPES = [
 
 @pytest.mark.parametrize("name", TF_DTYPES)
 def test_tensorflow_tensors(name: str, tmp_path: Path) -> None:
-    logged = tf.cast(
-        tf.reshape(tf.range(6), [2, 3]), getattr(tf.dtypes.experimental, name, None) or getattr(tf, name)
-    )
+    dtype = getattr(tf.dtypes.experimental, name, None) or getattr(tf, name)
+    logged = tf.cast(tf.cast(tf.reshape(tf.range(6), [2, 3]), tf.float32), dtype)
     writer = tf.summary.create_file_writer(str(tmp_path))
     with writer.as_default():
         tf.summary.write("x", logged, step=3)
