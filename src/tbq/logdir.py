@@ -11,7 +11,6 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.kinds import Kinds
-from tbq.kinds.values import Reading
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import Result, Stream
+    from tbq.kinds.values import Reading
     from tbq.problems import Problem
     from tbq.table import Table
 

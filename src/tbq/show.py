@@ -18,7 +18,9 @@ _ORDER = ("texts", "images", "histograms", "tensors", "audio", "hparams", "pr_cu
           "graphs", "run_metadata", "others", "logs", "scalars")  # fmt: skip
 
 
-def show(log: LogDir, tag: str, step: int | None = None, run: str | None = None, restarts: str = "resume") -> str:
+def show(
+    log: LogDir, tag: str, step: int | None = None, run: str | None = None, restarts: str = "resume"
+) -> str:
     """What was logged under a tag at a step, or last, as a few lines of text.
 
     >>> print(show(tbq.open("runs"), "weights", step=100))          # doctest: +SKIP
@@ -45,7 +47,9 @@ def _kind(log: LogDir, tag: str, run: str | None) -> str:
     names = Selection.of(tag).require(list(kinds), where=log.path)
     if len(names) > 1:
         shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-        raise SelectionError(f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {names[0]}")
+        raise SelectionError(
+            f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {names[0]}"
+        )
     return next(kind for kind in _ORDER if kind in kinds[names[0]])
 
 
@@ -119,14 +123,20 @@ def _image(rows: pa.Table, key: dict[str, Any]) -> str:
     lines = []
     for row in rows.select(["index", "width", "height", "format", "data"]).to_pylist():
         size = f"{row['width']} × {row['height']}" if row["width"] else "unknown size"
-        lines.append(f"[{row['index']}] {size} {row['format'] or 'of unknown format'}, {len(row['data']):,} bytes")
+        lines.append(
+            f"[{row['index']}] {size} {row['format'] or 'of unknown format'}, {len(row['data']):,} bytes"
+        )
     return "\n".join([*lines, _extract(key)])
 
 
 def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
     lines = []
-    for row in rows.select(["index", "sample_rate", "channels", "frames", "content_type", "data"]).to_pylist():
-        seconds = f"{row['frames'] / row['sample_rate']:.3g} s" if row["sample_rate"] and row["frames"] else "?"
+    for row in rows.select(
+        ["index", "sample_rate", "channels", "frames", "content_type", "data"]
+    ).to_pylist():
+        seconds = (
+            f"{row['frames'] / row['sample_rate']:.3g} s" if row["sample_rate"] and row["frames"] else "?"
+        )
         lines.append(
             f"[{row['index']}] {seconds}, {row['sample_rate'] or 0:g} Hz, {row['channels']} channels, "
             f"{row['content_type']}, {len(row['data']):,} bytes"
@@ -135,7 +145,9 @@ def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
 
 
 def _extract(key: dict[str, Any]) -> str:
-    return f"as files: tbq media LOGDIR --run '{key['run']}' --tag '{key['tag']}' --steps {key['step']} -o DIR"
+    return (
+        f"as files: tbq media LOGDIR --run '{key['run']}' --tag '{key['tag']}' --steps {key['step']} -o DIR"
+    )
 
 
 def _plain(rows: pa.Table, _key: dict[str, Any]) -> str:

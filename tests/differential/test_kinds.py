@@ -69,7 +69,13 @@ def test_images(logged: tuple[tbq.LogDir, dict[str, Any]]) -> None:
     picture = log.image("picture", step=3)
     assert np.array_equal(np.asarray(picture), data["image"].transpose(1, 2, 0))
     row = log.images().to_arrow().to_pylist()[0]
-    assert (row["width"], row["height"], row["format"], row["colorspace"], row["index"]) == (12, 9, "png", 3, 0)
+    assert (row["width"], row["height"], row["format"], row["colorspace"], row["index"]) == (
+        12,
+        9,
+        "png",
+        3,
+        0,
+    )
 
 
 def test_images_v2_several_to_an_event(tmp_path: Path) -> None:
@@ -110,7 +116,9 @@ def test_histograms_v1_as_tensorboard_migrates_them(logged: tuple[tbq.LogDir, di
 
 
 HISTOGRAMS = [
-    HistogramProto(min=-1, max=4, num=6, sum=3, sum_squares=9, bucket_limit=[0, 1, 2, 1.7e308], bucket=[0, 2, 0, 4]),
+    HistogramProto(
+        min=-1, max=4, num=6, sum=3, sum_squares=9, bucket_limit=[0, 1, 2, 1.7e308], bucket=[0, 2, 0, 4]
+    ),
     HistogramProto(min=0, max=0, num=0, bucket_limit=[1, 2], bucket=[0, 0]),
     HistogramProto(min=3, max=3, num=1, bucket_limit=[1e308], bucket=[1]),
     HistogramProto(),
@@ -141,7 +149,12 @@ def test_audio(logged: tuple[tbq.LogDir, dict[str, Any]]) -> None:
     assert (rate, samples.shape) == (8000, (800, 1))
     assert np.array_equal(samples, data["sound"])
     row = log.audio().to_arrow().to_pylist()[0]
-    assert (row["sample_rate"], row["channels"], row["frames"], row["content_type"]) == (8000, 1, 800, "audio/wav")
+    assert (row["sample_rate"], row["channels"], row["frames"], row["content_type"]) == (
+        8000,
+        1,
+        800,
+        "audio/wav",
+    )
 
 
 def test_audio_v2(logged: tuple[tbq.LogDir, dict[str, Any]], tmp_path: Path) -> None:
@@ -154,7 +167,9 @@ def test_audio_v2(logged: tuple[tbq.LogDir, dict[str, Any]], tmp_path: Path) -> 
     assert log.waveform("a", index=1)[1].shape == (800, 1)
 
 
-@pytest.mark.parametrize(("code", "bits", "dtype"), [(1, 8, "u1"), (1, 16, "<i2"), (1, 32, "<i4"), (3, 32, "<f4")])
+@pytest.mark.parametrize(
+    ("code", "bits", "dtype"), [(1, 8, "u1"), (1, 16, "<i2"), (1, 32, "<i4"), (3, 32, "<f4")]
+)
 def test_waveforms_of_every_width(code: int, bits: int, dtype: str) -> None:
     import struct
 
@@ -163,7 +178,9 @@ def test_waveforms_of_every_width(code: int, bits: int, dtype: str) -> None:
     samples = np.arange(12).astype(dtype).reshape(6, 2)
     fmt = struct.pack("<HHIIHH", code, 2, 44100, 0, bits // 4, bits)
     body = samples.tobytes()
-    clip = b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<I", 16) + fmt + b"data" + struct.pack("<I", len(body)) + body
+    clip = (
+        b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<I", 16) + fmt + b"data" + struct.pack("<I", len(body)) + body
+    )
     rate, got = waveform(clip)
     assert rate == 44100
     assert np.array_equal(got, samples)
@@ -208,7 +225,9 @@ def test_meshes(logged: tuple[tbq.LogDir, dict[str, Any]]) -> None:
 def test_hparams(logged: tuple[tbq.LogDir, dict[str, Any]]) -> None:
     log = logged[0]
     wide = log.hparams().wide().to_arrow().to_pylist()
-    assert [(row["lr"], row["name"], row["depth"], row["status"]) for row in wide] == [(0.1, "adam", 3.0, "success")]
+    assert [(row["lr"], row["name"], row["depth"], row["status"]) for row in wide] == [
+        (0.1, "adam", 3.0, "success")
+    ]
     assert log.table("hparam_metrics").to_arrow()["name"].to_pylist() == ["accuracy"]
     assert sorted(log.table("hparam_domains").to_arrow()["name"].to_pylist()) == ["depth", "lr", "name"]
 
@@ -231,7 +250,9 @@ def test_experiment_domains_as_the_plugin_says(tmp_path: Path) -> None:
 
     experiment = summary.experiment_pb(
         hparam_infos=[
-            api_pb2.HParamInfo(name="lr", type=3, domain_interval=api_pb2.Interval(min_value=0.1, max_value=2)),
+            api_pb2.HParamInfo(
+                name="lr", type=3, domain_interval=api_pb2.Interval(min_value=0.1, max_value=2)
+            ),
             api_pb2.HParamInfo(name="opt", type=1, description="which"),
         ],
         metric_infos=[api_pb2.MetricInfo(name=api_pb2.MetricName(group="val", tag="acc"), dataset_type=2)],
@@ -262,7 +283,9 @@ def test_custom_scalars_layout(tmp_path: Path) -> None:
             layout_pb2.Category(
                 title="losses",
                 chart=[
-                    layout_pb2.Chart(title="all", multiline=layout_pb2.MultilineChartContent(tag=["loss.*", "b"])),
+                    layout_pb2.Chart(
+                        title="all", multiline=layout_pb2.MultilineChartContent(tag=["loss.*", "b"])
+                    ),
                     layout_pb2.Chart(
                         title="range",
                         margin=layout_pb2.MarginChartContent(
@@ -302,7 +325,9 @@ def test_graphs_and_their_nodes(tmp_path: Path) -> None:
         Event(wall_time=2, step=1, meta_graph_def=meta.SerializeToString()),
         Event(wall_time=3, step=2, tagged_run_metadata=TaggedRunMetadata(tag="step2", run_metadata=b"raw")),
         Event(wall_time=4, step=3, log_message=LogMessage(level=LogMessage.WARN, message="careful")),
-        Event(wall_time=5, step=4, session_log=SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path="/c")),
+        Event(
+            wall_time=5, step=4, session_log=SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path="/c")
+        ),
     )
     log = tbq.open(tmp_path)
     graphs = log.graphs().to_arrow()

@@ -70,11 +70,27 @@ def test_many_claims_together_stay_within_a_budget(tmp_path: Path) -> None:
 
 
 VALUES: dict[str, tuple[str, Any, str]] = {
-    "an image of no format": ("images", value("x", image=Summary.Image(encoded_image_string=b"nothing")), "bad_image"),
+    "an image of no format": (
+        "images",
+        value("x", image=Summary.Image(encoded_image_string=b"nothing")),
+        "bad_image",
+    ),
     "image tensor without size": ("images", value("x", "images", tensor=strings((1,), b"7")), "bad_image"),
-    "image tensor of floats": ("images", value("x", "images", tensor=tensor(1, (2,), float_val=[1, 2])), "bad_image"),
-    "a WAV that is none": ("audio", value("x", audio=Summary.Audio(encoded_audio_string=b"RIFFxxxxWAVE")), "bad_audio"),
-    "an audio tensor of shape [2, 3]": ("audio", value("x", "audio", tensor=strings((2, 3), *[b""] * 6)), "bad_audio"),
+    "image tensor of floats": (
+        "images",
+        value("x", "images", tensor=tensor(1, (2,), float_val=[1, 2])),
+        "bad_image",
+    ),
+    "a WAV that is none": (
+        "audio",
+        value("x", audio=Summary.Audio(encoded_audio_string=b"RIFFxxxxWAVE")),
+        "bad_audio",
+    ),
+    "an audio tensor of shape [2, 3]": (
+        "audio",
+        value("x", "audio", tensor=strings((2, 3), *[b""] * 6)),
+        "bad_audio",
+    ),
     "a text that is a float": ("texts", value("x", "text", tensor=tensor(1, (), float_val=[1])), "bad_text"),
     "a text without a value": ("texts", value("x", "text"), "bad_text"),
     "invalid UTF-8": ("texts", value("x", "text", tensor=strings((), b"a\xff\xfeb")), "invalid_utf8"),
@@ -125,7 +141,9 @@ def test_invalid_utf8_is_replaced(tmp_path: Path) -> None:
 
 
 def test_an_image_that_pillow_cannot_decode(tmp_path: Path) -> None:
-    log = tbq.open(write(tmp_path, value("x", image=Summary.Image(encoded_image_string=b"\x89PNG\r\n\x1a\nrest"))))
+    log = tbq.open(
+        write(tmp_path, value("x", image=Summary.Image(encoded_image_string=b"\x89PNG\r\n\x1a\nrest")))
+    )
     with pytest.raises(tbq.TbqError, match="cannot be decoded"):
         log.image("x")
 
@@ -182,7 +200,9 @@ def test_thousands_of_small_values_in_one_large_record_are_read_in_time(tmp_path
     from tensorboard.compat.proto.event_pb2 import Event
 
     one = value("x", "text", tensor=strings((), b"words"))
-    event = Event(wall_time=1, summary=Summary(value=[Summary.Value.FromString(one.SerializeToString())] * 20000))
+    event = Event(
+        wall_time=1, summary=Summary(value=[Summary.Value.FromString(one.SerializeToString())] * 20000)
+    )
     log = tbq.open(write(tmp_path, event))
     assert len(log.texts()) == 20000
 
@@ -190,9 +210,13 @@ def test_thousands_of_small_values_in_one_large_record_are_read_in_time(tmp_path
 def test_long_names_repeated_on_many_rows_stay_within_a_budget(tmp_path: Path) -> None:
     from tensorboard.plugins.custom_scalar import layout_pb2
 
-    chart = layout_pb2.Chart(multiline=layout_pb2.MultilineChartContent(tag=["t"] * 20000), title="n" * 100_000)
+    chart = layout_pb2.Chart(
+        multiline=layout_pb2.MultilineChartContent(tag=["t"] * 20000), title="n" * 100_000
+    )
     layout = layout_pb2.Layout(category=[layout_pb2.Category(title="c", chart=[chart])])
-    log = tbq.open(write(tmp_path, value("x", "custom_scalars", tensor=strings((), layout.SerializeToString()))))
+    log = tbq.open(
+        write(tmp_path, value("x", "custom_scalars", tensor=strings((), layout.SerializeToString())))
+    )
     table = log.custom_scalars(on_error="ignore").to_arrow()
     assert len(table) == 20000
     assert table.nbytes < 300 << 20

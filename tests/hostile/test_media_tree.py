@@ -6,7 +6,8 @@ import csv
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from protos import strings, value, write
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -94,7 +95,9 @@ def test_any_name_is_a_safe_relative_path(name: str) -> None:
     assert len(path.encode()) <= 200
 
 
-@given(st.lists(st.tuples(st.sampled_from(["r", "R", "r/a", "."]), st.text("aA/.:é", max_size=6)), unique=True))
+@given(
+    st.lists(st.tuples(st.sampled_from(["r", "R", "r/a", "."]), st.text("aA/.:é", max_size=6)), unique=True)
+)
 def test_folders_are_apart_where_case_does_not_count(pairs: list[tuple[str, str]]) -> None:
     tree = Tree()
     folders = tree.folders({pair: pair[1] for pair in pairs})
@@ -127,10 +130,16 @@ def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
 
 
 def test_every_steps_and_kinds(tmp_path: Path) -> None:
-    values = [picture("a") for _ in range(10)] + [value("t/text_summary", "text", tensor=strings((), b"words"))]
+    values = [picture("a") for _ in range(10)] + [
+        value("t/text_summary", "text", tensor=strings((), b"words"))
+    ]
     log = tbq.open(write(tmp_path / "log", *values, run="r"))
     rows = log.media(tmp_path / "one", every=4).to_arrow().to_pylist()
-    assert [(row["tag"], row["step"]) for row in rows if row["kind"] == "images"] == [("a", 0), ("a", 4), ("a", 8)]
+    assert [(row["tag"], row["step"]) for row in rows if row["kind"] == "images"] == [
+        ("a", 0),
+        ("a", 4),
+        ("a", 8),
+    ]
     assert (tmp_path / "one" / "r" / "t" / "00000010.md").read_text() == "words"
     rows = log.media(tmp_path / "two", steps="2:3", kinds=["images"]).to_arrow().to_pylist()
     assert [row["step"] for row in rows] == [2, 3]

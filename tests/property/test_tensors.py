@@ -9,12 +9,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from protos import tensor, value, write
 from tensorboard.util.tensor_util import make_ndarray
 
 import tbq
-from protos import tensor, value, write
 
 # TensorFlow's number, the NumPy dtype, and the list that holds its elements.
 DTYPES: dict[str, tuple[int, Any, str]] = {
@@ -82,7 +83,9 @@ def random_array(data: st.DataObject, dtype: Any, shape: tuple[int, ...]) -> np.
     kind = np.dtype(dtype)
     count = int(np.prod(shape))
     if kind == np.bool_:
-        return np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool).reshape(shape)
+        return np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool).reshape(
+            shape
+        )
     if kind.name in ("int4", "uint4", "int2", "uint2"):
         low, high = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
         numbers = data.draw(st.lists(st.integers(low, high), min_size=count, max_size=count))
@@ -104,7 +107,10 @@ def test_lists_and_content(name: str, data: st.DataObject) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), name=st.sampled_from(["float32", "float64", "int32", "int64", "bool", "complex64", "uint8"]))
+@given(
+    data=st.data(),
+    name=st.sampled_from(["float32", "float64", "int32", "int64", "bool", "complex64", "uint8"]),
+)
 def test_as_tensorboard_decodes_it(name: str, data: st.DataObject) -> None:
     number, dtype, field = DTYPES[name]
     array = random_array(data, dtype, data.draw(shapes))
@@ -148,7 +154,11 @@ def test_float32_bits_in_half_val_as_torch_writes_them(data: Any) -> None:
 @given(garbage=st.binary(max_size=200))
 def test_garbage_in_place_of_a_tensor_is_a_row_with_its_bytes(garbage: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        raw = value("x", "tensor").SerializeToString() + b"\x42" + bytes([len(garbage) & 0x7F | 0x80, len(garbage) >> 7])
+        raw = (
+            value("x", "tensor").SerializeToString()
+            + b"\x42"
+            + bytes([len(garbage) & 0x7F | 0x80, len(garbage) >> 7])
+        )
         log = tbq.open(write(Path(folder), raw + garbage))
         table = log.tensors(on_error="ignore").to_arrow()
         assert len(table) == 1

@@ -27,7 +27,12 @@ def is_folder(path: StrPath) -> bool:
 
 
 def write_all(
-    tables: Mapping[str, Table], path: StrPath, *, format: str | None = None, force: bool = False, **options: Any
+    tables: Mapping[str, Table],
+    path: StrPath,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    **options: Any,
 ) -> list[str]:
     """Write tables by name: into a folder as `<name>.parquet` (or in `format`), or into one xlsx, sqlite or duckdb.
 

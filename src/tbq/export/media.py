@@ -14,7 +14,6 @@ from tbq.export.target import StrPath, check_free, output
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
-from tbq.select import Names, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.logdir import LogDir
+    from tbq.select import Names, Steps
 
 #: What can be written as files.
 KINDS = ("images", "audio", "texts", "meshes", "graphs")
@@ -38,7 +38,9 @@ _ENDINGS = {
 class _File:
     """One file to write: the keys of its value, and its bytes."""
 
-    def __init__(self, row: dict[str, Any], stem: str, ending: str, data: Any, index: int | None = None) -> None:
+    def __init__(
+        self, row: dict[str, Any], stem: str, ending: str, data: Any, index: int | None = None
+    ) -> None:
         self.row = row
         self.stem = stem
         self.ending = ending

@@ -81,7 +81,7 @@ def _refuse_bytes(table: pa.Table, what: str) -> None:
         if any(test(field.type) for test in (pa.types.is_binary, pa.types.is_large_binary)):
             raise OutputError(
                 f"column {field.name!r} holds bytes, which {what} cannot",
-                hint="write .parquet, .arrow, .sqlite or .duckdb; `tbq media` (log.media) writes images and such as files",
+                hint="write .parquet, .arrow, .sqlite or .duckdb; `tbq media` writes images and such as files",
             )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.errors import UsageError
 from tbq.kinds.values import Reading, Values, locate
-from tbq.select import Names, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,11 +16,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from tbq.kinds.audio import AudioTable
-    from tbq.kinds.hparams import HparamTable
     from tbq.kinds.histograms import Histogram, HistogramTable
+    from tbq.kinds.hparams import HparamTable
     from tbq.kinds.images import ImageTable
     from tbq.kinds.meshes import Mesh
     from tbq.kinds.tensors import TensorTable
+    from tbq.select import Names, Steps
     from tbq.table import Table
 
 # Table -> the class that adds to Table what its rows can do.
@@ -61,7 +61,9 @@ class Kinds:
 
         row = self._find("tensors", run, tag, step, reading).row(step)
         if row["shape"][0].as_py() is None:
-            raise DamageError("the tensor cannot be decoded", hint="see log.problems for why", code="bad_tensor")
+            raise DamageError(
+                "the tensor cannot be decoded", hint="see log.problems for why", code="bad_tensor"
+            )
         return array(row["dtype"][0].as_py(), row["shape"][0].as_py(), row["data"][0].as_buffer())
 
     def histograms(

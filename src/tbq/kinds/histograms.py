@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ def _lists(column: Any) -> list[NDArray[np.float64]]:
     """The lists of an Arrow array as NumPy arrays, null as an empty one."""
     values = column.values.to_numpy()
     offsets = column.offsets.to_numpy()
-    return [values[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [values[a:b] for a, b in itertools.pairwise(offsets)]
 
 
 def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
@@ -140,7 +141,7 @@ def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
         below = np.concatenate([[0.0], np.cumsum(counts)])
         edges, counts = even, np.diff(np.interp(even, edges, below))
     most = counts.max() or 1.0
-    labels = [f"{a:.4g} … {b:.4g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [f"{a:.4g} … {b:.4g}" for a, b in itertools.pairwise(edges)]
     wide = max(map(len, labels))
     lines = []
     for label, count in zip(labels, counts, strict=True):

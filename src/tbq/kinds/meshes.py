@@ -61,7 +61,9 @@ def mesh(rows: pa.Table) -> Mesh:
     parts: dict[str, Any] = {}
     for row in rows.select(["component", "dtype", "shape", "data"]).to_pylist():
         if row["shape"] is None or len(row["shape"]) not in (2, 3) or row["shape"][-1] != 3:
-            raise DamageError(f"the mesh's {row['component']} is no tensor of shape [batch, n, 3]", code="bad_mesh")
+            raise DamageError(
+                f"the mesh's {row['component']} is no tensor of shape [batch, n, 3]", code="bad_mesh"
+            )
         values = array(row["dtype"], row["shape"], row["data"])
         parts[row["component"]] = values if values.ndim == 3 else values[None]
     vertices, faces, colors = (parts.get(name) for name in _COMPONENTS)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tbq.source import Run
 
 _NAME = "projector_config.pbtxt"
-_TOKEN = re.compile(r'(?P<key>\w+)\s*:?\s*(?P<open>\{)|(?P<name>\w+)\s*:\s*(?P<value>"(?:[^"\\]|\\.)*"|[^\s{}]+)|(?P<close>\})')
+_TOKEN = re.compile(
+    r'(?P<key>\w+)\s*:?\s*(?P<open>\{)|(?P<name>\w+)\s*:\s*(?P<value>"(?:[^"\\]|\\.)*"|[^\s{}]+)|(?P<close>\})'
+)
 _LARGEST = 1 << 20
 
 

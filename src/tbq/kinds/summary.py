@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
 from tbq.kinds.values import Reading, Values, locate_all
-from tbq.select import Names, Selection, Steps, steps as _steps
+from tbq.select import Names, Selection, Steps
+from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +61,9 @@ def directions(best: Mapping[str, str]) -> None:
     """Raise where `best` says something else than min or max."""
     for tag, way in best.items():
         if way not in ("min", "max"):
-            raise UsageError(f"best: {tag!r} is {way!r}, want 'min' or 'max'", hint="best={'val/loss': 'min'}")
+            raise UsageError(
+                f"best: {tag!r} is {way!r}, want 'min' or 'max'", hint="best={'val/loss': 'min'}"
+            )
 
 
 def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
@@ -141,12 +144,12 @@ def _add_best(
         for run, value, step in zip(*(column.to_pylist() for column in found.columns), strict=True):
             if value is not None:
                 _put(rows, columns, parent.get(run, run), f"{tag}.best", value, found.schema.field(1).type)
-                _put(rows, columns, parent.get(run, run), f"{tag}.best_step", step, found.schema.field(2).type)
+                _put(
+                    rows, columns, parent.get(run, run), f"{tag}.best_step", step, found.schema.field(2).type
+                )
 
 
-def _add_hparams(
-    rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]
-) -> None:
+def _add_hparams(rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]) -> None:
     import pyarrow as pa
 
     from tbq.kinds.hparams import wide
@@ -194,7 +197,14 @@ def _add_texts(
         if i + 1 < len(pairs) and pairs[i + 1] == pair:
             continue
         name = _free(plain(pair[1]), "text", taken)
-        _put(rows, columns, parent.get(pair[0], pair[0]), name, joined(table.slice(begin, i + 1 - begin)), pa.string())
+        _put(
+            rows,
+            columns,
+            parent.get(pair[0], pair[0]),
+            name,
+            joined(table.slice(begin, i + 1 - begin)),
+            pa.string(),
+        )
         begin = i + 1
 
 

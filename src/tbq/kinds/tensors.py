@@ -65,7 +65,9 @@ def array(dtype: str, shape: Sequence[int], data: Any) -> NDArray[Any]:
         return np.frombuffer(data, _NUMPY[dtype]).reshape(shape).copy()
     if dtype in _SMALL_FLOATS or dtype in _SMALL_INTS:
         return _small(dtype, data).reshape(shape)
-    raise DamageError(f"tensors of dtype {dtype} cannot be decoded", hint="their bytes are in the tensors table")
+    raise DamageError(
+        f"tensors of dtype {dtype} cannot be decoded", hint="their bytes are in the tensors table"
+    )
 
 
 def _strings(shape: Sequence[int], data: Any) -> NDArray[Any]:
@@ -123,9 +125,9 @@ def _values(dtype: str) -> NDArray[np.float32]:
         top = exponent == (1 << exponents) - 1
         if special == "ieee" and top:
             value = float("nan") if fraction else float("inf")
-        elif special == "fn" and top and fraction == (1 << mantissas) - 1:
-            value = float("nan")
-        elif special == "fnuz" and byte == 0x80:
+        elif (special == "fn" and top and fraction == (1 << mantissas) - 1) or (
+            special == "fnuz" and byte == 0x80
+        ):
             value = float("nan")
         out[byte] = -value if negative else value
     return out

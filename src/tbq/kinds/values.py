@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from tbq import decode as _decode
 from tbq.errors import SelectionError
 from tbq.problems import Problem
-from tbq.select import Names, Selection, Steps, steps as _steps
+from tbq.select import Names, Selection, Steps
+from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -191,10 +192,8 @@ class Values:
         if not steps or (step is not None and step not in steps):
             raise self._no_step(step, steps)
         wanted = max(steps) if step is None else step
-        last: dict[str, int] = {}  # of two at one step
-        for tag, at, row in zip(keys["tag"].to_pylist(), steps, keys["row"].to_pylist(), strict=True):
-            if at == wanted:
-                last[tag] = row
+        rows = zip(keys["tag"].to_pylist(), steps, keys["row"].to_pylist(), strict=True)
+        last = {tag: row for tag, at, row in rows if at == wanted}  # of two at one step
         return sorted(last.values())
 
     def row(self, step: int | None) -> pa.Table:

@@ -71,7 +71,9 @@ def _typed(table: pa.Table, kind: str) -> pa.Table:
     """The table with the types of its kind (Parquet gives dictionaries back with types of its own)."""
     from tbq.schema import KINDS, schema
 
-    metadata = {key: value for key, value in (table.schema.metadata or {}).items() if not key.startswith(b"tbq.")}
+    metadata = {
+        key: value for key, value in (table.schema.metadata or {}).items() if not key.startswith(b"tbq.")
+    }
     table = table.replace_schema_metadata(metadata or None)
     if kind not in KINDS or table.column_names != schema(kind).names:
         return table
