@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tbq.errors import SelectionError, UsageError
 from tbq.select import Names, Selection, Steps
@@ -63,7 +65,7 @@ def _one(log: LogDir, name: str) -> str:
 
 
 def _of_scalar(table: pa.Table, tag: str, a: str, b: str, stats: Sequence[str]) -> list[dict[str, Any]]:
-    mine = table.filter(pa.compute.equal(table["tag"], tag))
+    mine = table.filter(pc.equal(table["tag"], tag))
     found = {row["run"]: row for row in _summary(mine, stats, [tag]).to_pylist()}
     rows = []
     for i, stat in enumerate(stats):
@@ -91,11 +93,13 @@ def _row(what: str, name: str, stat: str | None, a: float | None, b: float | Non
 def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
     """The hyperparameters of which the runs have different values, or that only one has."""
     given: dict[str, dict[str, Any]] = {a: {}, b: {}}
-    for run in (a, b):
-        table = log.summary(tag="", run=run, media=False)
-        for name, value in (table.to_arrow().to_pylist() or [{}])[0].items():
-            if name.startswith("hparam.") and value is not None:
-                given[run][name] = value
+    below = [f"re:{re.escape(run)}(/.*)?" for run in (a, b)]  # add_hparams writes into a run below
+    table = log.summary(tag="", run=below, media=False, on_error="ignore").to_arrow()
+    for row in table.to_pylist():
+        if row["run"] in given:
+            given[row["run"]] = {
+                name: value for name, value in row.items() if name.startswith("hparam.") and value is not None
+            }
     rows = []
     for name in sorted(set(given[a]) | set(given[b])):
         left, right = given[a].get(name), given[b].get(name)

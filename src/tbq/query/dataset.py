@@ -6,14 +6,15 @@ filter may let through. The filter is then applied exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from tbq import decode as _decode
+from tbq.errors import UsageError
 from tbq.query.prune import Filter, Matching
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
@@ -21,12 +22,13 @@ from tbq.select import MAX_STEP, MIN_STEP, Selection
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from tbq.kinds.values import Values
     from tbq.logdir import LogDir
     from tbq.problems import Problem
     from tbq.source import Run
 
 #: The tables about the logdir itself: small, and not selected from while reading.
-OVERVIEWS = ("runs", "tags", "files", "problems")
+OVERVIEWS = ("runs", "tags", "files", "problems", "projector")
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,21 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
         self._log, self._kind, self._only = log, kind, only
         self._reading = reading or Reading()
-        self._answers: dict[str, pa.Table] = {}
+        self._answers: dict[str, Rows] = {}
 
     def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
         """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`."""
         if self._only is not None:
             filter = self._only if filter is None else self._only & filter
         try:
-            table = self._read(filter)
+            rows = self._rows(filter)
         except Exception as failure:
             self._reading.failure = failure  # whoever called may wrap it beyond recognition
             raise
-        return ds.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)
+        if rows.table is not None:
+            return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=filter, **options)
+        batches = (batch for table in rows.tables() for batch in table.to_batches())
+        return ds.Scanner.from_batches(batches, schema=self.schema, columns=columns, filter=filter, **options)
 
     def filter(self, expression: pc.Expression) -> LogDataset:
         """The dataset with a filter that every scan applies."""
@@ -124,7 +129,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     def _whole(self) -> ds.InMemoryDataset:
         return ds.InMemoryDataset(self.to_table())
 
-    def _read(self, filter: pc.Expression | None) -> pa.Table:
+    def _rows(self, filter: pc.Expression | None) -> Rows:
         """The rows that may pass. Within a query, the same question is answered once: tables join themselves."""
         if not self._reading.later:
             return self._decode(filter)
@@ -133,9 +138,9 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
             self._answers[question] = self._decode(filter)
         return self._answers[question]
 
-    def _decode(self, filter: pc.Expression | None) -> pa.Table:
+    def _decode(self, filter: pc.Expression | None) -> Rows:
         if self._kind in OVERVIEWS:
-            return self._log.table(self._kind).to_arrow()
+            return Rows(self._log.table(self._kind).to_arrow())
         runs, tags, steps = self._log._found.runs, Selection(None), (MIN_STEP, MAX_STEP)
         seen: dict[str, bool] = {}
         if filter is not None:
@@ -147,12 +152,10 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
                 steps = asked.steps()
             if steps[0] > steps[1]:
                 runs = []
-        table, began = read(self._log, self._kind, runs, tags, steps, self._reading)
+        rows = read(self._log, self._kind, runs, tags, steps, self._reading)
         if self._reading.on_scan is not None:
-            self._reading.on_scan(Scan(self._kind, len(runs), steps, table.num_rows, seen))
-        for name, how in self._extra.items():
-            table = table.append_column(name, _computed(table, how, began))
-        return table
+            self._reading.on_scan(Scan(self._kind, len(runs), steps, rows.count, seen))
+        return rows.computing(self._extra)
 
 
 def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
@@ -166,21 +169,69 @@ def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
     return Matching((), "tag", test)
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows that were found: a table, or where values are large, batches that are read from the files as they go."""
+
+    table: pa.Table | None
+    values: Values | None = None
+    reading: Reading = field(default_factory=Reading)
+    began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
+    extra: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many rows or values are stored."""
+        return len(self.values) if self.values is not None else self.table.num_rows  # type: ignore[union-attr]
+
+    def computing(self, extra: Mapping[str, tuple[Any, ...]]) -> Rows:
+        """The rows with columns that are computed."""
+        if self.table is not None:
+            return replace(self, table=self._with(self.table, extra))
+        return replace(self, extra=extra)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows, a few megabytes of large values at a time."""
+        if self.values is None:
+            yield self.table
+            return
+        known = len(self.values._log._problems)
+        for batch in self.values.batches():
+            yield self._with(pa.Table.from_batches([batch]), self.extra)
+        self.reading.found(list(self.values._log._problems)[known:])
+
+    def _with(self, table: pa.Table, extra: Mapping[str, tuple[Any, ...]]) -> pa.Table:
+        for name, how in extra.items():
+            table = table.append_column(name, _computed(table, how, self.began))
+        return table
+
+
 def read(
     log: LogDir, kind: str, runs: Sequence[Run], tags: Selection, steps: tuple[int, int], reading: Reading
-) -> tuple[pa.Table, dict[str, float]]:
-    """Decode one kind of these runs: its table, and when each run began."""
+) -> Rows:
+    """Decode one kind of these runs."""
+    from tbq import _core
+    from tbq.kinds.values import Values
+
+    if kind != "scalars" and kind not in _core.tables():
+        raise UsageError(f"{kind} is no table of a log")
     if not runs:
-        return schema(kind).empty_table(), {}
-    options = _decode.Options(tag=tags, steps=steps, restarts=reading.restarts, threads=reading.threads)
-    table, reports, problems = log._rows(kind, runs, options)
+        return Rows(schema(kind).empty_table())
+    options = _decode.Options(
+        tag=tags, steps=steps, restarts=reading.restarts, threads=reading.threads, defer=kind != "scalars"
+    )
+    stored = kind if kind == "scalars" else _core.kind_of_table(kind)
+    result, problems = log._decode_quietly(runs, [stored], options)
+    _decode.refuse_unreadable(result, runs)
     reading.found(problems)
     began: dict[str, float] = {}
-    for report in reports:
+    for report in result.files:
         if report.timed:
             name = runs[report.run].name
             began[name] = min(began.get(name, report.first_wall_time), report.first_wall_time)
-    return (table if table.schema.equals(schema(kind)) else table.cast(schema(kind))), began
+    if kind != "scalars":
+        return Rows(None, Values(log, kind, result, runs, None, "ignore"), reading, began)
+    return Rows(pa.table(result.scalars([run.name for run in runs])), None, reading, began)
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -51,13 +51,12 @@ def in_groups(
     tags: Selection,
     steps: tuple[int, int],
     reading: Reading,
-    limit: Callable[[], int] = lambda: GROUP_BYTES,
 ) -> Iterator[pa.Table]:
     """The table of each few runs, one after the other."""
-    for group in groups(runs, limit()):
-        table, _ = read(log, kind, group, tags, steps, reading)
-        if table.num_rows:
-            yield table
+    for group in groups(runs, GROUP_BYTES):
+        for table in read(log, kind, group, tags, steps, reading).tables():
+            if table.num_rows:
+                yield table
 
 
 def groups(runs: Sequence[Run], limit: int) -> Iterator[list[Run]]:

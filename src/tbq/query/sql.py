@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from tbq import _core
 from tbq.errors import QueryError, TbqError, TbqWarning
 from tbq.query.dataset import OVERVIEWS, LogDataset, Reading, Scan
 from tbq.query.sqlerrors import explain
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Tables made of others; the columns are known when they are made.
 DERIVED = ("wide", "summary")
-TABLES = (*KINDS, *DERIVED)
+TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
 
 # What a safe connection may do. Of the first, an old DuckDB may lack some; the second are there in all.
 _SETTINGS = (
@@ -144,23 +145,19 @@ def _register(
 ) -> None:
     """Make the tables known that the query names; all, for one that names none, such as `show tables`."""
     named = _tables(found)
-    for kind in named or KINDS:
+    for kind in named or TABLES:
         if kind in OVERVIEWS:
             connection.register(kind, LogDataset(log, kind, reading))
         elif kind not in DERIVED:
             extra = {name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"}
             connection.register(kind, LogDataset(log, kind, reading, extra))
-    if any(kind in DERIVED for kind in named):
+    if "wide" in named:
         scalars = LogDataset(log, "scalars", reading).to_table()
-        for kind in named:
-            if kind == "wide":
-                connection.register(kind, Table(scalars).wide().to_arrow())
-            elif kind == "summary":
-                connection.register(kind, _summary(log, scalars))
-
-
-def _summary(log: LogDir, scalars: pa.Table) -> pa.Table:
-    return Table(scalars).summary(("last", "min", "max")).to_arrow()
+        connection.register("wide", Table(scalars).wide().to_arrow())
+    if "summary" in named:
+        how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
+        made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
+        connection.register("summary", made.to_arrow())
 
 
 def _tables(found: Sequence[Word]) -> list[str]:
