@@ -81,7 +81,7 @@ def read_bytes(path: str) -> Callable[[], object]:
         total = 0
         for folder, _, names in os.walk(path):
             for name in names:
-                file = os.open(os.path.join(folder, name), os.O_RDONLY)
+                file = os.open(f"{folder}/{name}", os.O_RDONLY)
                 while block := os.read(file, 1 << 18):
                     total += len(block)
                 os.close(file)
@@ -117,7 +117,11 @@ def wide(bench: Bench) -> None:
     path = bench.corpus("A")
     times = bench.time("wide A", {"tbq": python(tbq_wide, path)}, rounds=7)
     times |= bench.time(
-        "wide A", {"tbparse": python(peers.tbparse_scalars, path, True)}, rounds=1, warmup=0, once=("tbparse",)
+        "wide A",
+        {"tbparse": python(peers.tbparse_scalars, path, True)},
+        rounds=1,
+        warmup=0,
+        once=("tbparse",),
     )
     bench.faster("wide of A, from the path", times, "tbq", "tbparse", want=">= 200x")
 

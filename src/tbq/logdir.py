@@ -200,7 +200,9 @@ class LogDir(Kinds, Queries):
         if name == "projector":
             return Table(projector.table(self._choose(run), wanted), name, logdir=self.path)
         if name not in ("runs", "files"):
-            raise UsageError(f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists")
+            raise UsageError(
+                f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists"
+            )
         make = {"runs": overview.runs, "files": overview.files}[name]
         table = make(self._found.runs, self._survey.files, wanted)
         return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
@@ -234,14 +236,6 @@ class LogDir(Kinds, Queries):
         names = set(chosen.require(self.runs, where=self.path))
         return [one for one in self._found.runs if one.name in names]
 
-    def _decode(
-        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
-    ) -> Result:
-        result, found = self._decode_quietly(runs, kinds, options)
-        _decode.refuse_unreadable(result, runs)
-        _decode.tell(found, on_error)
-        return result
-
     def _decode_quietly(
         self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options
     ) -> tuple[Result, list[Problem]]:
@@ -251,6 +245,14 @@ class LogDir(Kinds, Queries):
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         return result, found
+
+    def _decode(
+        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
+    ) -> Result:
+        result, found = self._decode_quietly(runs, kinds, options)
+        _decode.refuse_unreadable(result, runs)
+        _decode.tell(found, on_error)
+        return result
 
     def _note(self, found: Sequence[Problem], on_error: str) -> None:
         self._problems.update(dict.fromkeys(found))

@@ -25,7 +25,9 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
             with SummaryWriter(str(root / f"lr={rate}/seed={seed}")) as writer:
                 for step in range(5):
                     writer.add_scalar("val/loss", rate + 4 - step + seed, step)
-                writer.add_hparams({"lr": rate, "seed": seed, "optimizer": "sgd"}, {"hparam/done": 1.0}, name="1700000000.5")
+                writer.add_hparams(
+                    {"lr": rate, "seed": seed, "optimizer": "sgd"}, {"hparam/done": 1.0}, name="1700000000.5"
+                )
     with SummaryWriter(str(root / "other")) as writer:
         writer.add_scalar("train/loss", 1.0, 0)
     return root
@@ -47,7 +49,17 @@ def test_sql_parameters(tbq: Run, seeds: Path) -> None:
     query = "select count(*) as n from scalars where tag = $tag and step >= $first"
     done = tbq("sql", seeds, query, "--param", "tag=val/loss", "--param", "first=3")
     assert done.stdout.splitlines() == ["n", "12"]
-    done = tbq("sql", seeds, "select $a as a, $b as b, $c as c", "--param", 'a="5"', "--param", "b=x=y", "--param", "c=null")
+    done = tbq(
+        "sql",
+        seeds,
+        "select $a as a, $b as b, $c as c",
+        "--param",
+        'a="5"',
+        "--param",
+        "b=x=y",
+        "--param",
+        "c=null",
+    )
     assert records(done.stdout) == [{"a": "5", "b": "x=y", "c": ""}]
     done = tbq("sql", seeds, query, "--param", "tag=val/loss")
     assert done.returncode == 1
@@ -102,7 +114,11 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     rows = records(done.stdout)
     assert [row["run"] for row in rows] == ["lr=0.25/seed=0", "lr=0.5/seed=0"]
-    assert (rows[0]["val/loss.best"], rows[0]["val/loss.best_step"], rows[0]["hparam.lr"]) == ("0.25", "4", "0.25")
+    assert (rows[0]["val/loss.best"], rows[0]["val/loss.best_step"], rows[0]["hparam.lr"]) == (
+        "0.25",
+        "4",
+        "0.25",
+    )
     rows = records(tbq("summary", seeds, "--sort", "hparam.lr:desc", "--sort", "hparam.seed:desc").stdout)
     assert [row["run"] for row in rows][:2] == ["lr=0.5/seed=2", "lr=0.5/seed=1"]
     assert rows[-1]["run"] == "other"
@@ -118,11 +134,30 @@ def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "7 of 13 runs are in no group" in done.stderr
     rows = records(done.stdout)
-    assert rows[0] == {"group": "lr=0.25", "tag": "val/loss", "step": "0", "mean": "5.25", "ci95": rows[0]["ci95"], "n": "3"}
+    assert rows[0] == {
+        "group": "lr=0.25",
+        "tag": "val/loss",
+        "step": "0",
+        "mean": "5.25",
+        "ci95": rows[0]["ci95"],
+        "n": "3",
+    }
     assert round(float(rows[0]["ci95"]), 5) == 2.48414
     assert len(rows) == 10
     out = tmp_path / "reduced"
-    done = tbq("reduce", seeds, "--run", "*/seed=?", "--group", "(.*)/seed", "--stat", "mean", "-o", out, "--as-events")
+    done = tbq(
+        "reduce",
+        seeds,
+        "--run",
+        "*/seed=?",
+        "--group",
+        "(.*)/seed",
+        "--stat",
+        "mean",
+        "-o",
+        out,
+        "--as-events",
+    )
     assert done.returncode == 0
     assert records(tbq("ls", out).stdout)[0]["run"] == "lr=0.25/mean"
     done = tbq("reduce", seeds, "--as-events")
@@ -133,7 +168,9 @@ def test_compare(tbq: Run, seeds: Path) -> None:
     done = tbq("compare", seeds, "lr=0.5/seed=0", "lr=0.25/seed=0", "--tag", "val/loss")
     assert (done.returncode, done.stderr) == (0, "")
     rows = records(done.stdout)
-    assert [(row["what"], row["name"], row["stat"], row["a"], row["b"], row["difference"]) for row in rows] == [
+    assert [
+        (row["what"], row["name"], row["stat"], row["a"], row["b"], row["difference"]) for row in rows
+    ] == [
         ("hparam", "lr", "", "0.5", "0.25", "-0.25"),
         ("scalar", "val/loss", "last", "0.5", "0.25", "-0.25"),
         ("scalar", "val/loss", "min", "0.5", "0.25", "-0.25"),
@@ -144,10 +181,16 @@ def test_compare(tbq: Run, seeds: Path) -> None:
 
 
 def test_curves_of_export(tbq: Run, seeds: Path) -> None:
-    few = records(tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--max-points", "3").stdout)
+    few = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--max-points", "3").stdout
+    )
     assert [row["step"] for row in few] == ["0", few[1]["step"], "4"]
-    smooth = records(tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--smooth", "0.5").stdout)
+    smooth = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--smooth", "0.5").stdout
+    )
     assert float(smooth[1]["value"]) == pytest.approx((4.5 * 0.25 + 3.5 * 0.5) / 0.75)
-    every = records(tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--every", "2").stdout)
+    every = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--every", "2").stdout
+    )
     assert [row["step"] for row in every] == ["0", "2", "4"]
     assert tbq("export", seeds, "--smooth", "2").returncode == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -59,7 +58,9 @@ def leaf(draw: Any) -> tuple[str, str, Any]:
 
 trees = st.recursive(
     leaf(),
-    lambda inner: st.tuples(st.sampled_from(["and", "or"]), inner, inner) | st.tuples(st.just("not"), inner, st.none()),
+    lambda inner: (
+        st.tuples(st.sampled_from(["and", "or"]), inner, inner) | st.tuples(st.just("not"), inner, st.none())
+    ),
     max_leaves=6,
 )
 
@@ -88,7 +89,9 @@ def as_arrow(tree: Any) -> pc.Expression:
         return as_arrow(tree[1]) | as_arrow(tree[2])
     if tree[0] == "not":
         return ~as_arrow(tree[1])
-    return compared(pc.field(tree[0]), tree[1], tree[2], lambda it, many: it.isin(many), lambda it: it.is_valid())
+    return compared(
+        pc.field(tree[0]), tree[1], tree[2], lambda it, many: it.isin(many), lambda it: it.is_valid()
+    )
 
 
 def as_polars(tree: Any) -> pl.Expr:
@@ -99,7 +102,11 @@ def as_polars(tree: Any) -> pl.Expr:
     if tree[0] == "not":
         return ~as_polars(tree[1])
     # An order of categories is not an order of letters in every polars.
-    it = pl.col(tree[0]).cast(pl.String) if tree[0] in names and tree[1] not in ("=", "<>", "in") else pl.col(tree[0])
+    it = (
+        pl.col(tree[0]).cast(pl.String)
+        if tree[0] in names and tree[1] not in ("=", "<>", "in")
+        else pl.col(tree[0])
+    )
     if tree[1] == "between":
         return it.is_between(*map(pl.lit, tree[2]))
     return compared(it, tree[1], tree[2], lambda it, many: it.is_in(many), lambda it: it.is_not_null())
@@ -125,7 +132,11 @@ def plain(table: pa.Table) -> list[tuple[Any, ...]]:
 @given(trees)
 def test_sql(log: tbq.LogDir, everything: pa.Table, tree: Any) -> None:
     where = as_sql(tree)
-    got = sql(log, f"select * from scalars where {where}", on_error="raise").to_arrow() if _quiet(tree) else None
+    got = (
+        sql(log, f"select * from scalars where {where}", on_error="raise").to_arrow()
+        if _quiet(tree)
+        else None
+    )
     with duckdb.connect() as straight:
         straight.register("everything", everything)
         want = straight.sql(f"select * from everything where {where}").to_arrow_table()

@@ -52,7 +52,9 @@ def test_reduce_is_what_pandas_says(table: pa.Table) -> None:
     got = reduce(table, GROUPS, list(STATS)).to_pandas()
     frame = table.to_pandas().astype({"run": str, "tag": str})
     frame = frame[frame["run"].isin(list(GROUPS))]
-    frame = frame.groupby(["run", "tag", "step"], as_index=False, sort=False).tail(1)  # the last of a run's values
+    frame = frame.groupby(["run", "tag", "step"], as_index=False, sort=False).tail(
+        1
+    )  # the last of a run's values
     frame["group"] = frame["run"].map(GROUPS)
     by = frame.groupby(["group", "tag", "step"])["value"]
     want = by.agg(["mean", "std", "min", "max", "median", "count"]).reset_index()
@@ -63,7 +65,10 @@ def test_reduce_is_what_pandas_says(table: pa.Table) -> None:
         np.testing.assert_allclose(got[name].astype(float), want[name].astype(float), rtol=1e-9, atol=1e-6)
     assert got["n"].tolist() == want["count"].tolist()
     t = {1: math.nan, 2: 12.706204736174698, 3: 4.302652729749462}
-    reach = [t.get(n, math.nan) * std / math.sqrt(n) if n else math.nan for n, std in zip(want["count"], want["std"], strict=True)]
+    reach = [
+        t.get(n, math.nan) * std / math.sqrt(n) if n else math.nan
+        for n, std in zip(want["count"], want["std"], strict=True)
+    ]
     np.testing.assert_allclose(got["ci95"].astype(float), reach, rtol=1e-9, atol=1e-5)
 
 
@@ -77,7 +82,17 @@ def test_what_few_values_do_not_define_is_null() -> None:
 # Student's t, two-sided 95 %, from printed tables.
 @pytest.mark.parametrize(
     ("df", "want"),
-    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (9, 2.262), (10, 2.228), (30, 2.042), (120, 1.980)],
+    [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (9, 2.262),
+        (10, 2.228),
+        (30, 2.042),
+        (120, 1.980),
+    ],
 )
 def test_quantiles_of_t(df: int, want: float) -> None:
     assert round(student.quantile(0.975, df), 3) == want
@@ -88,7 +103,9 @@ def test_quantiles_of_t(df: int, want: float) -> None:
 def test_quantiles_of_t_in_closed_form() -> None:
     for p in (0.6, 0.9, 0.975, 0.9995):
         assert math.isclose(student.quantile(p, 1), math.tan(math.pi * (p - 0.5)), rel_tol=1e-9)
-        assert math.isclose(student.quantile(p, 2), (2 * p - 1) * math.sqrt(2 / (4 * p * (1 - p))), rel_tol=1e-9)
+        assert math.isclose(
+            student.quantile(p, 2), (2 * p - 1) * math.sqrt(2 / (4 * p * (1 - p))), rel_tol=1e-9
+        )
 
 
 # ---- smoothing ----
@@ -96,7 +113,9 @@ def test_quantiles_of_t_in_closed_form() -> None:
 
 def test_the_values_of_tensorboards_own_test() -> None:
     """line_chart_v2/data_transformer_test.ts: weight 0.6."""
-    assert ema([1, 0.5, 0], 0.6) == pytest.approx([1, 0.6875, ((0.5 * 0.4 + 0.4 * 1 * 0.6) * 0.6) / (1 - 0.6**3)])
+    assert ema([1, 0.5, 0], 0.6) == pytest.approx(
+        [1, 0.6875, ((0.5 * 0.4 + 0.4 * 1 * 0.6) * 0.6) / (1 - 0.6**3)]
+    )
     assert ema([0, 0.5, 1], 0.6) == pytest.approx([0, 0.3125, (1 * 0.4 + 0.5 * 0.4 * 0.6) / (1 - 0.6**3)])
     assert ema([], 0.6) == []
     assert ema([1, 0.5, 0], 0) == [1, 0.5, 0]
@@ -152,8 +171,12 @@ def test_fewer_points_are_points_of_the_curve(table: pa.Table, n: int, method: s
     place = -1
     for row in map(repr, kept.to_pylist()):
         place = everything.index(row, place + 1)
-    curves = pd.DataFrame(table.to_pylist(), columns=table.column_names).groupby(["run", "tag"])["step"].agg(list)
-    left = pd.DataFrame(kept.to_pylist(), columns=table.column_names).groupby(["run", "tag"])["step"].agg(list)
+    curves = (
+        pd.DataFrame(table.to_pylist(), columns=table.column_names).groupby(["run", "tag"])["step"].agg(list)
+    )
+    left = (
+        pd.DataFrame(kept.to_pylist(), columns=table.column_names).groupby(["run", "tag"])["step"].agg(list)
+    )
     for key, steps in curves.items():
         mine = left[key]
         assert (len(mine) == min(n, len(steps))) if method == "triangle" else 0 < len(mine) <= n
@@ -165,7 +188,9 @@ def test_fewer_points_are_points_of_the_curve(table: pa.Table, n: int, method: s
 @examples(60)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=60), st.integers(3, 20))
 def test_largest_triangles(curve: list[float], n: int) -> None:
-    table = pa.table({"run": ["r"] * len(curve), "tag": ["t"] * len(curve), "step": range(len(curve)), "value": curve})
+    table = pa.table(
+        {"run": ["r"] * len(curve), "tag": ["t"] * len(curve), "step": range(len(curve)), "value": curve}
+    )
     assert max_points(table, n)["step"].to_pylist() == largest_triangles(curve, n)
 
 
@@ -182,7 +207,8 @@ def largest_triangles(curve: list[float], n: int) -> list[int]:
         y = sum(curve[i] for i in behind) / len(behind)
         a = kept[-1]
         areas = [
-            abs((a - x) * (curve[i] - curve[a]) - (a - i) * (y - curve[a])) for i in range(edges[bucket], edges[bucket + 1])
+            abs((a - x) * (curve[i] - curve[a]) - (a - i) * (y - curve[a]))
+            for i in range(edges[bucket], edges[bucket + 1])
         ]
         kept.append(edges[bucket] + areas.index(max(areas)))
     return [*kept, len(curve) - 1]
@@ -191,7 +217,9 @@ def largest_triangles(curve: list[float], n: int) -> list[int]:
 @examples(60)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=60), st.integers(2, 20))
 def test_extremes_are_never_lost(curve: list[float], n: int) -> None:
-    table = pa.table({"run": ["r"] * len(curve), "tag": ["t"] * len(curve), "step": range(len(curve)), "value": curve})
+    table = pa.table(
+        {"run": ["r"] * len(curve), "tag": ["t"] * len(curve), "step": range(len(curve)), "value": curve}
+    )
     kept = max_points(table, n, "minmax")["value"].to_pylist()
     assert (min(kept), max(kept)) == (min(curve), max(curve))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import logs
@@ -35,7 +36,9 @@ def test_dataset_is_one_of_arrow(log: tbq.LogDir) -> None:
     assert made.schema == log.scalars().to_arrow().schema
     assert made.count_rows() == 36
     assert made.head(3).num_rows == 3
-    assert made.to_table(columns=["step"], filter=pc.field("tag") == "acc").to_pydict() == {"step": [0, 1, 2, 3] * 3}
+    assert made.to_table(columns=["step"], filter=pc.field("tag") == "acc").to_pydict() == {
+        "step": [0, 1, 2, 3] * 3
+    }
     assert sum(batch.num_rows for batch in made.to_batches(filter=pc.field("run") == "b")) == 12
     doubled = made.to_table(columns={"twice": pc.field("value") * 2}, filter=pc.field("step") == 7)
     assert doubled.to_pydict() == {"twice": [14.0] * 3}
@@ -51,7 +54,10 @@ def test_what_arrow_would_answer_by_itself(log: tbq.LogDir) -> None:
     assert made.sort_by([("value", "descending")]).head(1)["value"].to_pylist() == [7.0]
     assert sum(fragment.count_rows() for fragment in made.get_fragments()) == 36
     steps = ds.InMemoryDataset(pa.table({"step": [7]}))
-    assert made.to_table(columns=["step", "value"]).join(steps.to_table(), "step", join_type="inner").num_rows == 3
+    assert (
+        made.to_table(columns=["step", "value"]).join(steps.to_table(), "step", join_type="inner").num_rows
+        == 3
+    )
     assert made.join(steps, "step", join_type="right semi").count_rows() == 1
     assert made.replace_schema(pa.schema([made.schema.field("step")])).to_table().num_rows == 36
     with pytest.raises(TypeError, match="open the logdir"):
@@ -63,7 +69,9 @@ def test_the_user_of_duckdb_has_the_dataset(log: tbq.LogDir) -> None:
     scalars = LogDataset(log, "scalars", Reading(on_scan=scans.append))
     with duckdb.connect() as connection:
         connection.register("mine", scalars)
-        assert connection.execute("select count(*) from mine where tag = 'acc' and step < 2").fetchall() == [(6,)]
+        assert connection.execute("select count(*) from mine where tag = 'acc' and step < 2").fetchall() == [
+            (6,)
+        ]
     assert [scan.rows for scan in scans] == [6]
 
 
@@ -83,7 +91,9 @@ def test_no_such_kind(log: tbq.LogDir, made: str) -> None:
 def test_lazy_frame(log: tbq.LogDir) -> None:
     frame = log.lazy()
     assert isinstance(frame, pl.LazyFrame)
-    got = frame.filter(pl.col("tag") == "loss").group_by("run").agg(pl.col("value").max()).sort("run").collect()
+    got = (
+        frame.filter(pl.col("tag") == "loss").group_by("run").agg(pl.col("value").max()).sort("run").collect()
+    )
     assert got.rows() == [("a", 7.0), ("b", 7.0), ("c", 7.0)]
     assert log.lazy("tags").filter(pl.col("count") == 4).collect().height == 3
     assert log.lazy().collect().rows() == log.scalars().to_polars().rows()
@@ -116,7 +126,12 @@ def test_a_limit_ends_the_reading(log: tbq.LogDir, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(scan, "GROUP_BYTES", 1)
     read: list[str] = []
     real = scan.read
-    monkeypatch.setattr(scan, "read", lambda log, kind, runs, *rest: read.extend(r.name for r in runs) or real(log, kind, runs, *rest))
+
+    def noting(log: Any, kind: str, runs: Any, *rest: Any) -> Any:
+        read.extend(run.name for run in runs)
+        return real(log, kind, runs, *rest)
+
+    monkeypatch.setattr(scan, "read", noting)
     assert log.lazy().head(14).collect().height == 14
     assert read == ["a", "b"]
 

@@ -50,7 +50,9 @@ def test_runs_without_a_group_are_told_of() -> None:
         group_runs(RUNS, "(.*)/seed")
 
 
-@pytest.mark.parametrize(("by", "says"), [("re:(", "no regular expression"), ("nothing*", "no run matches the group")])
+@pytest.mark.parametrize(
+    ("by", "says"), [("re:(", "no regular expression"), ("nothing*", "no run matches the group")]
+)
 def test_groups_that_cannot_be(by: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         group_runs(RUNS, by)
@@ -84,7 +86,9 @@ def test_as_events(root: Path, tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["reduced"]
 
 
-def test_nothing_is_left_of_events_that_fail(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_of_events_that_fail(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OSError("disk full")
 

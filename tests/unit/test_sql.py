@@ -43,7 +43,8 @@ def scanned(log: tbq.LogDir, query: str, **params: Any) -> tuple[list[tuple[Any,
 
 
 def test_group_by(log: tbq.LogDir) -> None:
-    table = log.sql("select run, min(value) as least, max(step) as final from scalars where tag = 'loss' group by run order by 1")
+    query = "select run, min(value) as least, max(step) as final from scalars where tag = 'loss' group by run"
+    table = log.sql(f"{query} order by run")
     assert table.columns == ["run", "least", "final"]
     assert rows(table) == [("lr0/seed0", 0.0, 9), ("lr0/seed1", 0.0, 9), ("lr1/seed0", 1.0, 9)]
 
@@ -123,7 +124,9 @@ def test_a_table_that_is_not_named_is_not_read(log: tbq.LogDir) -> None:
 
 
 def test_the_same_scan_twice_is_one(log: tbq.LogDir) -> None:
-    _, scans = scanned(log, "select count(*) from scalars a, scalars b where a.tag = 'loss' and b.tag = 'loss'")
+    _, scans = scanned(
+        log, "select count(*) from scalars a, scalars b where a.tag = 'loss' and b.tag = 'loss'"
+    )
     assert len(scans) == 1
 
 
@@ -132,7 +135,9 @@ def test_parameters(log: tbq.LogDir) -> None:
     assert rows(log.sql(query, tag="loss", last=2)) == [(6,)]
     assert rows(log.sql(query, params={"tag": "loss"}, last=3)) == [(9,)]
     assert scanned(log, query, tag="loss", last=2)[1][0].rows == 6
-    assert rows(log.sql("select $text", text="it's; drop table scalars --")) == [("it's; drop table scalars --",)]
+    assert rows(log.sql("select $text", text="it's; drop table scalars --")) == [
+        ("it's; drop table scalars --",)
+    ]
     assert rows(log.sql("select $threads_", params={"threads_": None})) == [(None,)]
 
 
@@ -156,15 +161,40 @@ def test_wrong_parameters(log: tbq.LogDir, query: str, params: dict[str, Any], s
 @pytest.mark.parametrize(
     ("query", "line", "mark", "hint"),
     [
-        ("select valu from scalars", "LINE 1: select valu from scalars", "valu", "did you mean the column value?"),
+        (
+            "select valu from scalars",
+            "LINE 1: select valu from scalars",
+            "valu",
+            "did you mean the column value?",
+        ),
         ("select *\nfrom scalars\nwhere tagg = 'x'", "LINE 3: where tagg = 'x'", "tagg", "the column tag"),
-        ("select s.vale from scalars s", "LINE 1: select s.vale from scalars s", "s.vale", "the column value"),
+        (
+            "select s.vale from scalars s",
+            "LINE 1: select s.vale from scalars s",
+            "s.vale",
+            "the column value",
+        ),
         ("select * from scalrs", "LINE 1: select * from scalrs", "scalrs", "the table scalars"),
-        ("select * from nothing_like_it", "LINE 1: select * from nothing_like_it", "nothing_like_it", "tables: scalars"),
-        ("select loss from scalars", "LINE 1: select loss from scalars", "loss", "loss is a tag: where tag = 'loss'"),
+        (
+            "select * from no_such_thing",
+            "LINE 1: select * from no_such_thing",
+            "no_such_thing",
+            "tables: scalars",
+        ),
+        (
+            "select loss from scalars",
+            "LINE 1: select loss from scalars",
+            "loss",
+            "loss is a tag: where tag = 'loss'",
+        ),
         ("select los from scalars", "LINE 1: select los from scalars", "los", "these tags: loss"),
         ("selec 1", "LINE 1: selec 1", "selec", ""),
-        ("select ema(step, 0.6) from scalars", "LINE 1: select ema(step, 0.6) from scalars", "ema", "ema(value, 0.6)"),
+        (
+            "select ema(step, 0.6) from scalars",
+            "LINE 1: select ema(step, 0.6) from scalars",
+            "ema",
+            "ema(value, 0.6)",
+        ),
         ("select 'é', ema(value) from scalars", "LINE 1: select 'é', ema(value) from scalars", "ema", ""),
     ],
 )
@@ -178,7 +208,9 @@ def test_errors_point_at_the_place(log: tbq.LogDir, query: str, line: str, mark:
     assert hint in (told.value.hint or "")
 
 
-@pytest.mark.parametrize("query", ["", "  ", "-- nothing", "select", "select ema(", "select ema(value, 'x') from scalars"])
+@pytest.mark.parametrize(
+    "query", ["", "  ", "-- nothing", "select", "select ema(", "select ema(value, 'x') from scalars"]
+)
 def test_no_query_is_an_error_of_ours(log: tbq.LogDir, query: str) -> None:
     with pytest.raises(QueryError):
         log.sql(query)
@@ -197,14 +229,16 @@ def test_smoothing_is_of_the_whole_curve(log: tbq.LogDir) -> None:
     want = ema([0.5 * step for step in range(10)], 0.6)
     query = "select ema(value, 0.6) e from scalars where run = 'lr0/seed0' and tag = 'loss' and step >= 8 order by step"
     assert [value for (value,) in rows(log.sql(query))] == want[8:]
-    best = "select min(ema(s.value, $w)) from scalars s where s.tag = 'loss' and ema(s.value, $w) > 0 and run = 'lr0/seed0'"
-    assert rows(log.sql(best, w=0.6)) == [(want[1],)]
+    where = "s.tag = 'loss' and ema(s.value, $w) > 0 and run = 'lr0/seed0'"
+    assert rows(log.sql(f"select min(ema(s.value, $w)) from scalars s where {where}", w=0.6)) == [(want[1],)]
     star = log.sql("select *, ema(value, .6) from scalars where tag = 'loss'")
     assert star.columns == ["run", "tag", "step", "wall_time", "value", "ema(value, 0.6)"]
 
 
 def test_relative_time_counts_from_the_first_event_of_the_run(log: tbq.LogDir) -> None:
-    query = "select relative_time a, relative_time(s.wall_time) b from scalars s where tag = 'loss' and step = 7"
+    query = (
+        "select relative_time a, relative_time(s.wall_time) b from scalars s where tag = 'loss' and step = 7"
+    )
     assert rows(log.sql(query)) == [(7.0, 7.0)] * 3
 
 
@@ -281,7 +315,9 @@ def test_connections_do_not_share_tables(root: Path, tmp_path: Path) -> None:
 def test_queries_from_threads(log: tbq.LogDir) -> None:
     got: list[Any] = []
     work = [
-        threading.Thread(target=lambda: got.append(rows(log.sql("select count(*) from scalars where tag = 'loss'"))))
+        threading.Thread(
+            target=lambda: got.append(rows(log.sql("select count(*) from scalars where tag = 'loss'")))
+        )
         for _ in range(4)
     ]
     for thread in work:
@@ -310,7 +346,10 @@ def test_a_connection_is_not_shared_with_a_fork(log: tbq.LogDir) -> None:
 
 def test_two_logdirs(root: Path) -> None:
     both = tbq.open({"a": root, "b": root})
-    assert rows(both.sql("select run[:1] which, count(*) from scalars group by 1 order by 1")) == [("a", 63), ("b", 63)]
+    assert rows(both.sql("select run[:1] which, count(*) from scalars group by 1 order by 1")) == [
+        ("a", 63),
+        ("b", 63),
+    ]
     named = tbq.open([f"first:{root}", f"second:{root}"])
     assert named.runs[0] == "first/lr0/seed0" and len(named.runs) == 6
 

@@ -17,7 +17,6 @@ from tbq.cli.options import (
     select_options,
     source,
 )
-
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
 

@@ -44,7 +44,10 @@ select_options: Decorator[Any] = _all(run_option, tag_option, steps_option)
 
 curve_options: Decorator[Any] = _all(
     click.option(
-        "--smooth", type=click.FloatRange(0, 1), metavar="W", help="Smooth as TensorBoard does with this weight."
+        "--smooth",
+        type=click.FloatRange(0, 1),
+        metavar="W",
+        help="Smooth as TensorBoard does with this weight.",
     ),
     click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag."),
     click.option(
@@ -97,7 +100,9 @@ output_options: Decorator[Any] = _all(
 )
 
 
-def curves(table: Table, smooth: float | None, every: int | None, max_points: int | None, method: str) -> Table:
+def curves(
+    table: Table, smooth: float | None, every: int | None, max_points: int | None, method: str
+) -> Table:
     """What the curve options ask for; smoothed first, so that fewer points are points of the smooth curve."""
     if smooth is not None:
         table = table.smooth(smooth)

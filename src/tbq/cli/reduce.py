@@ -27,9 +27,15 @@ Examples:
     "May be repeated. Without it, all runs.",
 )
 @click.option(
-    "--stat", default="mean,std,min,max", show_default=True, metavar="LIST", help="Of mean,std,min,max,median,ci95,n."
+    "--stat",
+    default="mean,std,min,max",
+    show_default=True,
+    metavar="LIST",
+    help="Of mean,std,min,max,median,ci95,n.",
 )
-@click.option("--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o.")
+@click.option(
+    "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
+)
 @select_options
 @read_options
 @output_options

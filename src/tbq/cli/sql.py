@@ -23,7 +23,11 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.argument("arguments", nargs=-1, required=True, metavar="[LOGDIR]... QUERY")
 @click.option(
-    "--logdir", "named", multiple=True, metavar="NAME=PATH", help="A logdir whose runs are NAME/…. May be repeated."
+    "--logdir",
+    "named",
+    multiple=True,
+    metavar="NAME=PATH",
+    help="A logdir whose runs are NAME/…. May be repeated.",
 )
 @click.option(
     "--param",
@@ -31,7 +35,9 @@ Examples:
     metavar="NAME=VALUE",
     help="A value for $NAME: a number, true, false, null, or text; in double quotes always text.",
 )
-@click.option("--unsafe", is_flag=True, help="Let the query read and write files, set options, load extensions.")
+@click.option(
+    "--unsafe", is_flag=True, help="Let the query read and write files, set options, load extensions."
+)
 @read_options
 @output_options
 def command(

@@ -19,7 +19,10 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
-    "--best", multiple=True, metavar="TAG:min|max", help="The best value of a tag, and its step; the best run first."
+    "--best",
+    multiple=True,
+    metavar="TAG:min|max",
+    help="The best value of a tag, and its step; the best run first.",
 )
 @click.option("--sort", multiple=True, metavar="COLUMN[:desc]", help="Sort by this column. May be repeated.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N runs.")

@@ -42,7 +42,8 @@ class Queries:
         return sql(_log(self), query, {**(params or {}), **named}, **options)  # type: ignore[arg-type]
 
     def dataset(
-        self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None) -> LogDataset:
+        self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None
+    ) -> LogDataset:
         """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for."""
         from tbq.query.dataset import dataset
 
@@ -62,7 +63,9 @@ class Queries:
 
         return scan(_log(self), kind, run=run, tag=tag, steps=steps, restarts=restarts, threads=threads)
 
-    def lazy(self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None) -> pl.LazyFrame:
+    def lazy(
+        self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None
+    ) -> pl.LazyFrame:
         """A table as a polars LazyFrame: filters, columns and limits reach the reader."""
         from tbq.query.lazy import lazy
 
@@ -92,8 +95,9 @@ class Queries:
         from tbq.query.compare import compare
         from tbq.table import Table
 
-        return Table(compare(_log(self), a, b, tag=tag, steps=steps, **reading), "comparison", logdir=_log(self).path)
-
+        return Table(
+            compare(_log(self), a, b, tag=tag, steps=steps, **reading), "comparison", logdir=_log(self).path
+        )
 
 
 def _log(queries: Queries) -> LogDir:

@@ -105,10 +105,11 @@ def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
         left, right = given[a].get(name), given[b].get(name)
         if left == right:
             continue
-        numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in (left, right)]
-        row = _row("hparam", name.removeprefix("hparam."), None, *(
-            float(one) if number else None for one, number in zip((left, right), numbers, strict=True)
-        ))  # fmt: skip
+        row = _row("hparam", name.removeprefix("hparam."), None, _number(left), _number(right))
         row["a_text"], row["b_text"] = (None if one is None else str(one) for one in (left, right))
         rows.append(row)
     return rows
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -87,19 +87,23 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         self._reading = reading or Reading()
         self._answers: dict[str, Rows] = {}
 
-    def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
+    def scanner(
+        self,
+        columns: Any = None,
+        filter: pc.Expression | None = None,  # noqa: A002 - as Arrow calls it
+        **options: Any,
+    ) -> ds.Scanner:
         """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`."""
-        if self._only is not None:
-            filter = self._only if filter is None else self._only & filter
+        where = filter if self._only is None else self._only if filter is None else self._only & filter
         try:
-            rows = self._rows(filter)
+            rows = self._rows(where)
         except Exception as failure:
             self._reading.failure = failure  # whoever called may wrap it beyond recognition
             raise
         if rows.table is not None:
-            return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=filter, **options)
+            return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
         batches = (batch for table in rows.tables() for batch in table.to_batches())
-        return ds.Scanner.from_batches(batches, schema=self.schema, columns=columns, filter=filter, **options)
+        return ds.Scanner.from_batches(batches, schema=self.schema, columns=columns, filter=where, **options)
 
     def filter(self, expression: pc.Expression) -> LogDataset:
         """The dataset with a filter that every scan applies."""
@@ -108,7 +112,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
 
     # What Arrow would answer from its own side of the dataset, where there are no rows.
 
-    def get_fragments(self, filter: pc.Expression | None = None) -> Any:
+    def get_fragments(self, filter: pc.Expression | None = None) -> Any:  # noqa: A002 - as Arrow calls it
         return self._whole().get_fragments(filter)
 
     def sort_by(self, sorting: Any, **options: Any) -> Any:
@@ -129,22 +133,22 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     def _whole(self) -> ds.InMemoryDataset:
         return ds.InMemoryDataset(self.to_table())
 
-    def _rows(self, filter: pc.Expression | None) -> Rows:
+    def _rows(self, where: pc.Expression | None) -> Rows:
         """The rows that may pass. Within a query, the same question is answered once: tables join themselves."""
         if not self._reading.later:
-            return self._decode(filter)
-        question = str(filter)
+            return self._decode(where)
+        question = str(where)
         if question not in self._answers:
-            self._answers[question] = self._decode(filter)
+            self._answers[question] = self._decode(where)
         return self._answers[question]
 
-    def _decode(self, filter: pc.Expression | None) -> Rows:
+    def _decode(self, where: pc.Expression | None) -> Rows:
         if self._kind in OVERVIEWS:
             return Rows(self._log.table(self._kind).to_arrow())
         runs, tags, steps = self._log._found.runs, Selection(None), (MIN_STEP, MAX_STEP)
         seen: dict[str, bool] = {}
-        if filter is not None:
-            asked = Filter(filter, self.schema)
+        if where is not None:
+            asked = Filter(where, self.schema)
             names = set(asked.names("run", self._log.runs))
             runs = [run for run in runs if run.name in names]
             tags = _noting(asked.tags(), seen)

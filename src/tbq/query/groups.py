@@ -36,7 +36,9 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
     left = [run for run in runs if run not in found]
     if left:
         shown = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
-        warnings.warn(f"{len(left):,} of {len(runs):,} runs are in no group: {shown}", TbqWarning, stacklevel=3)
+        warnings.warn(
+            f"{len(left):,} of {len(runs):,} runs are in no group: {shown}", TbqWarning, stacklevel=3
+        )
     return found
 
 

@@ -27,7 +27,6 @@ def lazy(
 ) -> pl.LazyFrame:
     """Rows are decoded a few runs at a time when the frame is collected, and no more of them than it needs."""
     try:
-        import polars as pl
         from polars.io.plugins import register_io_source
     except ImportError:
         raise missing("polars", needed_for="log.lazy()", extra="polars") from None
@@ -35,7 +34,7 @@ def lazy(
     empty = _frame(schema(kind).empty_table())
 
     def source(
-        columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, size: int | None
+        columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = limit
         for table in _tables(log, kind, predicate, reading, empty):
@@ -170,7 +169,12 @@ _COMPARISONS: list[tuple[Any, Any]] = [
 
 def _turned(compare: Any) -> Any:
     """The bounds where the number stands on the left: 5 < step is step > 5."""
-    other = {operator.ge: operator.le, operator.gt: operator.lt, operator.le: operator.ge, operator.lt: operator.gt}
+    other = {
+        operator.ge: operator.le,
+        operator.gt: operator.lt,
+        operator.le: operator.ge,
+        operator.lt: operator.gt,
+    }
     wanted = other.get(compare, operator.eq)
     return next(bounds for known, bounds in _COMPARISONS if known is wanted)
 

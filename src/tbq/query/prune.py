@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -45,7 +45,10 @@ class Filter:
         self.expression = expression
         # Guarantees of dictionaries are not simplified in ranges, those of strings are.
         self._schema = pa.schema(
-            [one.with_type(one.type.value_type) if pa.types.is_dictionary(one.type) else one for one in schema]
+            [
+                one.with_type(one.type.value_type) if pa.types.is_dictionary(one.type) else one
+                for one in schema
+            ]
         )
         self._format, self._files = ds.IpcFileFormat(), LocalFileSystem()  # never used: nothing is opened
 
@@ -89,7 +92,9 @@ class Filter:
         parts = [names] if names else []
         while parts:
             inner: list[Sequence[str]] = []
-            asked = [(it == part[0]) if len(part) == 1 else (it >= part[0]) & (it <= part[-1]) for part in parts]
+            asked = [
+                (it == part[0]) if len(part) == 1 else (it >= part[0]) & (it <= part[-1]) for part in parts
+            ]
             for i in self.possible(asked):
                 part = parts[i]
                 if len(part) == 1:
@@ -136,14 +141,3 @@ def _search(holds: Callable[[int], bool], low: int, high: int) -> int | None:
         else:
             high = middle
     return low
-
-
-def columns_of(columns: Any, filter: pc.Expression | None, schema: pa.Schema) -> list[str] | None:
-    """The columns that a scan needs: those it gives and those its filter looks at; None for all."""
-    if columns is None or not isinstance(columns, list | tuple):
-        return None  # a mapping of expressions may look at any
-    wanted = set(columns)
-    if filter is not None:
-        asked = Filter(filter, schema)
-        wanted |= {name for name in schema.names if name not in wanted and asked.uses(name)}
-    return [name for name in schema.names if name in wanted]

@@ -44,7 +44,9 @@ def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | 
             values = STATS[name](rows)
             columns[name] = pa.array(values, mask=rows.count < (2 if name in ("std", "ci95") else 1))
     columns["n"] = pa.array(rows.count)
-    return pa.table({name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")})
+    return pa.table(
+        {name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")}
+    )
 
 
 def parse(stats: Sequence[str] | str) -> list[str]:
@@ -134,7 +136,7 @@ class _Rows:
         top = np.maximum(self.count - 1, 0)
         low, high = value[start + top // 2], value[start + (top + 1) // 2]
         with np.errstate(all="ignore"):
-            return np.where(low == high, low, low / 2 + high / 2)
+            return np.asarray(np.where(low == high, low, low / 2 + high / 2), np.float64)
 
     def least(self) -> Floats:
         out = np.full(len(self.key), np.inf)
@@ -147,7 +149,7 @@ class _Rows:
         return out
 
     def _sum(self, values: Floats) -> Floats:
-        return np.bincount(self.cell, values, minlength=len(self.key))
+        return np.asarray(np.bincount(self.cell, values, minlength=len(self.key)), np.float64)
 
 
 STATS: dict[str, Callable[[_Rows], NDArray[Any]]] = {
@@ -212,6 +214,8 @@ def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
             having[groups[run], tag] = having.get((groups[run], tag), 0) + 1
     uneven = sorted((group, tag, count) for (group, tag), count in having.items() if count < sizes[group])
     if uneven:
-        shown = "; ".join(f"{tag!r} in {count} of {sizes[group]} runs of {group!r}" for group, tag, count in uneven[:3])
+        shown = "; ".join(
+            f"{tag!r} in {count} of {sizes[group]} runs of {group!r}" for group, tag, count in uneven[:3]
+        )
         more = f"; and {len(uneven) - 3:,} more" if len(uneven) > 3 else ""
         warnings.warn(f"not every run has every tag: {shown}{more}", TbqWarning, stacklevel=3)

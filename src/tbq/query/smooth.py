@@ -57,4 +57,6 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
 def check_weight(weight: float) -> None:
     """Raise where this is no weight of smoothing."""
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-        raise UsageError(f"smoothing weight {weight!r} is not between 0 and 1", hint="TensorBoard's default is 0.6")
+        raise UsageError(
+            f"smoothing weight {weight!r} is not between 0 and 1", hint="TensorBoard's default is 0.6"
+        )

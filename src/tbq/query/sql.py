@@ -38,7 +38,12 @@ _SETTINGS = (
 )
 _LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
-_PIVOTING = (*_READING, "MULTI", "CREATE", "DROP")  # PIVOT is one statement, or several that make a type for it
+_PIVOTING = (
+    *_READING,
+    "MULTI",
+    "CREATE",
+    "DROP",
+)  # PIVOT is one statement, or several that make a type for it
 
 _safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
 _lock = threading.Lock()
@@ -71,7 +76,9 @@ def sql(
     try:
         found = words(query)
         prepared = prepare(query, found, given)
-        statements = _statements(connection, prepared.text, unsafe, any(word.name == "pivot" for word in found))
+        statements = _statements(
+            connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
+        )
         _check_parameters(statements, prepared, given, query)
         _register(connection, log, reading, prepared, found)
         arrow = _run(connection, prepared.text, statements, given)
@@ -141,7 +148,11 @@ def _check_parameters(
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection, log: LogDir, reading: Reading, prepared: Prepared, found: Sequence[Word]
+    connection: duckdb.DuckDBPyConnection,
+    log: LogDir,
+    reading: Reading,
+    prepared: Prepared,
+    found: Sequence[Word],
 ) -> None:
     """Make the tables known that the query names; all, for one that names none, such as `show tables`."""
     named = _tables(found)
@@ -149,7 +160,9 @@ def _register(
         if kind in OVERVIEWS:
             connection.register(kind, LogDataset(log, kind, reading))
         elif kind not in DERIVED:
-            extra = {name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"}
+            extra = {
+                name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"
+            }
             connection.register(kind, LogDataset(log, kind, reading, extra))
     if "wide" in named:
         scalars = LogDataset(log, "scalars", reading).to_table()
@@ -229,7 +242,9 @@ def _plain(table: pa.Table) -> pa.Table:
     fields = []
     for i, one in enumerate(table.schema):
         if pa.types.is_decimal(one.type):
-            one = one.with_type(pa.int64() if one.type.scale == 0 and _fits(table.column(i)) else pa.float64())
+            one = one.with_type(
+                pa.int64() if one.type.scale == 0 and _fits(table.column(i)) else pa.float64()
+            )
         elif pa.types.is_dictionary(one.type):
             one = one.with_type(one.type.value_type)
         fields.append(one)

@@ -15,7 +15,10 @@ _FORBIDDEN = re.compile(r"disabled by configuration|has been locked|Cannot acces
 
 
 def explain(
-    error: Exception, columns: Callable[[], Sequence[str]], tables: Sequence[str], tags: Callable[[], Sequence[str]]
+    error: Exception,
+    columns: Callable[[], Sequence[str]],
+    tables: Sequence[str],
+    tags: Callable[[], Sequence[str]],
 ) -> QueryError:
     """What went wrong, where in the query, and what was probably meant; `tags` are looked up only where they help."""
     text = str(error)

@@ -1,4 +1,4 @@
-"""The text of a query: its words, the functions that tbq computes itself, and what an error says about a place in it."""
+"""The text of a query: its words, the functions that tbq computes itself, and how a place in it is shown."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def prepare(query: str, found: Sequence[Word], params: Mapping[str, Any]) -> Pre
             column, name = inner, "relative_time"
             extra[name] = ("relative_time",)
             if column.rsplit(".", 1)[-1].lower() != "wall_time":
-                raise QueryError(pointing(query, word, "relative_time takes wall_time: relative_time(wall_time)"))
+                raise QueryError(
+                    pointing(query, word, "relative_time takes wall_time: relative_time(wall_time)")
+                )
         assert close is not None
         before = column.rpartition(".")[0]
         parts += [query[done : word.start], f"{before}." if before else "", f'"{name}"']
@@ -100,9 +102,7 @@ def prepare(query: str, found: Sequence[Word], params: Mapping[str, Any]) -> Pre
     return Prepared("".join([*parts, query[done:]]), extra, frozenset(used))
 
 
-def _ema(
-    inner: str, query: str, word: Word, params: Mapping[str, Any], used: set[str]
-) -> tuple[str, float]:
+def _ema(inner: str, query: str, word: Word, params: Mapping[str, Any], used: set[str]) -> tuple[str, float]:
     column, _, weight = inner.rpartition(",")
     value: Any = None
     if weight.startswith("$"):
