@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
       },
       nb::arg("data"), nb::arg("crc") = 0, "CRC32C of data, unmasked.");
   m.def("crc32c_implementation", &tbq::crc32c_implementation, "What computes CRC32C on this machine.");
+  tbq::bind_curve(m);
   tbq::bind_decode(m);
   tbq::bind_kinds(m);
   tbq::bind_text(m);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
@@ -11,6 +11,7 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.kinds import Kinds
+from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from tbq.problems import Problem
     from tbq.table import Table
 
-Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Path = str | os.PathLike[str]
+Source = Path | Sequence[Path] | Mapping[str, Path]
 
 
 class Series(NamedTuple):
@@ -38,7 +40,7 @@ class Series(NamedTuple):
 
 
 def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
-    """Look for event files below a directory; or take a file, a glob, `name:path`, or a list of those.
+    """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for.
 
@@ -67,7 +69,7 @@ def _nothing(found: Found) -> SourceError:
     )
 
 
-class LogDir(Kinds):
+class LogDir(Kinds, Queries):
     """The runs found below a path. Made by `tbq.open`."""
 
     def __init__(self, found: Found) -> None:
@@ -235,14 +237,21 @@ class LogDir(Kinds):
         names = set(chosen.require(self.runs, where=self.path))
         return [one for one in self._found.runs if one.name in names]
 
-    def _decode(
-        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
-    ) -> Result:
+    def _decode_quietly(
+        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options
+    ) -> tuple[Result, list[Problem]]:
+        """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked)
         found = _decode.problems_of(result, runs, options.restarts)
         found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
+        return result, found
+
+    def _decode(
+        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
+    ) -> Result:
+        result, found = self._decode_quietly(runs, kinds, options)
         _decode.refuse_unreadable(result, runs)
         _decode.tell(found, on_error)
         return result

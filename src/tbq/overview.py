@@ -61,6 +61,19 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema) 
 
 
 def _run(name: str, reports: list[FileReport]) -> dict[str, Any]:
+    if len(reports) == 1:  # as most are: with thousands of runs this is a good part of `tbq ls`
+        one = reports[0]
+        return {
+            "run": name,
+            "files": 1,
+            "bytes": one.bytes,
+            "events": one.records,
+            "first_wall_time": one.first_wall_time if one.timed else None,
+            "last_wall_time": one.last_wall_time if one.timed else None,
+            "last_step": one.max_step if one.values else None,
+            "writer": one.writer or None,
+            "health": health(one),
+        }
     timed = [report for report in reports if report.timed]
     valued = [report for report in reports if report.values]
     return {

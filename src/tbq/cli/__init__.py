@@ -17,6 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Scalars, or any kind of data, as a table in any layout and format."),
     "show": ("show", "One value: a text, a tensor, a histogram as bars, what an image is."),
     "media": ("media", "Images, audio, texts, meshes and graphs as files."),
+    "sql": ("sql", "Ask the tables in SQL."),
+    "summary": ("summary", "The leaderboard: a row a run, the best first, with its hyperparameters."),
+    "reduce": ("reduce", "Mean, std and more over seeds, step by step."),
+    "compare": ("compare", "What differs between two runs."),
     "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
     "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
 }

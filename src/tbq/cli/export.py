@@ -8,6 +8,8 @@ import click
 
 from tbq.cli.options import (
     LAYOUTS,
+    curve_options,
+    curves,
     logdir_argument,
     names,
     output_options,
@@ -29,6 +31,7 @@ Examples:
   tbq export runs --layout wide --tag 'loss/*' -o wide.parquet
   tbq export runs --layout summary --stat last,min -o best.xlsx
   tbq export runs -o out/{run}.csv
+  tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
   tbq export runs --run 'exp*' --steps 100: | head
   tbq export runs --kind histograms -o histograms.parquet
   tbq export runs --kind all -o everything.duckdb
@@ -60,6 +63,7 @@ Examples:
     help=f"all, or one of: {', '.join(KINDS)}.",
 )
 @select_options
+@curve_options
 @read_options
 @output_options
 def command(
@@ -70,6 +74,10 @@ def command(
     run: tuple[str, ...],
     tag: tuple[str, ...],
     steps: str | None,
+    smooth: float | None,
+    every: int | None,
+    max_points: int | None,
+    method: str,
     restarts: str,
     strict: bool,
     threads: int | None,
@@ -110,6 +118,8 @@ def command(
             _write_all(log.tables(**what), output or "", format, force, options)
             return
         table = log.table(kind, **what)
+    if kind == "scalars":
+        table = curves(table, smooth, every, max_points, method)
     emit(_laid_out(table, layout, stat), output=output, format=format, force=force, **options)
 
 

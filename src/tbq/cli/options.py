@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from tbq.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -38,6 +41,26 @@ steps_option: Decorator[Any] = click.option(
 )
 
 select_options: Decorator[Any] = _all(run_option, tag_option, steps_option)
+
+curve_options: Decorator[Any] = _all(
+    click.option(
+        "--smooth",
+        type=click.FloatRange(0, 1),
+        metavar="W",
+        help="Smooth as TensorBoard does with this weight.",
+    ),
+    click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag."),
+    click.option(
+        "--max-points", type=click.IntRange(1), metavar="N", help="At most N rows of each run and tag."
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(("triangle", "minmax")),
+        default="triangle",
+        show_default=True,
+        help="How --max-points chooses: by shape, or so that no peak is lost.",
+    ),
+)
 
 read_options: Decorator[Any] = _all(
     click.option(
@@ -75,6 +98,17 @@ output_options: Decorator[Any] = _all(
         help="How JSON writes NaN and infinities.",
     ),
 )
+
+
+def curves(
+    table: Table, smooth: float | None, every: int | None, max_points: int | None, method: str
+) -> Table:
+    """What the curve options ask for; smoothed first, so that fewer points are points of the smooth curve."""
+    if smooth is not None:
+        table = table.smooth(smooth)
+    if every is not None:
+        table = table.every(every)
+    return table if max_points is None else table.max_points(max_points, method)
 
 
 def names(given: tuple[str, ...]) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,12 +49,16 @@ def is_event_file(name: str) -> bool:
     return "tfevents" in name and not name.endswith(_NOT_EVENTS)
 
 
-def discover(source: PathLike | Sequence[PathLike]) -> Found:
-    """Find the runs in a directory, a file, a glob, a `name:path` pair, or a list of those."""
-    items = [source] if isinstance(source, str | os.PathLike) else list(source)
+def discover(source: PathLike | Sequence[PathLike] | Mapping[str, PathLike]) -> Found:
+    """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
+    items: list[tuple[str | None, PathLike]]
+    if isinstance(source, Mapping):
+        items = list(source.items())
+    else:
+        items = [(None, item) for item in ([source] if isinstance(source, str | os.PathLike) else source)]
     if not items:
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
-    roots = [root for item in items for root in _expand(os.fspath(item))]
+    roots = [(given or name, path) for given, item in items for name, path in _expand(os.fspath(item))]
     problems: list[Problem] = []
     others = 0
     files: dict[str, list[str]] = {}

@@ -107,6 +107,24 @@ class Table:
 
         return self._derived(summary(self._scalars("summary"), stats, self._order(tags)), "summary")
 
+    def smooth(self, weight: float) -> Table:
+        """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much."""
+        from tbq.query.smooth import smooth
+
+        return self._same(smooth(self._scalars("smooth"), weight))
+
+    def every(self, n: int) -> Table:
+        """Every nth row of each run and tag, from the first on."""
+        from tbq.query.downsample import every
+
+        return self._same(every(self._scalars("every"), n))
+
+    def max_points(self, n: int, method: str = "triangle") -> Table:
+        """At most `n` rows of each run and tag that keep the curve's shape: "triangle" or "minmax"."""
+        from tbq.query.downsample import max_points
+
+        return self._same(max_points(self._scalars("max_points"), n, method))
+
     def __repr__(self) -> str:
         from tbq.table.draw import text
 
@@ -120,7 +138,7 @@ class Table:
     def _scalars(self, layout: str) -> pa.Table:
         if not {"run", "tag", "step", "value"} <= set(self._arrow.column_names):
             raise UsageError(
-                f"the {layout} layout is for scalars, this is a table of {self.kind}",
+                f"{layout} is for scalars, this is a table of {self.kind}",
                 hint="use log.scalars()",
             )
         return self._arrow
@@ -133,6 +151,10 @@ class Table:
         if selection.resolve(known).names:
             selection.require(known)  # warns of what matched nothing
         return selection.columns(known)
+
+    def _same(self, arrow: pa.Table) -> Table:
+        """Other rows of the same kind."""
+        return Table(arrow, self.kind, tags=self._tags, logdir=self.logdir)
 
     def _derived(self, arrow: pa.Table, kind: str) -> Table:
         return Table(arrow, kind, logdir=self.logdir)

@@ -1,0 +1,54 @@
+"""`tbq compare`: what differs between two runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import names, output_options, read_options, steps_option, tag_option
+
+_EXAMPLES = """\b
+Examples:
+  tbq compare runs exp1 exp2
+  tbq compare runs exp1 exp2 --tag 'val/*' -o differences.csv
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("logdir")
+@click.argument("run_a")
+@click.argument("run_b")
+@tag_option
+@steps_option
+@read_options
+@output_options
+def command(
+    logdir: str,
+    run_a: str,
+    run_b: str,
+    tag: tuple[str, ...],
+    steps: str | None,
+    restarts: str,
+    strict: bool,
+    threads: int | None,
+    output: str | None,
+    format: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Compare two runs: hyperparameters that differ, then the last, least and largest value of each scalar."""
+    import tbq
+    from tbq.cli.emit import check_output, emit
+
+    check_output(output, format, force)
+    table = tbq.open(logdir).compare(
+        run_a,
+        run_b,
+        tag=names(tag),
+        steps=steps,
+        restarts=restarts,
+        threads=threads,
+        on_error="raise" if strict else "warn",
+    )
+    emit(table, output=output, format=format, force=force, **options)

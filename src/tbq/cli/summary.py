@@ -1,0 +1,81 @@
+"""`tbq summary`: the leaderboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import logdir_argument, names, output_options, read_options, select_options, source
+
+_EXAMPLES = """\b
+Examples:
+  tbq summary runs
+  tbq summary runs --best val/loss:min --top 10
+  tbq summary runs --best val/loss:min --sort hparam.lr --require val/acc -o best.csv
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@click.option(
+    "--best",
+    multiple=True,
+    metavar="TAG:min|max",
+    help="The best value of a tag, and its step; the best run first.",
+)
+@click.option("--sort", multiple=True, metavar="COLUMN[:desc]", help="Sort by this column. May be repeated.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N runs.")
+@click.option("--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value there.")
+@click.option(
+    "--stat",
+    default="last",
+    show_default=True,
+    metavar="LIST",
+    help="Statistics of each tag: first,last,min,max,mean,std,count,min_step,max_step.",
+)
+@click.option("--media", is_flag=True, help="Also each run's last texts and images.")
+@select_options
+@read_options
+@output_options
+def command(
+    logdir: tuple[str, ...],
+    best: tuple[str, ...],
+    sort: tuple[str, ...],
+    top: int | None,
+    require: tuple[str, ...],
+    stat: str,
+    media: bool,
+    run: tuple[str, ...],
+    tag: tuple[str, ...],
+    steps: str | None,
+    restarts: str,
+    strict: bool,
+    threads: int | None,
+    output: str | None,
+    format: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """A row a run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
+    import tbq
+    from tbq.cli.emit import check_output, emit
+    from tbq.query.leaderboard import leaderboard, parse_best
+
+    check_output(output, format, force)
+    table = leaderboard(
+        tbq.open(source(logdir)),
+        sort=sort,
+        best=parse_best(best),
+        top=top,
+        stats=[part.strip() for part in stat.split(",")],
+        require=list(require),
+        media=media,
+        run=names(run),
+        tag=names(tag),
+        steps=steps,
+        restarts=restarts,
+        threads=threads,
+        on_error="raise" if strict else "warn",
+    )
+    emit(table, output=output, format=format, force=force, **options)

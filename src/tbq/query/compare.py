@@ -1,0 +1,115 @@
+"""`log.compare`: what differs between two runs, in what they were given and in what came of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tbq.errors import SelectionError, UsageError
+from tbq.select import Names, Selection, Steps
+from tbq.table.summary import STATS
+from tbq.table.summary import summary as _summary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tbq.logdir import LogDir
+
+SCHEMA = pa.schema(
+    [
+        ("what", pa.string()),
+        ("name", pa.string()),
+        ("stat", pa.string()),
+        ("a", pa.float64()),
+        ("b", pa.float64()),
+        ("difference", pa.float64()),
+        ("relative", pa.float64()),
+        ("a_text", pa.string()),
+        ("b_text", pa.string()),
+    ]
+)
+
+
+def compare(
+    log: LogDir,
+    a: str,
+    b: str,
+    stats: Sequence[str] = ("last", "min", "max"),
+    tag: Names = None,
+    steps: Steps = None,
+    **reading: Any,
+) -> pa.Table:
+    """Hyperparameters that differ, then the statistics of each scalar: `a`, `b`, b - a, and that relative to |a|."""
+    first, second = (_one(log, name) for name in (a, b))
+    if first == second:
+        raise UsageError(f"both runs are {first!r}", hint="name two runs; tbq ls lists them")
+    wrong = [stat for stat in stats if stat not in STATS]
+    if wrong:
+        raise UsageError(f"no statistic is called {wrong[0]!r}", hint=f"want some of {', '.join(STATS)}")
+    scalars = log.scalars(run=[first, second], tag=tag, steps=steps, **reading).to_arrow()
+    rows = _of_hparams(log, first, second)
+    for name in sorted(scalars["tag"].unique().to_pylist()):
+        rows += _of_scalar(scalars, name, first, second, stats)
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def _one(log: LogDir, name: str) -> str:
+    found = Selection.of(name, "run").require(log.runs, where=log.path)
+    if len(found) > 1:
+        raise SelectionError(f"{len(found):,} runs match {name!r}, want one: {', '.join(found[:5])}")
+    return found[0]
+
+
+def _of_scalar(table: pa.Table, tag: str, a: str, b: str, stats: Sequence[str]) -> list[dict[str, Any]]:
+    mine = table.filter(pc.equal(table["tag"], tag))
+    found = {row["run"]: row for row in _summary(mine, stats, [tag]).to_pylist()}
+    rows = []
+    for i, stat in enumerate(stats):
+        left, right = (_nth(found.get(run), i) for run in (a, b))
+        rows.append(_row("scalar", tag, stat, left, right))
+    return rows
+
+
+def _nth(row: dict[str, Any] | None, i: int) -> float | None:
+    value = None if row is None else list(row.values())[1 + i]
+    return None if value is None else float(value)
+
+
+def _row(what: str, name: str, stat: str | None, a: float | None, b: float | None) -> dict[str, Any]:
+    difference = relative = None
+    if a is not None and b is not None:
+        with np.errstate(all="ignore"):
+            difference = float(np.float64(b) - np.float64(a))
+            relative = float(np.float64(difference) / abs(np.float64(a))) if a != 0 else None
+    return {
+        "what": what, "name": name, "stat": stat, "a": a, "b": b, "difference": difference, "relative": relative,
+    }  # fmt: skip
+
+
+def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
+    """The hyperparameters of which the runs have different values, or that only one has."""
+    given: dict[str, dict[str, Any]] = {a: {}, b: {}}
+    below = [f"re:{re.escape(run)}(/.*)?" for run in (a, b)]  # add_hparams writes into a run below
+    table = log.summary(tag="", run=below, media=False, on_error="ignore").to_arrow()
+    for row in table.to_pylist():
+        if row["run"] in given:
+            given[row["run"]] = {
+                name: value for name, value in row.items() if name.startswith("hparam.") and value is not None
+            }
+    rows = []
+    for name in sorted(set(given[a]) | set(given[b])):
+        left, right = given[a].get(name), given[b].get(name)
+        if left == right:
+            continue
+        row = _row("hparam", name.removeprefix("hparam."), None, _number(left), _number(right))
+        row["a_text"], row["b_text"] = (None if one is None else str(one) for one in (left, right))
+        rows.append(row)
+    return rows
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

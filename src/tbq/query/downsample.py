@@ -1,0 +1,56 @@
+"""Fewer points of each curve, chosen and never at random: every nth, largest triangles, least and largest values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import UsageError
+from tbq.query.curves import Curves
+
+#: How `max_points` chooses: by the shape of the curve, or so that no peak is lost.
+METHODS = ("triangle", "minmax")
+
+
+def every(table: pa.Table, n: int) -> pa.Table:
+    """Every nth row of each (run, tag), from the first on.
+
+    >>> table = pa.table({"run": ["a"] * 5, "tag": ["loss"] * 5, "step": range(5), "value": [0.0] * 5})
+    >>> every(table, 2)["step"].to_pylist()
+    [0, 2, 4]
+    """
+    _check("every", n)
+    if n == 1:
+        return table
+    curves = Curves.of(table)
+    ends = np.append(curves.starts[1:], len(curves.values))
+    place = np.arange(len(curves.values)) - np.repeat(curves.starts, ends - curves.starts)
+    return table.filter(curves.back(place % n == 0))
+
+
+def max_points(table: pa.Table, n: int, method: str = "triangle") -> pa.Table:
+    """At most `n` rows of each (run, tag), those that keep its shape.
+
+    "triangle" is largest triangle three buckets, which keeps the first and the last point; "minmax" keeps the
+    smallest and the largest value of each of n / 2 stretches. Rows are kept as they are, in their order.
+
+    >>> table = pa.table({"run": ["a"] * 5, "tag": ["t"] * 5, "step": range(5), "value": [0.0, 0.0, 9.0, 0.0, 0.0]})
+    >>> max_points(table, 3)["step"].to_pylist()
+    [0, 2, 4]
+    """
+    from tbq import _core
+
+    _check("max_points", n)
+    if method not in METHODS:
+        raise UsageError(f"no method is called {method!r}, want one of: {', '.join(METHODS)}")
+    curves = Curves.of(table)
+    keep = np.zeros(len(curves.values), np.uint8)
+    _core.downsample(curves.steps, curves.values, curves.starts, n, method == "triangle", keep)
+    if keep.all():
+        return table
+    return table.filter(curves.back(keep.astype(bool)))
+
+
+def _check(name: str, n: int) -> None:
+    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
+        raise UsageError(f"{name}={n!r} is no number of points, want 1 or more")

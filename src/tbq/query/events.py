@@ -1,0 +1,77 @@
+"""Statistics back to event files, a run a group and statistic, so that TensorBoard draws them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tbq.errors import OutputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UNSAFE = re.compile(r'[<>:"|?*\\\x00-\x1f]')
+
+
+def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathLike[str]) -> list[str]:
+    """Write the table that `reduce` made to a new directory; gives the runs that are in it: `<group>/<statistic>`.
+
+    `walls` are the wall times of the rows. Nothing is left where it fails.
+    """
+    place = Path(target)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    try:
+        names = _write(table, walls, scratch)
+        if place.exists():
+            place.rmdir()
+        scratch.chmod(0o755)
+        scratch.replace(place)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return names
+
+
+def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
+    from tbq.write.writer import SummaryWriter
+
+    stats = [name for name in table.column_names if name not in ("group", "tag", "step")]
+    groups = table["group"].to_pylist()
+    tags, steps, times = table["tag"].to_pylist(), table["step"].to_pylist(), walls.to_pylist()
+    names = folders(sorted(set(groups)))
+    for stat in stats:
+        values = table[stat].to_pylist()
+        for group, name in names.items():
+            rows = [i for i, one in enumerate(groups) if one == group and values[i] is not None]
+            if not rows:
+                continue
+            rows.sort(key=lambda i: steps[i])
+            with SummaryWriter(root / name / stat, on_error="raise") as writer:
+                for i in rows:
+                    writer.add_scalar(tags[i], values[i], steps[i], walltime=times[i])
+    return [f"{name}/{stat}" for name in names.values() for stat in stats]
+
+
+def folders(groups: list[str]) -> dict[str, str]:
+    """A relative directory for each group, each another, safe on every system.
+
+    >>> folders(["lr=0.1", "a/*", "../b"])
+    {'lr=0.1': 'lr=0.1', 'a/*': 'a/_', '../b': '_/b'}
+    """
+    made: dict[str, str] = {}
+    for group in groups:
+        parts = [_UNSAFE.sub("_", part) for part in group.split("/") if part]
+        name = "/".join("_" if part.strip(". ") == "" else part.rstrip(". ") for part in parts) or "_"
+        base, count = name, 1
+        while name.lower() in {one.lower() for one in made.values()}:
+            count += 1
+            name = f"{base}-{count}"
+        made[group] = name
+    return made

@@ -1,0 +1,188 @@
+"""`log.lazy(kind)`: a table as a polars LazyFrame, whose filters, columns and limits reach the native reader."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import missing
+from tbq.query.dataset import OVERVIEWS, Reading, Scan
+from tbq.query.prune import Matching
+from tbq.query.scan import in_groups
+from tbq.schema import schema
+from tbq.select import MAX_STEP, MIN_STEP, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    import pyarrow as pa
+
+    from tbq.logdir import LogDir
+
+
+def lazy(
+    log: LogDir, kind: str = "scalars", on_scan: Callable[[Scan], object] | None = None, **options: Any
+) -> pl.LazyFrame:
+    """Rows are decoded a few runs at a time when the frame is collected, and no more of them than it needs."""
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError:
+        raise missing("polars", needed_for="log.lazy()", extra="polars") from None
+    reading = Reading(on_scan=on_scan, **options)
+    empty = _frame(schema(kind).empty_table())
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        left = limit
+        for table in _tables(log, kind, predicate, reading, empty):
+            if left is not None:
+                table = table.slice(0, left)
+                left -= table.num_rows
+            if columns is not None:
+                table = table.select(columns)
+            frame = _frame(table)
+            yield frame if predicate is None else frame.filter(predicate)
+            if left == 0:
+                return
+
+    return register_io_source(source, schema=empty.schema)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    import polars as pl
+
+    frame = pl.from_arrow(table.unify_dictionaries())
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _tables(
+    log: LogDir, kind: str, predicate: pl.Expr | None, reading: Reading, empty: pl.DataFrame
+) -> Iterator[pa.Table]:
+    if kind in OVERVIEWS:
+        yield log.table(kind).to_arrow()
+        return
+    parts = list(conjuncts(predicate)) if predicate is not None else []
+    names = set(_passing(parts, "run", log.runs, empty))
+    runs = [run for run in log._found.runs if run.name in names]
+    seen: dict[str, bool] = {}
+    tags = Selection(None)
+    if any(_only(part, "tag") for part in parts):
+
+        def test(tag: str) -> bool:
+            seen[tag] = bool(_passing(parts, "tag", [tag], empty))
+            return seen[tag]
+
+        tags = Matching((), "tag", test)
+    steps = step_range(parts)
+    if steps[0] > steps[1]:
+        runs = []
+    rows = 0
+    for table in in_groups(log, kind, runs, tags, steps, reading):
+        rows += table.num_rows
+        yield table
+    if reading.on_scan is not None:
+        reading.on_scan(Scan(kind, len(runs), steps, rows, seen))
+
+
+def conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:
+    """The parts that must all hold. A part is recognised by building it again: what is not sure stays whole."""
+    inputs = predicate.meta.pop()
+    if len(inputs) == 2:
+        for left, right in (inputs, inputs[::-1]):
+            if _same(left & right, predicate):
+                yield from conjuncts(left)
+                yield from conjuncts(right)
+                return
+    yield predicate
+
+
+def _only(part: pl.Expr, column: str) -> bool:
+    """Whether the part looks at this column, and at no other."""
+    return set(part.meta.root_names()) == {column}
+
+
+def _same(one: pl.Expr, other: pl.Expr) -> bool:
+    return bool(one.meta.eq(other))
+
+
+def _passing(parts: Sequence[pl.Expr], column: str, names: Sequence[str], empty: pl.DataFrame) -> list[str]:
+    """The names that pass each part which looks at this column alone."""
+    import polars as pl
+
+    mine = [part for part in parts if _only(part, column)]
+    if not mine:
+        return list(names)
+    frame = pl.DataFrame({column: list(names)}, schema={column: empty.schema[column]})
+    try:
+        return [str(name) for name in frame.filter(*mine)[column].to_list()]
+    except pl.exceptions.PolarsError:
+        return list(names)  # the frame's own filter will say what is wrong with it
+
+
+def step_range(parts: Sequence[pl.Expr]) -> tuple[int, int]:
+    """The steps that comparisons of `step` with numbers leave."""
+    first, last = MIN_STEP, MAX_STEP
+    for part in parts:
+        if _only(part, "step"):
+            low, high = _bounds(part)
+            first, last = max(first, low), min(last, high)
+    return first, last
+
+
+def _bounds(part: pl.Expr) -> tuple[int, int]:
+    inputs = part.meta.pop()[::-1]
+    numbers = [_number(one) for one in inputs]
+    if len(inputs) == 2:
+        left, right = inputs
+        for compare, bounds in _COMPARISONS:
+            if not _same(compare(left, right), part):
+                continue
+            if _is_step(left) and numbers[1] is not None:
+                return bounds(numbers[1])  # type: ignore[no-any-return]
+            if _is_step(right) and numbers[0] is not None:
+                return _turned(compare)(numbers[0])  # type: ignore[no-any-return]
+    if len(inputs) == 3 and _is_step(inputs[0]):
+        low, high = numbers[1:]
+        if low is not None and high is not None and _same(inputs[0].is_between(inputs[1], inputs[2]), part):
+            return low, high
+    return MIN_STEP, MAX_STEP
+
+
+def _is_step(part: pl.Expr) -> bool:
+    import polars as pl
+
+    return _same(part, pl.col("step"))
+
+
+_COMPARISONS: list[tuple[Any, Any]] = [
+    (operator.eq, lambda n: (n, n)),
+    (operator.ge, lambda n: (n, MAX_STEP)),
+    (operator.gt, lambda n: (min(n, MAX_STEP - 1) + 1, MAX_STEP)),
+    (operator.le, lambda n: (MIN_STEP, n)),
+    (operator.lt, lambda n: (MIN_STEP, max(n, MIN_STEP + 1) - 1)),
+]
+
+
+def _turned(compare: Any) -> Any:
+    """The bounds where the number stands on the left: 5 < step is step > 5."""
+    other = {
+        operator.ge: operator.le,
+        operator.gt: operator.lt,
+        operator.le: operator.ge,
+        operator.lt: operator.gt,
+    }
+    wanted = other.get(compare, operator.eq)
+    return next(bounds for known, bounds in _COMPARISONS if known is wanted)
+
+
+def _number(part: pl.Expr) -> int | None:
+    import polars as pl
+
+    if part.meta.root_names() or not part.meta.is_literal():
+        return None
+    value = pl.select(part).item()
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

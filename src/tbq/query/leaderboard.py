@@ -1,0 +1,96 @@
+"""Runs from the best to the worst: a summary sorted by its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import UsageError
+from tbq.select import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tbq.logdir import LogDir
+    from tbq.table import Table
+
+
+def leaderboard(
+    log: LogDir,
+    sort: Sequence[str] = (),
+    best: Mapping[str, str] | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> Table:
+    """`log.summary` of all runs, the best first; options as of `log.summary`."""
+    from tbq.table import Table
+
+    made = log.summary(best=dict(best or {}), **options)
+    return Table(ranked(made.to_arrow(), sort, best, top), "summary", logdir=log.path)
+
+
+def ranked(
+    table: pa.Table, sort: Sequence[str] = (), best: Mapping[str, str] | None = None, top: int | None = None
+) -> pa.Table:
+    """The rows by the best values first (`{"val/loss": "min"}`), then by columns (`"lr"`, `"lr:desc"`).
+
+    What is absent, or NaN, comes last either way. `top` keeps so many rows.
+
+    >>> table = pa.table({"run": ["a", "b", "c"], "loss.best": [0.2, None, 0.1]})
+    >>> ranked(table, best={"loss": "min"})["run"].to_pylist()
+    ['c', 'a', 'b']
+    """
+    if top is not None and top < 1:
+        raise UsageError(f"top={top} is no number of rows, want 1 or more")
+    keys = [(f"{tag}.best", way == "max") for tag, way in (best or {}).items()]
+    keys += [_key(one, table.column_names) for one in sort]
+    order = np.arange(table.num_rows)
+    for name, down in reversed(keys):
+        order = order[_order(table.column(name).take(pa.array(order)), down)]
+    if keys:
+        table = table.take(pa.array(order))
+    return table if top is None else table.slice(0, top)
+
+
+def parse_best(given: Sequence[str]) -> dict[str, str]:
+    """`TAG:min` and `TAG:max`, as the command line has them.
+
+    >>> parse_best(["val/loss:min"])
+    {'val/loss': 'min'}
+    """
+    best = {}
+    for one in given:
+        tag, _, way = one.rpartition(":")
+        if not tag or way not in ("min", "max"):
+            raise UsageError(f"--best {one}: want TAG:min or TAG:max", hint="e.g. --best val/loss:min")
+        best[tag] = way
+    return best
+
+
+def _key(given: str, columns: Sequence[str]) -> tuple[str, bool]:
+    name, _, way = given.rpartition(":")
+    if given in columns or way not in ("asc", "desc"):
+        name, way = given, "asc"
+    if name not in columns:
+        near = closest(name, list(columns))
+        raise UsageError(
+            f"there is no column {name!r} to sort by",
+            hint=f"closest: {', '.join(near)}" if near else f"columns: {', '.join(columns)}",
+        )
+    return name, way == "desc"
+
+
+def _order(column: pa.ChunkedArray, down: bool) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """A stable order of the rows."""
+    if pa.types.is_floating(column.type):
+        column = column.combine_chunks()
+        column = pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN becomes absent
+    elif pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = column.to_pylist()
+    there = [i for i, value in enumerate(values) if value is not None]
+    absent = [i for i, value in enumerate(values) if value is None]
+    there.sort(key=lambda i: values[i], reverse=down)  # stable both ways
+    return np.array(there + absent, np.int64)

@@ -1,0 +1,221 @@
+"""`log.reduce`: statistics over runs that repeat each other (seeds), step by step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import TbqWarning, UsageError
+from tbq.query import student
+from tbq.table.codes import codes_of, numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+DEFAULT = ("mean", "std", "min", "max")
+
+
+def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | str = DEFAULT) -> pa.Table:
+    """A row a (group, tag, step) with the columns `group, tag, step`, one for each statistic, and `n`.
+
+    `groups` says which group a run is in; runs that are not in it are left out. Of two values that a run has for one
+    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1;
+    mean ± ci95 is the interval of 95 % by Student's t. What so few values do not define is null.
+
+    >>> table = pa.table({"run": ["a1", "a2"], "tag": ["loss"] * 2, "step": [1, 1], "value": [1.0, 3.0]})
+    >>> reduce(table, {"a1": "a", "a2": "a"}, "mean,std").to_pylist()
+    [{'group': 'a', 'tag': 'loss', 'step': 1, 'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]
+    """
+    names = parse(stats)
+    rows = _Rows.of(scalars, groups)
+    groups_of, tags_of = rows.labels()
+    columns: dict[str, Any] = {"group": groups_of, "tag": tags_of, "step": pa.array(rows.step)}
+    for name in names:
+        if name != "n":
+            values = STATS[name](rows)
+            columns[name] = pa.array(values, mask=rows.count < (2 if name in ("std", "ci95") else 1))
+    columns["n"] = pa.array(rows.count)
+    return pa.table(
+        {name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")}
+    )
+
+
+def parse(stats: Sequence[str] | str) -> list[str]:
+    """Statistics by name, as a list or joined by commas."""
+    given = stats.split(",") if isinstance(stats, str) else list(stats)
+    names = list(dict.fromkeys(name.strip() for name in given))
+    for name in names:
+        if name not in STATS:
+            raise UsageError(f"no statistic is called {name!r}", hint=f"want some of {', '.join(STATS)}")
+    return names
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The values, and for each the cell that it falls into: one for each (group, tag, step), in that order."""
+
+    cell: Ints
+    value: Floats
+    key: Ints  # of each cell: its group and its tag, by rank
+    step: Ints  # of each cell
+    groups: list[str]
+    tags: list[str]
+
+    @classmethod
+    def of(cls, table: pa.Table, groups: Mapping[str, str]) -> _Rows:
+        group_names = sorted(set(groups.values()))
+        rank = {name: i for i, name in enumerate(group_names)}
+        run, run_names = codes_of(table.column("run"))
+        tag, tag_names = codes_of(table.column("tag"))
+        tags = sorted(tag_names.to_pylist())
+        place = {name: i for i, name in enumerate(tags)}
+        group_of_run = np.array(
+            [rank[groups[name]] if name in groups else -1 for name in run_names.to_pylist()] + [-1], np.int64
+        )
+        rank_of_tag = np.array([place[name] for name in tag_names.to_pylist()] + [0], np.int64)
+        group = group_of_run[run]
+        key = group * max(len(tags), 1) + rank_of_tag[tag]
+        step, value = numbers(table.column("step")), numbers(table.column("value"))
+        inside = group >= 0
+        if not inside.all():
+            run, key, step, value = run[inside], key[inside], step[inside], value[inside]
+        if not _each_once(run, key, step):
+            kept = _last_of_each(run, key, step)
+            key, step, value = key[kept], step[kept], value[kept]
+        cell, first = _cells(key, step, len(group_names) * max(len(tags), 1))
+        return cls(cell, value, key[first], step[first], group_names, tags)
+
+    def labels(self) -> tuple[pa.Array, pa.Array]:
+        width = max(len(self.tags), 1)
+        group, tag = (
+            pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
+            for codes, names in ((self.key // width, self.groups), (self.key % width, self.tags))
+        )
+        return group, tag
+
+    @cached_property
+    def there(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.value)
+
+    @cached_property
+    def count(self) -> Ints:
+        return np.bincount(self.cell[self.there], minlength=len(self.key)).astype(np.int64)
+
+    @cached_property
+    def mean(self) -> Floats:
+        with np.errstate(all="ignore"):
+            return self._sum(np.where(self.there, self.value, 0.0)) / self.count
+
+    @cached_property
+    def std(self) -> Floats:
+        with np.errstate(all="ignore"):
+            off = np.where(self.there, self.value - self.mean[self.cell], 0.0)
+            return np.sqrt(self._sum(off * off) / (self.count - 1))
+
+    def ci95(self) -> Floats:
+        reach = np.zeros(int(self.count.max(initial=1)) + 1)
+        for n in np.unique(self.count).tolist():
+            reach[n] = student.quantile(0.975, n - 1) if n > 1 else 0.0
+        with np.errstate(all="ignore"):
+            return reach[self.count] * self.std / np.sqrt(self.count)
+
+    def median(self) -> Floats:
+        order = np.lexsort((self.value, self.cell))  # NaN comes last
+        value = self.value[order]
+        size = np.bincount(self.cell, minlength=len(self.key))
+        start = np.cumsum(size) - size
+        top = np.maximum(self.count - 1, 0)
+        low, high = value[start + top // 2], value[start + (top + 1) // 2]
+        with np.errstate(all="ignore"):
+            return np.asarray(np.where(low == high, low, low / 2 + high / 2), np.float64)
+
+    def least(self) -> Floats:
+        out = np.full(len(self.key), np.inf)
+        np.fmin.at(out, self.cell, self.value)
+        return out
+
+    def largest(self) -> Floats:
+        out = np.full(len(self.key), -np.inf)
+        np.fmax.at(out, self.cell, self.value)
+        return out
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.asarray(np.bincount(self.cell, values, minlength=len(self.key)), np.float64)
+
+
+STATS: dict[str, Callable[[_Rows], NDArray[Any]]] = {
+    "mean": lambda rows: rows.mean,
+    "std": lambda rows: rows.std,
+    "min": _Rows.least,
+    "max": _Rows.largest,
+    "median": _Rows.median,
+    "ci95": _Rows.ci95,
+    "n": lambda rows: rows.count,
+}
+
+
+def _each_once(run: NDArray[Any], key: Ints, step: Ints) -> bool:
+    """Whether it is plain that no run has two values of one tag at one step: blocks, in which steps ascend."""
+    if not len(run):
+        return True
+    same = (run[1:] == run[:-1]) & (key[1:] == key[:-1])
+    if not bool((~same | (step[1:] > step[:-1])).all()):
+        return False
+    first = np.concatenate([[0], np.flatnonzero(~same) + 1])
+    blocks = run[first].astype(np.int64) * (int(key.max()) + 1) + key[first]
+    return len(np.unique(blocks)) == len(blocks)
+
+
+def _last_of_each(run: NDArray[Any], key: Ints, step: Ints) -> Ints:
+    order = np.lexsort((run, step, key))
+    run, key, step = run[order], key[order], step[order]
+    last = np.ones(len(run), bool)
+    last[:-1] = (run[1:] != run[:-1]) | (step[1:] != step[:-1]) | (key[1:] != key[:-1])
+    return np.asarray(order[last])
+
+
+def _cells(key: Ints, step: Ints, keys: int) -> tuple[Ints, Ints]:
+    """The cell of each row, and a row of each cell. A table of slots where steps are dense, else by sorting."""
+    if not len(key):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    low, high = int(step.min()), int(step.max())
+    if keys * (high - low + 1) <= 8 * len(key) + (1 << 16):
+        slot = key * (high - low + 1) + (step - low)
+        row = np.full(keys * (high - low + 1), -1, np.int64)
+        row[slot] = np.arange(len(slot))
+        used = row >= 0
+        return (np.cumsum(used) - 1)[slot], row[used]
+    order = np.lexsort((step, key))
+    fresh = np.ones(len(key), bool)
+    fresh[1:] = (key[order][1:] != key[order][:-1]) | (step[order][1:] != step[order][:-1])
+    cell = np.empty(len(key), np.int64)
+    cell[order] = np.cumsum(fresh) - 1
+    return cell, np.asarray(order[fresh])
+
+
+def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
+    """Warn of tags that only some runs of a group have."""
+    sizes: dict[str, int] = {}
+    for group in groups.values():
+        sizes[group] = sizes.get(group, 0) + 1
+    pairs = scalars.select(["run", "tag"]).group_by(["run", "tag"]).aggregate([])
+    having: dict[tuple[str, str], int] = {}
+    for run, tag in zip(pairs["run"].to_pylist(), pairs["tag"].to_pylist(), strict=True):
+        if run in groups:
+            having[groups[run], tag] = having.get((groups[run], tag), 0) + 1
+    uneven = sorted((group, tag, count) for (group, tag), count in having.items() if count < sizes[group])
+    if uneven:
+        shown = "; ".join(
+            f"{tag!r} in {count} of {sizes[group]} runs of {group!r}" for group, tag, count in uneven[:3]
+        )
+        more = f"; and {len(uneven) - 3:,} more" if len(uneven) > 3 else ""
+        warnings.warn(f"not every run has every tag: {shown}{more}", TbqWarning, stacklevel=3)

@@ -1,0 +1,62 @@
+"""Smoothing as TensorBoard draws it: an exponential moving average without the pull to zero at the start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.errors import UsageError
+from tbq.query.curves import Curves
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def smooth(table: pa.Table, weight: float) -> pa.Table:
+    """The scalar table with each (run, tag) smoothed, in the order of its rows.
+
+    `weight` is TensorBoard's slider: 0 changes nothing, values near 1 smooth most. A value that is not finite stays
+    as it is and does not count; a constant curve stays as it is.
+
+    >>> table = pa.table({"run": ["a"] * 3, "tag": ["loss"] * 3, "step": [0, 1, 2], "value": [1.0, 0.5, 0.0]})
+    >>> smooth(table, 0.6)["value"].to_pylist()[:2]
+    [1.0, 0.6875]
+    """
+    at = table.schema.get_field_index("value")
+    return table.set_column(at, "value", smoothed(table, weight))
+
+
+def smoothed(table: pa.Table, weight: float) -> pa.ChunkedArray:
+    """The column `value` smoothed, row by row."""
+    from tbq import _core
+
+    check_weight(weight)
+    curves = Curves.of(table)
+    out = np.empty(len(curves.values))
+    _core.smooth(curves.values, curves.starts, float(weight), out)
+    return curves.back(out)
+
+
+def ema(values: Sequence[float], weight: float) -> list[float]:
+    """One curve smoothed.
+
+    >>> ema([1.0, 0.5], 0.6)
+    [1.0, 0.6875]
+    """
+    from tbq import _core
+
+    check_weight(weight)
+    given = np.ascontiguousarray(values, np.float64)
+    out = np.empty(len(given))
+    _core.smooth(given, np.zeros(min(1, len(given)), np.int64), float(weight), out)
+    return list(out.tolist())
+
+
+def check_weight(weight: float) -> None:
+    """Raise where this is no weight of smoothing."""
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+        raise UsageError(
+            f"smoothing weight {weight!r} is not between 0 and 1", hint="TensorBoard's default is 0.6"
+        )

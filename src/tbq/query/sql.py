@@ -1,0 +1,263 @@
+"""`log.sql`: queries over the tables of a logdir, on DuckDB, which can reach nothing else."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from tbq import _core
+from tbq.errors import QueryError, TbqError, TbqWarning
+from tbq.query.dataset import OVERVIEWS, LogDataset, Reading, Scan
+from tbq.query.sqlerrors import explain
+from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
+from tbq.schema import KINDS, schema
+from tbq.select import closest
+from tbq.table import Table
+
+if TYPE_CHECKING:
+    from tbq.logdir import LogDir
+
+#: Tables made of others; the columns are known when they are made.
+DERIVED = ("wide", "summary")
+TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
+
+# What a safe connection may do. Of the first, an old DuckDB may lack some; the second are there in all.
+_SETTINGS = (
+    "set autoload_known_extensions = false",
+    "set autoinstall_known_extensions = false",
+    "set allow_community_extensions = false",
+    "set python_enable_replacements = false",
+    "set temp_directory = ''",
+)
+_LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
+_READING = ("SELECT", "EXPLAIN", "RELATION")
+_PIVOTING = (
+    *_READING,
+    "MULTI",
+    "CREATE",
+    "DROP",
+)  # PIVOT is one statement, or several that make a type for it
+
+_safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
+_lock = threading.Lock()
+
+
+def sql(
+    log: LogDir,
+    query: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    unsafe: bool = False,
+    restarts: str = "resume",
+    threads: int | None = None,
+    on_error: str = "warn",
+    on_scan: Callable[[Scan], object] | None = None,
+) -> Table:
+    """Run a query; the tables are read as far as it needs them."""
+    given = dict(params or {})
+    scans: list[Scan] = []
+
+    def note(scan: Scan) -> None:
+        scans.append(scan)
+        if on_scan is not None:
+            on_scan(scan)
+
+    reading = Reading(restarts, threads, on_error, later=True, on_scan=note)
+    connection = _connect(unsafe)
+    prepared = Prepared(query, {}, frozenset())
+    found: list[Word] = []
+    try:
+        found = words(query)
+        prepared = prepare(query, found, given)
+        statements = _statements(
+            connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
+        )
+        _check_parameters(statements, prepared, given, query)
+        _register(connection, log, reading, prepared, found)
+        arrow = _run(connection, prepared.text, statements, given)
+    except duckdb.Error as error:
+        if isinstance(reading.failure, TbqError):
+            raise reading.failure from None
+        raise _explained(_located(error, connection, prepared.text, given), log, found, prepared) from None
+    finally:
+        connection.close()
+    reading.tell()
+    _tell_of_nothing(scans, log, [*strings(found), *(one for one in given.values() if isinstance(one, str))])
+    return Table(_plain(arrow), "query", logdir=log.path)
+
+
+def _connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
+    """A connection of its own for each query; safe ones share a locked database, which costs 20 ms to make."""
+    if unsafe:
+        return duckdb.connect()
+    with _lock:
+        base = _safe.get(os.getpid())
+        if base is None:
+            base = _safe[os.getpid()] = duckdb.connect()
+            for setting in _SETTINGS:
+                try:
+                    base.execute(setting)
+                except duckdb.CatalogException:
+                    continue
+            for setting in _LOCKS:
+                base.execute(setting)
+            atexit.register(base.close)
+        return base.cursor()
+
+
+def _statements(
+    connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool, pivot: bool
+) -> list[duckdb.Statement]:
+    statements = list(connection.extract_statements(query))
+    if not statements:
+        raise QueryError("the query is empty", hint='e.g. "select * from scalars limit 10"')
+    for statement in statements:
+        kind = statement.type.name
+        if not unsafe and kind not in (_PIVOTING if pivot else _READING):
+            raise QueryError(
+                f"{kind} is not a query: only reading is allowed",
+                hint="queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe",
+                code="forbidden",
+            )
+    return statements
+
+
+def _check_parameters(
+    statements: Sequence[duckdb.Statement], prepared: Prepared, given: Mapping[str, Any], query: str
+) -> None:
+    wanted = {name for statement in statements for name in statement.named_parameters}
+    if any(name.isdigit() for name in wanted):
+        raise QueryError("parameters have names here: write $name, not ? or $1", code="parameter")
+    missing = sorted(wanted - set(given))
+    if missing:
+        raise missing_parameters(missing, query)
+    unknown = sorted(set(given) - wanted - prepared.used)
+    if unknown:
+        raise QueryError(
+            f"the query has no ${unknown[0]}",
+            hint=f"its parameters: {', '.join(f'${name}' for name in sorted(wanted | prepared.used)) or 'none'}",
+            code="parameter",
+        )
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection,
+    log: LogDir,
+    reading: Reading,
+    prepared: Prepared,
+    found: Sequence[Word],
+) -> None:
+    """Make the tables known that the query names; all, for one that names none, such as `show tables`."""
+    named = _tables(found)
+    for kind in named or TABLES:
+        if kind in OVERVIEWS:
+            connection.register(kind, LogDataset(log, kind, reading))
+        elif kind not in DERIVED:
+            extra = {
+                name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"
+            }
+            connection.register(kind, LogDataset(log, kind, reading, extra))
+    if "wide" in named:
+        scalars = LogDataset(log, "scalars", reading).to_table()
+        connection.register("wide", Table(scalars).wide().to_arrow())
+    if "summary" in named:
+        how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
+        made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
+        connection.register("summary", made.to_arrow())
+
+
+def _tables(found: Sequence[Word]) -> list[str]:
+    names = {word.name for word in found} | {text.lower() for text in strings(found)}
+    return [table for table in TABLES if table in names]
+
+
+def _run(
+    connection: duckdb.DuckDBPyConnection,
+    text: str,
+    statements: Sequence[duckdb.Statement],
+    given: Mapping[str, Any],
+) -> pa.Table:
+    def parameters(statement: duckdb.Statement) -> dict[str, Any] | None:
+        return {name: given[name] for name in statement.named_parameters} or None
+
+    *before, last = statements
+    if all(statement.query for statement in statements):
+        for statement in before:
+            connection.execute(statement.query, parameters(statement)).fetchall()
+        result = connection.sql(last.query, params=parameters(last))
+    else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
+        result = connection.sql(text, params=dict(given) or None)
+    return pa.table({}) if result is None else result.to_arrow_table()
+
+
+def _located(
+    error: duckdb.Error, connection: duckdb.DuckDBPyConnection, text: str, given: Mapping[str, Any]
+) -> duckdb.Error:
+    """The error with its place in the query, which DuckDB tells only when it is asked another way."""
+    if "\nLINE " not in str(error) and isinstance(error, duckdb.BinderException | duckdb.CatalogException):
+        try:
+            connection.execute(text, dict(given) or None)
+        except duckdb.Error as again:
+            return again
+    return error
+
+
+def _explained(error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared) -> QueryError:
+    def columns() -> list[str]:
+        kinds = [kind for kind in _tables(found) if kind not in DERIVED]
+        return list(dict.fromkeys(name for kind in kinds for name in [*schema(kind).names, *prepared.extra]))
+
+    return explain(error, columns, TABLES, lambda: _known_tags(log))
+
+
+def _known_tags(log: LogDir) -> list[str]:
+    return [str(tag) for tag in log.tags().to_arrow()["tag"].unique().to_pylist()]
+
+
+def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -> None:
+    """A name that was misspelt is no error in SQL, only no rows: warn where a filter lets no tag or run through."""
+    for scan in scans:
+        if scan.runs == 0:
+            what, known = "run", log.runs
+        elif scan.tags and not any(scan.tags.values()):
+            what, known = "tag", list(scan.tags)
+        else:
+            continue
+        for text in texts:
+            if text not in known:
+                near = closest(text, known)
+                tip = f"; closest: {', '.join(near)}" if near else ""
+                warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The result in types that every format holds, and each computed column once."""
+    fields = []
+    for i, one in enumerate(table.schema):
+        if pa.types.is_decimal(one.type):
+            one = one.with_type(
+                pa.int64() if one.type.scale == 0 and _fits(table.column(i)) else pa.float64()
+            )
+        elif pa.types.is_dictionary(one.type):
+            one = one.with_type(one.type.value_type)
+        fields.append(one)
+    table = table.cast(pa.schema(fields))
+    names = table.column_names
+    last = {name: i for i, name in enumerate(names)}
+    keep = [i for i, name in enumerate(names) if last[name] == i or not name.startswith("ema(")]
+    return table.select(keep)
+
+
+def _fits(column: pa.ChunkedArray) -> bool:
+    try:
+        column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True

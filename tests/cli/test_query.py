@@ -1,0 +1,196 @@
+"""`tbq sql`, `summary`, `reduce` and `compare` as their users run them."""
+
+import csv
+import io
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tensorboardX import SummaryWriter
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def records(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="session")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two learning rates with three seeds each, hyperparameters logged, and a run that is neither."""
+    root = tmp_path_factory.mktemp("seeds") / "runs"
+    for rate in (0.5, 0.25):
+        for seed in range(3):
+            with SummaryWriter(str(root / f"lr={rate}/seed={seed}")) as writer:
+                for step in range(5):
+                    writer.add_scalar("val/loss", rate + 4 - step + seed, step)
+                writer.add_hparams(
+                    {"lr": rate, "seed": seed, "optimizer": "sgd"}, {"hparam/done": 1.0}, name="1700000000.5"
+                )
+    with SummaryWriter(str(root / "other")) as writer:
+        writer.add_scalar("train/loss", 1.0, 0)
+    return root
+
+
+def test_best_loss_of_each_rate_over_seeds_in_one_line(tbq: Run, seeds: Path, tmp_path: Path) -> None:
+    query = (
+        'select "hparam.lr" as rate, avg("val/loss.min") as best, stddev("val/loss.min") as std, count(*) as n '
+        "from summary where rate is not null group by rate order by best"
+    )
+    done = tbq("sql", seeds, query)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["rate,best,std,n", "0.25,1.25,1.0,3", "0.5,1.5,1.0,3"]
+    assert tbq("sql", seeds, query, "-o", tmp_path / "best.csv").returncode == 0
+    assert (tmp_path / "best.csv").read_text() == done.stdout
+
+
+def test_sql_parameters(tbq: Run, seeds: Path) -> None:
+    query = "select count(*) as n from scalars where tag = $tag and step >= $first"
+    done = tbq("sql", seeds, query, "--param", "tag=val/loss", "--param", "first=3")
+    assert done.stdout.splitlines() == ["n", "12"]
+    done = tbq(
+        "sql",
+        seeds,
+        "select $a as a, $b as b, $c as c",
+        "--param",
+        'a="5"',
+        "--param",
+        "b=x=y",
+        "--param",
+        "c=null",
+    )
+    assert records(done.stdout) == [{"a": "5", "b": "x=y", "c": ""}]
+    done = tbq("sql", seeds, query, "--param", "tag=val/loss")
+    assert done.returncode == 1
+    assert "$first was not given" in done.stderr and "--param first=" in done.stderr
+    done = tbq("sql", seeds, query, "--param", "tag")
+    assert (done.returncode, "want NAME=VALUE" in done.stderr) == (2, True)
+
+
+def test_sql_from_stdin(tbq: Run, seeds: Path) -> None:
+    done = tbq("sql", seeds, "-", input="select count(distinct run) as n\nfrom scalars")
+    assert done.stdout.splitlines() == ["n", "13"]
+
+
+def test_sql_errors(tbq: Run, seeds: Path) -> None:
+    done = tbq("sql", seeds, "select valu from scalars")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "LINE 1: select valu from scalars\n                 ^^^^" in done.stderr
+    assert "did you mean the column value?" in done.stderr
+    done = tbq("sql", seeds, "select * from scalars where tag = 'val/los'")
+    assert done.returncode == 0
+    assert "no tag is called 'val/los'; closest: val/loss" in done.stderr
+
+
+def test_sql_is_safe_unless_asked(tbq: Run, seeds: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    done = tbq("sql", seeds, f"copy (select 1 as a) to '{target.as_posix()}'")
+    assert done.returncode == 1 and "--unsafe" in done.stderr and not target.exists()
+    assert tbq("sql", seeds, f"copy (select 1 as a) to '{target.as_posix()}'", "--unsafe").returncode == 0
+    assert target.exists()
+
+
+def test_sql_over_several_logdirs(tbq: Run, seeds: Path) -> None:
+    query = "select split_part(run, '/', 1) as which, count(*) as n from scalars group by 1 order by 1"
+    done = tbq("sql", "--logdir", f"a={seeds}", "--logdir", f"b={seeds}", query)
+    assert records(done.stdout) == [{"which": "a", "n": "37"}, {"which": "b", "n": "37"}]
+    done = tbq("sql", "--logdir", f"a={seeds}", "--logdir", f"a={seeds}", query)
+    assert (done.returncode, "same name" in done.stderr) == (2, True)
+    done = tbq("sql", "--logdir", f"a={seeds}", seeds, query)
+    assert (done.returncode, "not both" in done.stderr) == (2, True)
+    done = tbq("sql", query)
+    assert (done.returncode, "no logdir was given" in done.stderr) == (2, True)
+
+
+def test_nothing_of_duckdb_is_said_at_the_end(tbq: Run, seeds: Path) -> None:
+    """Its module complains on stderr of connections that are open when Python ends."""
+    assert tbq("sql", seeds, "select 1 as a").stderr == ""
+
+
+def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
+    done = tbq("summary", seeds, "--best", "val/loss:min", "--top", "2", "--require", "hparam.lr")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = records(done.stdout)
+    assert [row["run"] for row in rows] == ["lr=0.25/seed=0", "lr=0.5/seed=0"]
+    assert (rows[0]["val/loss.best"], rows[0]["val/loss.best_step"], rows[0]["hparam.lr"]) == (
+        "0.25",
+        "4",
+        "0.25",
+    )
+    rows = records(tbq("summary", seeds, "--sort", "hparam.lr:desc", "--sort", "hparam.seed:desc").stdout)
+    assert [row["run"] for row in rows][:2] == ["lr=0.5/seed=2", "lr=0.5/seed=1"]
+    assert rows[-1]["run"] == "other"
+    assert len(rows) == 7
+    done = tbq("summary", seeds, "--best", "val/loss")
+    assert (done.returncode, "TAG:min or TAG:max" in done.stderr) == (2, True)
+    done = tbq("summary", seeds, "--sort", "hparam.rl")
+    assert (done.returncode, "closest: hparam.lr" in done.stderr) == (2, True)
+
+
+def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
+    done = tbq("reduce", seeds, "--group", "(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
+    assert done.returncode == 0
+    assert "7 of 13 runs are in no group" in done.stderr
+    rows = records(done.stdout)
+    assert rows[0] == {
+        "group": "lr=0.25",
+        "tag": "val/loss",
+        "step": "0",
+        "mean": "5.25",
+        "ci95": rows[0]["ci95"],
+        "n": "3",
+    }
+    assert round(float(rows[0]["ci95"]), 5) == 2.48414
+    assert len(rows) == 10
+    out = tmp_path / "reduced"
+    done = tbq(
+        "reduce",
+        seeds,
+        "--run",
+        "*/seed=?",
+        "--group",
+        "(.*)/seed",
+        "--stat",
+        "mean",
+        "-o",
+        out,
+        "--as-events",
+    )
+    assert done.returncode == 0
+    assert records(tbq("ls", out).stdout)[0]["run"] == "lr=0.25/mean"
+    done = tbq("reduce", seeds, "--as-events")
+    assert (done.returncode, "-o DIR" in done.stderr) == (2, True)
+
+
+def test_compare(tbq: Run, seeds: Path) -> None:
+    done = tbq("compare", seeds, "lr=0.5/seed=0", "lr=0.25/seed=0", "--tag", "val/loss")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = records(done.stdout)
+    assert [
+        (row["what"], row["name"], row["stat"], row["a"], row["b"], row["difference"]) for row in rows
+    ] == [
+        ("hparam", "lr", "", "0.5", "0.25", "-0.25"),
+        ("scalar", "val/loss", "last", "0.5", "0.25", "-0.25"),
+        ("scalar", "val/loss", "min", "0.5", "0.25", "-0.25"),
+        ("scalar", "val/loss", "max", "4.5", "4.25", "-0.25"),
+    ]
+    done = tbq("compare", seeds, "lr=0.5/seed=0", "lr=0.5/sed=1")
+    assert (done.returncode, "closest: lr=0.5/seed=1" in done.stderr) == (1, True)
+
+
+def test_curves_of_export(tbq: Run, seeds: Path) -> None:
+    few = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--max-points", "3").stdout
+    )
+    assert [row["step"] for row in few] == ["0", few[1]["step"], "4"]
+    smooth = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--smooth", "0.5").stdout
+    )
+    assert float(smooth[1]["value"]) == pytest.approx((4.5 * 0.25 + 3.5 * 0.5) / 0.75)
+    every = records(
+        tbq("export", seeds, "--run", "lr=0.5/seed=0", "--tag", "val/loss", "--every", "2").stdout
+    )
+    assert [row["step"] for row in every] == ["0", "2", "4"]
+    assert tbq("export", seeds, "--smooth", "2").returncode == 2

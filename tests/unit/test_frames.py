@@ -1,0 +1,183 @@
+"""`log.dataset`, `log.lazy` and `log.scan`: frames that read no more than they need."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import logs
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+
+import tbq
+from tbq.query.dataset import LogDataset, Reading, Scan
+from tbq.query.lazy import conjuncts, lazy, step_range
+from tbq.query.scan import groups
+from tbq.select import MAX_STEP, MIN_STEP
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
+    curves = {run: {"loss": logs.line(range(8)), "acc": logs.line(range(4))} for run in ("a", "b", "c")}
+    return tbq.open(logs.write(tmp_path_factory.mktemp("frames"), curves))
+
+
+# ---- dataset ----
+
+
+def test_dataset_is_one_of_arrow(log: tbq.LogDir) -> None:
+    made = log.dataset()
+    assert isinstance(made, ds.Dataset)
+    assert made.schema == log.scalars().to_arrow().schema
+    assert made.count_rows() == 36
+    assert made.head(3).num_rows == 3
+    assert made.to_table(columns=["step"], filter=pc.field("tag") == "acc").to_pydict() == {
+        "step": [0, 1, 2, 3] * 3
+    }
+    assert sum(batch.num_rows for batch in made.to_batches(filter=pc.field("run") == "b")) == 12
+    doubled = made.to_table(columns={"twice": pc.field("value") * 2}, filter=pc.field("step") == 7)
+    assert doubled.to_pydict() == {"twice": [14.0] * 3}
+    assert made.take([0, 35]).num_rows == 2
+
+
+def test_what_arrow_would_answer_by_itself(log: tbq.LogDir) -> None:
+    """Its side of the dataset has no rows: no method may fall through to it."""
+    made = log.dataset()
+    only = made.filter(pc.field("tag") == "acc").filter(pc.field("step") > 1)
+    assert only.count_rows() == 6
+    assert only.count_rows(filter=pc.field("run") == "a") == 2
+    assert made.sort_by([("value", "descending")]).head(1)["value"].to_pylist() == [7.0]
+    assert sum(fragment.count_rows() for fragment in made.get_fragments()) == 36
+    steps = ds.InMemoryDataset(pa.table({"step": [7]}))
+    assert (
+        made.to_table(columns=["step", "value"]).join(steps.to_table(), "step", join_type="inner").num_rows
+        == 3
+    )
+    assert made.join(steps, "step", join_type="right semi").count_rows() == 1
+    assert made.replace_schema(pa.schema([made.schema.field("step")])).to_table().num_rows == 36
+    with pytest.raises(TypeError, match="open the logdir"):
+        pickle.dumps(made)
+
+
+def test_the_user_of_duckdb_has_the_dataset(log: tbq.LogDir) -> None:
+    scans: list[Scan] = []
+    scalars = LogDataset(log, "scalars", Reading(on_scan=scans.append))
+    with duckdb.connect() as connection:
+        connection.register("mine", scalars)
+        assert connection.execute("select count(*) from mine where tag = 'acc' and step < 2").fetchall() == [
+            (6,)
+        ]
+    assert [scan.rows for scan in scans] == [6]
+
+
+def test_overviews_are_datasets_too(log: tbq.LogDir) -> None:
+    assert log.dataset("runs").to_table(filter=pc.field("run") == "b")["last_step"].to_pylist() == [7]
+
+
+@pytest.mark.parametrize("made", ["dataset", "lazy", "scan", "table"])
+def test_no_such_kind(log: tbq.LogDir, made: str) -> None:
+    with pytest.raises(tbq.TbqError, match="no table is called 'scalrs'"):
+        getattr(log, made)("scalrs")
+
+
+# ---- lazy ----
+
+
+def test_lazy_frame(log: tbq.LogDir) -> None:
+    frame = log.lazy()
+    assert isinstance(frame, pl.LazyFrame)
+    got = (
+        frame.filter(pl.col("tag") == "loss").group_by("run").agg(pl.col("value").max()).sort("run").collect()
+    )
+    assert got.rows() == [("a", 7.0), ("b", 7.0), ("c", 7.0)]
+    assert log.lazy("tags").filter(pl.col("count") == 4).collect().height == 3
+    assert log.lazy().collect().rows() == log.scalars().to_polars().rows()
+
+
+@pytest.mark.parametrize(
+    ("where", "stored", "runs"),
+    [
+        (pl.col("tag") == "acc", 12, 3),
+        ((pl.col("tag") == "acc") & (pl.col("step") >= 2), 6, 3),
+        (pl.col("run").is_in(["a", "c"]) & pl.col("step").is_between(1, 2), 8, 2),
+        ((pl.col("tag") == "acc") | (pl.col("tag") == "nothing"), 12, 3),
+        ((pl.col("tag") == "acc") | (pl.col("step") == 7), 36, 3),
+        ((pl.lit(3) > pl.col("step")) & (pl.col("run") == "b"), 6, 1),
+        ((pl.col("step") > 5) & (pl.col("step") < 3), 0, 0),
+        (pl.col("run") == "nowhere", 0, 0),
+        (~(pl.col("tag") == "acc"), 24, 3),
+    ],
+)
+def test_predicates_reach_the_reader(log: tbq.LogDir, where: pl.Expr, stored: int, runs: int) -> None:
+    scans: list[Scan] = []
+    got = lazy(log, on_scan=scans.append).filter(where).collect()
+    assert got.rows() == log.scalars().to_polars().filter(where).rows()
+    assert [(scan.rows, scan.runs) for scan in scans] == [(stored, runs)]
+
+
+def test_a_limit_ends_the_reading(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tbq.query import scan
+
+    monkeypatch.setattr(scan, "GROUP_BYTES", 1)
+    read: list[str] = []
+    real = scan.read
+
+    def noting(log: Any, kind: str, runs: Any, *rest: Any) -> Any:
+        read.extend(run.name for run in runs)
+        return real(log, kind, runs, *rest)
+
+    monkeypatch.setattr(scan, "read", noting)
+    assert log.lazy().head(14).collect().height == 14
+    assert read == ["a", "b"]
+
+
+def test_parts_of_a_predicate() -> None:
+    tag, step = pl.col("tag") == "x", pl.col("step") > 3
+    assert [str(part) for part in conjuncts(tag & step & tag)] == [str(tag), str(step), str(tag)]
+    assert len(list(conjuncts(tag | step))) == 1
+    assert step_range([step, pl.col("step") <= 9, tag]) == (4, 9)
+    assert step_range([pl.col("step") > 3.5, pl.col("step") + 1 > 3]) == (MIN_STEP, MAX_STEP)
+
+
+# ---- scan ----
+
+
+def test_scan_streams_run_by_run(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tbq.query import scan
+
+    monkeypatch.setattr(scan, "GROUP_BYTES", 1)
+    reader = log.scan()
+    assert isinstance(reader, pa.RecordBatchReader)
+    runs = [set(batch.column("run").to_pylist()) for batch in reader]
+    assert runs == [{"a"}, {"b"}, {"c"}]
+
+
+def test_scan_gives_the_rows_of_the_table(log: tbq.LogDir) -> None:
+    assert log.scan().read_all().to_pylist() == log.scalars().to_arrow().to_pylist()
+    some = log.scan(run=["a", "b"], tag="acc", steps="1:2").read_all()
+    assert some.to_pylist() == log.scalars(run=["a", "b"], tag="acc", steps="1:2").to_arrow().to_pylist()
+    assert log.scan("runs").read_all().num_rows == 3
+    assert pl.from_arrow(log.scan()).height == 36  # type: ignore[union-attr]
+
+
+def test_groups_of_runs(log: tbq.LogDir) -> None:
+    runs = log._found.runs
+    size = sum(Path(path).stat().st_size for path in runs[0].files)
+    assert [len(group) for group in groups(runs, 2 * size)] == [2, 1]
+    assert [len(group) for group in groups(runs, 1)] == [1, 1, 1]
+    assert [len(group) for group in groups(runs, 10 * size)] == [3]
+    assert list(groups([], 10)) == []
+
+
+def test_damage_is_told_while_streaming(tmp_path: Path) -> None:
+    file = next(logs.write(tmp_path, {"r": {"t": logs.line(range(20))}}).glob("r/*"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    file.write_bytes(data)
+    with pytest.warns(tbq.TbqWarning, match="bytes lost"):
+        assert tbq.open(tmp_path).scan().read_all().num_rows == 19

@@ -1,0 +1,166 @@
+"""Statistics over runs: groups, what does not match, event files out, and two runs compared."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import logs
+import pyarrow as pa
+import pytest
+
+import tbq
+from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
+from tbq.query.events import folders
+from tbq.query.groups import group_runs
+from tbq.query.leaderboard import parse_best, ranked
+
+RUNS = ["lr=0.1/seed0", "lr=0.1/seed1", "lr=1/seed0", "other"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    curves: dict[str, Any] = {run: {"loss": logs.line(range(4), 1.0, i)} for i, run in enumerate(RUNS)}
+    curves["lr=0.1/seed0"]["rare"] = [(0, 1.0)]
+    return logs.write(tmp_path_factory.mktemp("seeds"), curves)
+
+
+@pytest.mark.filterwarnings("ignore:1 of 4 runs:tbq.TbqWarning")
+@pytest.mark.parametrize(
+    ("by", "want"),
+    [
+        ("re:(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
+        ("(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
+        (r"re:lr=[0-9.]+", {"lr=0.1": 2, "lr=1": 1}),
+        (r"re:seed\d", {"seed0": 2, "seed1": 1}),
+        (["lr=0.1/*", "lr=*"], {"lr=0.1/*": 2, "lr=*": 1}),
+        ("*", {"*": 4}),
+        (["lr=1/seed0", "*"], {"lr=1/seed0": 1, "*": 3}),
+        ("re:lr=(x)?", {"lr=": 3}),
+    ],
+)
+def test_groups(by: Any, want: dict[str, int]) -> None:
+    found = list(group_runs(RUNS, by).values())
+    assert {group: found.count(group) for group in found} == want
+
+
+def test_runs_without_a_group_are_told_of() -> None:
+    with pytest.warns(TbqWarning, match=r"1 of 4 runs are in no group: other"):
+        group_runs(RUNS, "(.*)/seed")
+
+
+@pytest.mark.parametrize(
+    ("by", "says"), [("re:(", "no regular expression"), ("nothing*", "no run matches the group")]
+)
+def test_groups_that_cannot_be(by: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        group_runs(RUNS, by)
+
+
+def test_reduce(root: Path) -> None:
+    with pytest.warns(TbqWarning, match=r"'rare' in 1 of 2 runs of '0\.1'"):
+        tbq.open(root).reduce("lr=(.*)/seed", run="lr=*")
+    table = tbq.open(root).reduce("lr=(.*)/seed", stats="mean,n", run="lr=*", steps="1:")
+    assert table.columns == ["group", "tag", "step", "mean", "n"]
+    assert table.to_arrow().to_pylist()[0] == {"group": "0.1", "tag": "loss", "step": 1, "mean": 1.5, "n": 2}
+    assert len(table) == 6
+
+
+def test_reduce_needs_a_statistic_that_is(root: Path) -> None:
+    with pytest.raises(UsageError, match="no statistic is called 'men'"):
+        tbq.open(root).reduce(stats="men")
+
+
+def test_as_events(root: Path, tmp_path: Path) -> None:
+    target = tmp_path / "made" / "reduced"
+    table = tbq.open(root).reduce("(.*)/seed", stats="mean,std", run="lr*", tag="loss", as_events=target)
+    back = tbq.open(target)
+    assert back.runs == ["lr=0.1/mean", "lr=0.1/n", "lr=0.1/std", "lr=1/mean", "lr=1/n"]  # one run has no std
+    steps, walls, values = back.series("loss", run="lr=0.1/mean")
+    assert (steps.tolist(), values.tolist()) == ([0, 1, 2, 3], [0.5, 1.5, 2.5, 3.5])
+    assert walls.tolist() == [1_700_000_000.0 + step for step in range(4)]
+    assert len(table) == 8
+    with pytest.raises(OutputError, match="is there already"):
+        tbq.open(root).reduce(as_events=target, tag="loss")
+    assert [path.name for path in target.parent.iterdir()] == ["reduced"]
+
+
+def test_nothing_is_left_of_events_that_fail(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("tbq.write.writer.SummaryWriter.add_scalar", fail)
+    with pytest.raises(OSError, match="disk full"):
+        tbq.open(root).reduce(as_events=tmp_path / "out", tag="loss")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tensorboard_reads_the_events(root: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    tbq.open(root).reduce(stats="max", tag="loss", as_events=tmp_path / "out")
+    theirs = EventAccumulator(str(tmp_path / "out" / "_" / "max")).Reload()
+    assert [(event.step, event.value) for event in theirs.Scalars("loss")] == [(i, 3.0 + i) for i in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "want"),
+    [
+        (["a", "A"], ["a", "A-2"]),
+        (["../../etc", "/abs"], ["_/_/etc", "abs"]),
+        (["a?", "a*"], ["a_", "a_-2"]),
+        (["", "."], ["_", "_-2"]),
+        (["c:\\x"], ["c__x"]),
+    ],
+)
+def test_folders_of_groups(groups: list[str], want: list[str]) -> None:
+    assert list(folders(groups).values()) == want
+
+
+# ---- the leaderboard ----
+
+
+def test_ranked() -> None:
+    table = pa.table(
+        {
+            "run": ["a", "b", "c", "d"],
+            "loss.best": [0.3, math.nan, 0.1, None],
+            "lr": ["x", "y", "x", "y"],
+            "n": [1, 2, 3, 3],
+        }
+    )
+
+    def order(*sort: str, **options: Any) -> str:
+        return "".join(ranked(table, sort, **options)["run"].to_pylist())
+
+    assert order() == "abcd"
+    assert order(best={"loss": "min"}) == "cabd"
+    assert order(best={"loss": "max"}) == "acbd"
+    assert order("n:desc") == "cdba"
+    assert order("lr", "n:desc") == "cadb"
+    assert order("lr:desc", best={"loss": "min"}, top=2) == "ca"
+    with pytest.raises(UsageError, match=r"no column 'los\.best'") as told:
+        order("los.best")
+    assert told.value.hint == "closest: loss.best"
+    with pytest.raises(UsageError):
+        order(top=0)
+
+
+@pytest.mark.parametrize("wrong", ["loss", "loss:least", ":min"])
+def test_best_says_which_way(wrong: str) -> None:
+    assert parse_best(["a:b:max"]) == {"a:b": "max"}
+    with pytest.raises(UsageError, match="want TAG:min or TAG:max"):
+        parse_best([wrong])
+
+
+def test_compare_wants_two_runs(root: Path) -> None:
+    log = tbq.open(root)
+    with pytest.raises(UsageError, match="both runs are 'other'"):
+        log.compare("other", "other")
+    with pytest.raises(SelectionError, match="no run matches 'othr'; closest: other"):
+        log.compare("other", "othr")
+    with pytest.raises(SelectionError, match="3 runs match"):
+        log.compare("other", "lr*")
