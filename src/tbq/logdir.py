@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tbq._core import Result, Stream
     from tbq.kinds.values import Reading
     from tbq.problems import Problem
+    from tbq.results.opened import MetricsAsEvents
     from tbq.table import Table
 
 Path = str | os.PathLike[str]
@@ -42,15 +44,35 @@ class Series(NamedTuple):
 def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
-    Nothing is decoded before a table is asked for.
+    Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
+    and others that `tbq.results.metrics` reads) is taken too, where it is named itself.
 
     >>> log = open("runs")                              # doctest: +SKIP
     >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
     """
-    found = discover(path)
+    items = _metrics_as_events(path)
+    found = discover(path if items is None else items.paths)
     if not found.runs:
         raise _nothing(found)
-    return LogDir(found)
+    log = LogDir(found)
+    if items is not None:
+        weakref.finalize(log, items.remove)
+    return log
+
+
+def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
+    """The source with each file of metrics replaced; None where there is none, which costs no import."""
+    if isinstance(path, Mapping):
+        named: list[tuple[str | None, Path]] = list(path.items())
+    else:
+        named = [(None, one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+    if not any(
+        os.fspath(one).lower().endswith((".csv", ".tsv", ".json", ".jsonl", ".parquet")) for _, one in named
+    ):
+        return None
+    from tbq.results.opened import MetricsAsEvents
+
+    return MetricsAsEvents.of(named)
 
 
 def _nothing(found: Found) -> SourceError:
