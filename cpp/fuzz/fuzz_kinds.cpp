@@ -1,27 +1,54 @@
-// Arbitrary bytes as the value of every kind: tensors, protobufs of plugins, images, audio, through every table.
-#include <cstdlib>
+// Arbitrary bytes as the value of every kind: tensors, protobufs of plugins, images, audio, through every
+// table. An input is a byte that says how many of the bytes behind it, in 256ths, are the metadata; the rest
+// is the value.
+#include <vector>
 
+#include "fuzz.hpp"
 #include "tbq/kinds.hpp"
-#include "tbq/tensor.hpp"
 
 namespace {
 
 using tbq::BlobRow;
 using tbq::Form;
+using tbq::Kind;
+
+// The forms in which values of a kind come.
+std::vector<Form> forms_of(Kind kind) {
+  switch (kind) {
+    case Kind::images:
+      return {Form::tensor, Form::none, Form::image};
+    case Kind::audio:
+      return {Form::tensor, Form::none, Form::audio};
+    case Kind::histograms:
+      return {Form::tensor, Form::none, Form::histo};
+    case Kind::graphs:
+      return {Form::tensor, Form::none, Form::graph_def, Form::meta_graph_def};
+    case Kind::run_metadata:
+      return {Form::tensor, Form::none, Form::run_metadata};
+    case Kind::logs:
+      return {Form::log_message, Form::session_log};
+    case Kind::others:
+      return {Form::tensor, Form::none, Form::old_histogram};
+    default:
+      return {Form::tensor, Form::none};
+  }
+}
 
 // Reads the stream to its end, as a consumer would.
 void drain(ArrowArrayStream& stream) {
   ArrowSchema schema{};
-  if (stream.get_schema(&stream, &schema) == 0) schema.release(&schema);
+  REQUIRE(stream.get_schema(&stream, &schema) == 0);
+  schema.release(&schema);
   for (;;) {
     ArrowArray array{};
-    if (stream.get_next(&stream, &array) != 0 || !array.release) break;
+    REQUIRE(stream.get_next(&stream, &array) == 0);
+    if (!array.release) break;
     for (int64_t i = 0; i < array.n_children; ++i) {
       const ArrowArray& column = *array.children[i];
-      if (column.length != array.length) std::abort();
-      if (column.n_children == 1 && column.n_buffers == 2) {  // lists: the last offset is the child's length
+      REQUIRE(column.length == array.length);
+      if (column.n_children == 1) {  // lists: the last offset is the child's length
         const auto* offsets = static_cast<const int32_t*>(column.buffers[1]);
-        if (offsets[column.length] > column.children[0]->length) std::abort();
+        REQUIRE(offsets[column.length] == column.children[0]->length);
       }
     }
     array.release(&array);
@@ -29,14 +56,72 @@ void drain(ArrowArrayStream& stream) {
   stream.release(&stream);
 }
 
+std::string seed(const std::string& metadata, const std::string& value) {
+  const size_t size = metadata.size() + value.size();
+  size_t share = size == 0 ? 0 : (metadata.size() * 256 + size - 1) / size;
+  return std::string(1, static_cast<char>(share > 255 ? 255 : share)) + metadata + value;
+}
+
+const bool added = [] {
+  using namespace bytes;
+  auto& all = seeds();
+  const auto dims = [](std::initializer_list<uint64_t> sizes) {
+    std::string out;
+    for (const uint64_t size : sizes) out += message(2, number(1, size));
+    return message(2, out);
+  };
+  const auto strings = [&](std::initializer_list<std::string> texts) {
+    std::string out = number(1, 7) + dims({texts.size()});
+    for (const std::string& text : texts) out += message(8, text);
+    return out;
+  };
+  const std::string wav = "RIFF____WAVEfmt " + of(uint32_t{16}) + of(uint16_t{1}) + of(uint16_t{1}) +
+                          of(uint32_t{8000}) + of(uint32_t{16000}) + of(uint16_t{2}) + of(uint16_t{16}) +
+                          "data" + of(uint32_t{4}) + "abcd";
+  const std::string png = std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x07\0\0\0\x05", 24);
+  const std::string jpeg = std::string("\xff\xd8\xff\xe0\0\x04__\xff\xc0\0\x11\x08\0\x05\0\x07", 18);
+  for (const uint64_t dtype : {1, 2, 3, 8, 9, 10, 14, 19, 25, 30}) {
+    for (const uint32_t list : {5, 6, 7, 9, 10, 11, 13, 18}) {
+      all.push_back(seed("", number(1, dtype) + dims({2, 3}) + message(list, std::string(24, '\1'))));
+    }
+  }
+  all.push_back(seed("", number(1, 2) + dims({2, 3}) + message(4, std::string(48, '\2'))));
+  all.push_back(seed("", number(1, 2) + dims({6, 2}) + message(4, std::string(96, '\2'))));
+  all.push_back(seed("", number(1, 7) + dims({2}) + message(4, "\1\2abc")));
+  all.push_back(seed("", strings({"7", "5", png, jpeg, "GIF89a____", "RIFF____WEBPVP8 ________________"})));
+  all.push_back(seed("", strings({wav, "label"})));
+  all.push_back(seed("", number(1, 3) + number(2, 4) + number(3, 3) + message(4, png)));
+  all.push_back(
+      seed("", fixed(1, 8000.0F) + number(2, 1) + number(3, 2) + message(4, wav) + message(5, "a")));
+  all.push_back(seed(
+      "", fixed(1, 1.0) + fixed(2, 2.0) + message(6, of(1.0) + of(2.0)) + message(7, of(0.0) + of(1.0))));
+  const std::string node = message(1, "x") + message(2, "Add") + message(3, "y") + message(4, "/cpu:0");
+  const std::string library = message(1, message(1, message(1, "f")) + message(3, node));
+  all.push_back(seed("", message(1, node) + message(2, library)));
+  all.push_back(seed("", message(2, message(1, node))));
+  const std::string chart =
+      message(1, "t") + message(2, message(1, "a")) + message(3, message(1, message(2, "l")));
+  all.push_back(seed("", strings({message(2, message(1, "c") + message(2, chart))})));
+  const auto plugin = [](const std::string& content) {
+    return message(1, message(1, "hparams") + message(2, content));
+  };
+  const std::string list = message(6, message(1, fixed(2, 1.5)) + message(1, message(3, "s")));
+  const std::string entries = message(1, message(1, "lr") + message(2, fixed(2, 0.5))) +
+                              message(1, message(1, "l") + message(2, list)) + message(4, "group");
+  all.push_back(seed(plugin(message(3, entries)), ""));
+  all.push_back(seed(plugin(message(4, number(1, 1))), ""));
+  const std::string domain = message(1, "lr") + number(4, 3) + message(5, message(1, message(3, "s"))) +
+                             message(6, fixed(1, 0.1) + fixed(2, 2.0));
+  const std::string metric = message(1, message(1, "g") + message(2, "t")) + number(5, 2);
+  all.push_back(seed(plugin(message(2, message(4, domain) + message(5, metric))), ""));
+  return true;
+}();
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size < 2) return 0;
-  // The first byte says how the rest is split into metadata and payload.
+  if (size < 1) return 0;
   const size_t metadata = data[0] * (size - 1) / 256;
-  const Form forms[] = {Form::tensor, Form::image, Form::histo, Form::audio, Form::none, Form::graph_def,
-                        Form::meta_graph_def, Form::session_log, Form::log_message, Form::old_histogram};
   for (const std::string& name : tbq::table_names()) {
     const tbq::TableKind& table = *tbq::table_kind(name);
     tbq::Result result;
@@ -46,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     tbq::parse_metadata({data + 1, metadata}, result.series[0].metadata);
     result.files.emplace_back();
     auto rows = std::make_shared<std::vector<BlobRow>>();
-    for (const Form form : forms) {
+    for (const Form form : forms_of(table.kind)) {
       BlobRow row;
       row.form = form;
       row.metadata = data + 1;

@@ -23,7 +23,9 @@ std::string shape(std::initializer_list<uint64_t> dims) {
   for (const uint64_t size : dims) out += bytes(2, number(1, size));
   return bytes(2, out);
 }
-tbq::Bytes view(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+tbq::Bytes view(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
   tbq::RepeatBudget budget;
@@ -65,7 +67,8 @@ TEST(tensor_budget_is_shared_by_all_of_a_table) {
   const std::string proto = number(1, 4) + shape({16 << 20});
   tbq::Grow<char> out;
   int decoded = 0;
-  while (decoded < 100 && tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
+  while (decoded < 100 &&
+         tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
     ++decoded;
     out.clear();
   }
@@ -88,11 +91,12 @@ TEST(tensor_strings_from_lists_and_from_content) {
 TEST(tensor_half_bits_of_torch) {
   tbq::Grow<char> out;
   const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
-  const std::string proto =
-      number(1, 19) + shape({4}) + number(13, bits(1.5F)) + number(13, 0x3e00) + number(13, bits(65504.0F)) +
-      number(13, bits(5.9604645e-8F));
+  const std::string proto = number(1, 19) + shape({4}) + number(13, bits(1.5F)) + number(13, 0x3e00) +
+                            number(13, bits(65504.0F)) + number(13, bits(5.9604645e-8F));
   CHECK(decode(proto, out) == tbq::TensorError::none);
-  const auto at = [&](size_t i) { return tbq::load_le<uint16_t>(reinterpret_cast<const uint8_t*>(out.data()) + 2 * i); };
+  const auto at = [&](size_t i) {
+    return tbq::load_le<uint16_t>(reinterpret_cast<const uint8_t*>(out.data()) + 2 * i);
+  };
   CHECK(at(0) == 0x3e00 && at(1) == 0x3e00 && at(2) == 0x7bff && at(3) == 0x0001);
 }
 
@@ -100,7 +104,8 @@ TEST(tables_have_a_maker_each) {
   for (const std::string& name : tbq::table_names()) {
     tbq::Result result;
     ArrowArrayStream stream{};
-    CHECK(tbq::export_table(result, *tbq::table_kind(name), {}, nullptr, std::make_shared<tbq::ValueProblems>(), &stream));
+    CHECK(tbq::export_table(result, *tbq::table_kind(name), {}, nullptr,
+                            std::make_shared<tbq::ValueProblems>(), &stream));
     ArrowSchema schema{};
     CHECK(stream.get_schema(&stream, &schema) == 0);
     CHECK(schema.n_children > 4);

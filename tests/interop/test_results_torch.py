@@ -108,7 +108,7 @@ def test_a_malicious_pickle_does_not_run(tmp_path):
         with pytest.raises(SourceError, match="would run code") as error:
             weights(tmp_path / name)
         assert error.value.code == "unsafe" and error.value.path == str(tmp_path / name)
-    assert not os.path.exists(marker)  # noqa: PTH110
+    assert not os.path.exists(marker)
 
 
 def test_a_whole_module_is_refused_with_what_to_do(tmp_path):

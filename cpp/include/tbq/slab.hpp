@@ -1,5 +1,5 @@
-// Memory on large pages where the system has them, kept for the next one that asks when it is given back: fresh
-// pages cost more than what is done in them.
+// Memory on large pages where the system has them, kept for the next one that asks when it is given back:
+// fresh pages cost more than what is done in them.
 #pragma once
 
 #include <cstddef>
