@@ -3,6 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
 #include "bind.hpp"
 #include "stream.hpp"
 #include "tbq/decode.hpp"
@@ -56,11 +62,19 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.split = split < 1 ? 1 : split;
   options.defer = defer;
   options.count_bytes = !progress.is_none();
+  // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
+  std::mutex asking;
+  std::map<std::string, bool, std::less<>> answers;
   if (!select.is_none()) {
-    options.select = [&](uint32_t run, std::string_view tag) {
+    options.select = [&](uint32_t, std::string_view tag) {
+      const std::lock_guard<std::mutex> turn(asking);
+      const auto known = answers.find(tag);
+      if (known != answers.end()) return known->second;
       const std::string text = valid_utf8(tag);
       const nb::gil_scoped_acquire held;
-      return nb::cast<bool>(select(run, nb::str(text.data(), text.size())));
+      const bool wanted = nb::cast<bool>(select(nb::str(text.data(), text.size())));
+      answers.emplace(tag, wanted);
+      return wanted;
     };
   }
   options.tick = [&](const Progress& now) {
@@ -184,7 +198,7 @@ void bind_decode(nb::module_& m) {
         "inflate"_a.none(),
         nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
                 "collections.abc.Sequence[str], "
-                "select: collections.abc.Callable[[int, str], bool] | None, first_step: int, last_step: int, "
+                "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
                 "restarts: str, "
                 "threads: int, block: int, split: int, defer: bool, "
                 "progress: collections.abc.Callable[[int, int, int, int], object] | None, "

@@ -125,6 +125,8 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
     assert len(rows) == 7
     done = tbq("summary", seeds, "--best", "val/loss")
     assert (done.returncode, "TAG:min or TAG:max" in done.stderr) == (2, True)
+    done = tbq("summary", seeds, "--best", "val/los:min")
+    assert (done.returncode, "closest: val/loss" in done.stderr) == (1, True)
     done = tbq("summary", seeds, "--sort", "hparam.rl")
     assert (done.returncode, "closest: hparam.lr" in done.stderr) == (2, True)
 

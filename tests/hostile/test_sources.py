@@ -187,7 +187,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(GOOD + ef.event_file([ef.scalar("late", 1, 1.0)]) * 3 + GOOD * 20)
 
-    def cut(run: int, tag: str) -> bool:
+    def cut(tag: str) -> bool:
         if tag == "late":
             with path.open("r+b") as file:
                 file.truncate(len(GOOD) + 1000)
@@ -215,7 +215,7 @@ def test_a_failure_in_the_callers_own_code_comes_through(tmp_path: Path) -> None
     path = tmp_path / NAME
     path.write_bytes(GOOD)
 
-    def fail(run: int, tag: str) -> bool:
+    def fail(tag: str) -> bool:
         raise KeyError("mine")
 
     for threads in (1, 3):

@@ -76,7 +76,7 @@ def test_a_policy_does_what_the_design_says(
     last = max(first, data.draw(STEPS))
     tag = data.draw(st.sampled_from(TAGS))
     # Filters act on what the policy left.
-    kept = decode(paths, restarts=policy, steps=(first, last), select=lambda _, name: name == tag).rows
+    kept = decode(paths, restarts=policy, steps=(first, last), select=lambda name: name == tag).rows
     assert kept == [row for row in reference.scalars(files, policy, (first, last)) if row.tag == tag]
 
 

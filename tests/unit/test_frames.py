@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import eventfile as ef
 import logs
 import polars as pl
 import pyarrow as pa
@@ -18,6 +19,7 @@ import tbq
 from tbq.query.dataset import LogDataset, Reading, Scan
 from tbq.query.lazy import conjuncts, lazy, step_range
 from tbq.query.scan import groups
+from tbq.query.sql import sql
 from tbq.select import MAX_STEP, MIN_STEP
 
 
@@ -181,3 +183,65 @@ def test_damage_is_told_while_streaming(tmp_path: Path) -> None:
     file.write_bytes(data)
     with pytest.warns(tbq.TbqWarning, match="bytes lost"):
         assert tbq.open(tmp_path).scan().read_all().num_rows == 19
+
+
+# ---- other kinds ----
+
+
+_PNG = b"\x89PNG\r\n\x1a\n" + bytes(5000)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
+    """Scalars, texts and images in two runs."""
+    root = tmp_path_factory.mktemp("mixed")
+    for run in ("a", "b"):
+        (root / run).mkdir()
+        events = [ef.version()]
+        for step in range(4):
+            events += [
+                ef.scalar("loss", step, float(step)),
+                ef.text("note", step, f"{run} at {step}".encode(), ef.WALL + step),
+                ef.image(
+                    "picture", step, _PNG, width=3, height=step, wall=ef.WALL + step
+                ),
+            ]
+        (root / run / "events.out.tfevents.1.host").write_bytes(ef.event_file(events))
+    return tbq.open(root)
+
+
+def test_other_kinds_stream(mixed: tbq.LogDir) -> None:
+    some = (pc.field("run") == "b") & (pc.field("step") > 1)
+    texts = mixed.dataset("texts").to_table(columns=["step", "text"], filter=some)
+    assert texts.to_pydict() == {"step": [2, 3], "text": ["b at 2", "b at 3"]}
+    assert mixed.lazy("images").filter(pl.col("height") == 2).select("run", "width").collect().rows() == [
+        ("a", 3),
+        ("b", 3),
+    ]
+    assert mixed.scan("texts", run="a").read_all()["text"].to_pylist() == [
+        f"a at {step}" for step in range(4)
+    ]
+    assert mixed.scan("texts").read_all().schema == mixed.table("texts").to_arrow().schema
+
+
+def test_other_kinds_in_sql(mixed: tbq.LogDir) -> None:
+    scans: list[Scan] = []
+    query = "select run, max(octet_length(data)) as size, count(*) as n from images where step >= $first group by run"
+    assert sql(mixed, f"{query} order by run", {"first": 3}, on_scan=scans.append).to_arrow().to_pylist() == [
+        {"run": "a", "size": 5008, "n": 1},
+        {"run": "b", "size": 5008, "n": 1},
+    ]
+    assert [(scan.kind, scan.rows, scan.steps[0]) for scan in scans] == [("images", 2, 3)]
+    both = (
+        "select count(*) as n from texts t join scalars s using (run, step) join images i using (run, step)"
+    )
+    assert mixed.sql(both).to_arrow().to_pylist() == [{"n": 8}]
+    late = "select text, relative_time from texts where relative_time > 2 and run = 'a'"
+    assert mixed.sql(late).to_arrow().to_pylist() == [{"text": "a at 3", "relative_time": 3.0}]
+    twice = "select count(*) as n from texts a join texts b using (run, step, text)"
+    assert mixed.sql(twice).to_arrow().to_pylist() == [{"n": 8}]
+
+
+def test_what_is_no_table_of_a_log(mixed: tbq.LogDir) -> None:
+    with pytest.raises(tbq.TbqError, match="media is no table of a log"):
+        mixed.dataset("media").to_table()

@@ -66,17 +66,7 @@ def decode(
     from tbq import _core
 
     paths, indices = files_of(runs)
-    select = None
-    if not options.tag.everything:
-        known: dict[str, bool] = {}
-        matches = options.tag.matches
-
-        def select(_run: int, tag: str) -> bool:
-            wanted = known.get(tag)
-            if wanted is None:
-                wanted = known[tag] = matches(tag)
-            return wanted
-
+    select = None if options.tag.everything else options.tag.matches
     first, last = options.steps
     return _core.decode(
         paths,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tbq import decode as _decode
 from tbq.errors import UsageError
 from tbq.kinds.values import Reading, Values, locate_all
 from tbq.select import Names, Selection, Steps
@@ -39,22 +40,39 @@ def summary(
     from tbq.table import Table
 
     directions(best)
-    quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again: they have been told of
-    scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
-    found = locate_all(log, ["hparams", "texts", "images"] if media else ["hparams"], run=run, **quiet)
+    scalars, found = _read(log, run, steps, media, reading)
     parent = fold_of(log, found["hparams"])
     chosen = Selection.of(tag)
-    kept = _chosen(scalars, chosen)
-    columns: dict[str, pa.DataType] = {}
     rows: Rows = {parent.get(name, name): {} for name in _names(log, run)}
-    _add_scalars(rows, columns, kept, stats, chosen, parent)
-    _add_best(rows, columns, scalars, best, parent)
+    ready = _of_scalars(_chosen(scalars, chosen), stats, chosen, list(rows), parent)
+    ready |= _of_best(scalars, best, list(rows), parent)
+    columns: dict[str, pa.DataType] = {name: column.type for name, column in ready.items()}
     _add_hparams(rows, columns, found["hparams"], parent)
     if media:
         _add_texts(rows, columns, found["texts"], steps, chosen, parent)
         _add_images(rows, columns, found["images"], steps, chosen, parent)
-    _require(rows, columns, [require] if isinstance(require, str) else require)
-    return Table(_arrow(rows, columns), "summary", logdir=log.path)
+    table = _arrow(rows, columns, ready)
+    return Table(_require(table, [require] if isinstance(require, str) else require), "summary", logdir=log.path)
+
+
+def _read(
+    log: LogDir, run: Names, steps: Steps, media: bool, reading: Reading
+) -> tuple[pa.Table, dict[str, Values]]:
+    """Scalars and where the other values are; hyperparameters, which no range of steps leaves out, in one reading."""
+    import pyarrow as pa
+
+    quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again: they have been told of
+    others = ["texts", "images"] if media else []
+    if steps is not None:
+        scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
+        return scalars, locate_all(log, ["hparams", *others], run=run, **quiet)
+    given = {name: value for name, value in reading.items() if name != "on_error"}
+    chosen = log._choose(run)
+    options = _decode.Options(**given)  # type: ignore[arg-type]
+    result = log._decode(chosen, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
+    scalars = pa.table(result.scalars([one.name for one in chosen]))
+    found = locate_all(log, others, run=run, **quiet) if others else {}
+    return scalars, {"hparams": Values(log, "hparams", result, chosen, None, "ignore"), **found}
 
 
 def directions(best: Mapping[str, str]) -> None:
@@ -77,6 +95,7 @@ def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
         name for name, tag in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True)
         if tag == "_hparams_/session_start_info"
     }  # fmt: skip
+    runs = set(log.runs)
     children: dict[str, list[str]] = {}
     for name in sessions:
         above, _, last = name.rpartition("/")
@@ -85,7 +104,7 @@ def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
     return {
         names[0]: above
         for above, names in children.items()
-        if len(names) == 1 and above in log.runs and above not in sessions
+        if len(names) == 1 and above in runs and above not in sessions
     }
 
 
@@ -111,42 +130,41 @@ def _put(rows: Rows, columns: dict[str, Any], run: str, name: str, value: Any, k
         mine[name] = value
 
 
-def _add_scalars(
-    rows: Rows,
-    columns: dict[str, Any],
-    scalars: pa.Table,
-    stats: Sequence[str] | str,
-    tags: Selection,
-    parent: Mapping[str, str],
-) -> None:
+def _of_scalars(
+    scalars: pa.Table, stats: Sequence[str] | str, tags: Selection, runs: Sequence[str], parent: Mapping[str, str]
+) -> dict[str, pa.ChunkedArray]:
     from tbq.table.summary import summary as statistics
 
     wanted = None if tags.everything else tags.columns(scalars["tag"].unique().to_pylist())
-    table = statistics(scalars, stats, wanted)
-    for field in table.schema:
-        if field.name != "run":
-            columns.setdefault(field.name, field.type)
-    found = table.to_pylist()
-    for row in sorted(found, key=lambda one: one["run"] in parent):
-        run = parent.get(row["run"], row["run"])
-        for name, value in row.items():
-            if name != "run" and value is not None:
-                _put(rows, columns, run, name, value, columns[name])
+    return _placed(statistics(scalars, stats, wanted), runs, parent)
 
 
-def _add_best(
-    rows: Rows, columns: dict[str, Any], scalars: pa.Table, best: Mapping[str, str], parent: Mapping[str, str]
-) -> None:
+def _of_best(
+    scalars: pa.Table, best: Mapping[str, str], runs: Sequence[str], parent: Mapping[str, str]
+) -> dict[str, pa.ChunkedArray]:
     from tbq.table.summary import summary as statistics
 
+    made: dict[str, pa.ChunkedArray] = {}
     for tag, way in best.items():
         found = statistics(scalars, (way, f"{way}_step"), [tag])
-        for run, value, step in zip(*(column.to_pylist() for column in found.columns), strict=True):
-            if value is not None:
-                _put(rows, columns, parent.get(run, run), f"{tag}.best", value, found.schema.field(1).type)
-                _put(
-                    rows, columns, parent.get(run, run), f"{tag}.best_step", step, found.schema.field(2).type
-                )
+        made |= _placed(found.rename_columns(["run", f"{tag}.best", f"{tag}.best_step"]), runs, parent)
+    return made
+
+
+def _placed(table: pa.Table, runs: Sequence[str], parent: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
+    """The columns of a table with a row a run, for these runs: what a run logged itself wins over its sub-run's."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    place = {name: i for i, name in enumerate(table["run"].to_pylist())}
+    below = {above: name for name, above in parent.items()}
+    own = pa.array([place.get(name) for name in runs], pa.int64())
+    sub = pa.array([place.get(below[name]) if name in below else None for name in runs], pa.int64())
+    made = {}
+    for name in table.column_names[1:]:
+        column = table[name].take(own)
+        made[name] = pc.coalesce(column, table[name].take(sub)) if below else column
+    return made
 
 
 def _add_hparams(rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]) -> None:
@@ -231,23 +249,24 @@ def _free(name: str, kind: str, taken: Iterable[str]) -> str:
     return f"{name}.{kind}" if name in taken or name == "run" else name
 
 
-def _require(rows: Rows, columns: Mapping[str, Any], require: Sequence[str]) -> None:
+def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:
     for name in require:
-        if name not in columns:
+        if name not in table.column_names[1:]:
             from tbq.select import closest
 
-            near = closest(name, list(columns))
+            near = closest(name, table.column_names[1:])
             tip = f"; closest: {', '.join(near)}" if near else ""
             raise UsageError(f"require: no run has {name!r}{tip}", hint="name a column of the summary")
-    for run in [run for run, row in rows.items() if any(row.get(name) is None for name in require)]:
-        del rows[run]
+    for name in require:
+        table = table.filter(table[name].is_valid())
+    return table
 
 
-def _arrow(rows: Rows, columns: Mapping[str, pa.DataType]) -> pa.Table:
+def _arrow(rows: Rows, columns: Mapping[str, pa.DataType], ready: Mapping[str, pa.ChunkedArray]) -> pa.Table:
     import pyarrow as pa
 
     runs = list(rows)
     made: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
     for name, kind in columns.items():
-        made[name] = pa.array([rows[run].get(name) for run in runs], kind)
+        made[name] = ready[name] if name in ready else pa.array([rows[run].get(name) for run in runs], kind)
     return pa.table(made)

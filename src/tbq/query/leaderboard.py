@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import UsageError
+from tbq.errors import SelectionError, UsageError
 from tbq.select import closest
 
 if TYPE_CHECKING:
@@ -27,8 +27,13 @@ def leaderboard(
     """`log.summary` of all runs, the best first; options as of `log.summary`."""
     from tbq.table import Table
 
-    made = log.summary(best=dict(best or {}), **options)
-    return Table(ranked(made.to_arrow(), sort, best, top), "summary", logdir=log.path)
+    made = log.summary(best=dict(best or {}), **options).to_arrow()
+    for tag in best or {}:
+        if made[f"{tag}.best"].null_count == len(made):
+            near = closest(tag, [name for name in made.column_names[1:] if name != f"{tag}.best"])
+            tip = f"; closest: {', '.join(near)}" if near else ""
+            raise SelectionError(f"best: no run has numbers of {tag!r}{tip}", path=log.path)
+    return Table(ranked(made, sort, best, top), "summary", logdir=log.path)
 
 
 def ranked(
