@@ -202,9 +202,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
             events += [
                 ef.scalar("loss", step, float(step)),
                 ef.text("note", step, f"{run} at {step}".encode(), ef.WALL + step),
-                ef.image(
-                    "picture", step, _PNG, width=3, height=step, wall=ef.WALL + step
-                ),
+                ef.image("picture", step, _PNG, width=3, height=step, wall=ef.WALL + step),
             ]
         (root / run / "events.out.tfevents.1.host").write_bytes(ef.event_file(events))
     return tbq.open(root)

@@ -52,7 +52,9 @@ def summary(
         _add_texts(rows, columns, found["texts"], steps, chosen, parent)
         _add_images(rows, columns, found["images"], steps, chosen, parent)
     table = _arrow(rows, columns, ready)
-    return Table(_require(table, [require] if isinstance(require, str) else require), "summary", logdir=log.path)
+    return Table(
+        _require(table, [require] if isinstance(require, str) else require), "summary", logdir=log.path
+    )
 
 
 def _read(
@@ -131,7 +133,11 @@ def _put(rows: Rows, columns: dict[str, Any], run: str, name: str, value: Any, k
 
 
 def _of_scalars(
-    scalars: pa.Table, stats: Sequence[str] | str, tags: Selection, runs: Sequence[str], parent: Mapping[str, str]
+    scalars: pa.Table,
+    stats: Sequence[str] | str,
+    tags: Selection,
+    runs: Sequence[str],
+    parent: Mapping[str, str],
 ) -> dict[str, pa.ChunkedArray]:
     from tbq.table.summary import summary as statistics
 
