@@ -212,7 +212,8 @@ def on_terminal(args: list[object], columns: int = 100) -> tuple[str, int]:
             break
         text += block
     os.close(ours)
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text.decode()), process.wait(10)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text.decode())
+    return re.sub(r"reading [^\r\n]*\r\n?", "", plain), process.wait(10)  # the bar of a slow machine, gone when done
 
 
 @posix

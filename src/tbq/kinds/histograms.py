@@ -79,7 +79,8 @@ class Histogram:
         target = wanted * ends[-1]
         bucket = np.minimum(np.searchsorted(ends, target, side="left"), len(full) - 1)
         inside = (target - (ends[bucket] - count[bucket])) / count[bucket]
-        return np.asarray(left[bucket] + (right[bucket] - left[bucket]) * np.clip(inside, 0, 1))
+        found = left[bucket] + (right[bucket] - left[bucket]) * np.clip(inside, 0, 1)
+        return np.asarray(np.minimum(found, right[bucket]))  # rounding must not lead past the bucket
 
 
 class HistogramTable(Table):

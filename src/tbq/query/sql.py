@@ -231,7 +231,7 @@ def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -
         else:
             continue
         for text in texts:
-            if text not in known:
+            if text not in known and text not in log.runs:  # a run's name is no misspelt tag
                 near = closest(text, known)
                 tip = f"; closest: {', '.join(near)}" if near else ""
                 warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
