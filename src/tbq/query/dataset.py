@@ -100,6 +100,8 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         except Exception as failure:
             self._reading.failure = failure  # whoever called may wrap it beyond recognition
             raise
+        if rows.table is not None and where is None and self._reading.later and not options:
+            return _Whole(rows.table if columns is None else rows.table.select(columns))
         if rows.table is not None:
             return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
         batches = (batch for table in rows.tables() for batch in table.to_batches())
@@ -160,6 +162,19 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         if self._reading.on_scan is not None:
             self._reading.on_scan(Scan(self._kind, len(runs), steps, rows.count, seen))
         return rows.computing(self._extra)
+
+
+class _Whole:
+    """A scanner for DuckDB of all rows: the table as it is, without Arrow's machinery in between."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return self._table.to_reader()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ds.InMemoryDataset(self._table).scanner(), name)
 
 
 def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
