@@ -225,13 +225,13 @@ def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -
     """A name that was misspelt is no error in SQL, only no rows: warn where a filter lets no tag or run through."""
     for scan in scans:
         if scan.runs == 0:
-            what, known = "run", log.runs
+            what, known, others = "run", log.runs, _known_tags(log)
         elif scan.tags and not any(scan.tags.values()):
-            what, known = "tag", list(scan.tags)
+            what, known, others = "tag", list(scan.tags), log.runs
         else:
             continue
         for text in texts:
-            if text not in known and text not in log.runs:  # a run's name is no misspelt tag
+            if text not in known and text not in others:  # a run's name is no misspelt tag
                 near = closest(text, known)
                 tip = f"; closest: {', '.join(near)}" if near else ""
                 warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
