@@ -33,7 +33,7 @@ def test_every_kind_has_a_schema() -> None:
     for kind in KINDS:
         names = schema(kind).names
         assert len(set(names)) == len(names)
-        if kind not in ("runs", "files", "problems", "tags", "projector"):
+        if kind not in ("runs", "files", "problems", "tags", "projector", "media"):
             assert names[:4] == ["run", "tag", "step", "wall_time"]
     assert schema("scalars").field("run").type == pa.dictionary(pa.int32(), pa.string())
     with pytest.raises(UsageError, match="no table is called 'scalar'"):
