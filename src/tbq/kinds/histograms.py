@@ -78,9 +78,10 @@ class Histogram:
         ends = np.cumsum(count)
         target = wanted * ends[-1]
         bucket = np.minimum(np.searchsorted(ends, target, side="left"), len(full) - 1)
-        inside = (target - (ends[bucket] - count[bucket])) / count[bucket]
-        found = left[bucket] + (right[bucket] - left[bucket]) * np.clip(inside, 0, 1)
-        return np.asarray(np.minimum(found, right[bucket]))  # rounding must not lead past the bucket
+        inside = np.clip((target - (ends[bucket] - count[bucket])) / count[bucket], 0, 1)
+        low, high = left[bucket], right[bucket]
+        # Not low + (high - low) * inside, which may overflow; clipped, since rounding may step over an edge.
+        return np.asarray(np.clip(low * (1 - inside) + high * inside, low, high))
 
 
 class HistogramTable(Table):
