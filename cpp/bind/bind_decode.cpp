@@ -43,7 +43,7 @@ Kinds kinds_of(const std::vector<std::string>& names) {
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
-                    nb::object inflate) {
+                    nb::object inflate, bool details, bool verify) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -61,6 +61,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.block = block;
   options.split = split < 1 ? 1 : split;
   options.defer = defer;
+  options.details = details;
+  options.verify = verify;
   options.count_bytes = !progress.is_none();
   // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
   std::mutex asking;
@@ -94,6 +96,12 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   }
   const nb::gil_scoped_release free;
   return decode(files, options);
+}
+
+Stream stream_of(void (*write)(const Result&, ArrowArrayStream*), const Result& result) {
+  Stream stream;
+  write(result, stream.get());
+  return stream;
 }
 
 }  // namespace
@@ -182,7 +190,16 @@ void bind_decode(nb::module_& m) {
             self.export_series(runs, stream.get());
             return stream;
           },
-          "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.");
+          "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.")
+      .def(
+          "file_table", [](const Result& self) { return stream_of(export_files, self); },
+          "The numbers of `files` as an Arrow stream; `state` is an index into file_states().")
+      .def(
+          "sessions", [](const Result& self) { return stream_of(export_sessions, self); },
+          "With details: each session, as an Arrow stream; those of a run in their order.")
+      .def(
+          "segments", [](const Result& self) { return stream_of(export_segments, self); },
+          "With details: what each session logged of each series, as an Arrow stream.");
 
   m.def(
       "kinds",
@@ -193,16 +210,29 @@ void bind_decode(nb::module_& m) {
       },
       "The names of the kinds of values.");
 
+  m.def(
+      "file_states",
+      [] {
+        std::vector<std::string> names;
+        for (const auto state : {FileState::events, FileState::empty, FileState::unreadable,
+                                 FileState::git_lfs, FileState::not_events}) {
+          names.emplace_back(file_state_name(state));
+        }
+        return names;
+      },
+      "The names of what a file can turn out to be, as `file_table` numbers them.");
+
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
-        "inflate"_a.none(),
+        "inflate"_a.none(), "details"_a = false, "verify"_a = false,
         nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
                 "collections.abc.Sequence[str], "
                 "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
                 "restarts: str, "
                 "threads: int, block: int, split: int, defer: bool, "
                 "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
-                "inflate: collections.abc.Callable[[bytes], bytes | None] | None) -> Result"),
+                "inflate: collections.abc.Callable[[bytes], bytes | None] | None, details: bool = False, "
+                "verify: bool = False) -> Result"),
         "Decode event files on several threads.");
 }
 

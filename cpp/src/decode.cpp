@@ -194,6 +194,7 @@ class Decoder {
       part.last_step = options_.last_step;
     }
     part.defer = options_.defer;
+    part.verify = options_.verify;
     part.run = run;
     part.select = &options_.select;
     part.cancelled = &cancelled_;
@@ -369,6 +370,13 @@ class Decoder {
         joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
       }
     }
+    const auto session_base = static_cast<uint32_t>(result_.sessions.size());
+    for (SegmentReport& segment : from.segment_reports) {
+      segment.series += base;
+      segment.session += session_base;
+      result_.segments.push_back(segment);
+    }
+    std::move(from.session_reports.begin(), from.session_reports.end(), std::back_inserter(result_.sessions));
     std::move(from.series.begin(), from.series.end(), std::back_inserter(result_.series));
     std::move(from.held.begin(), from.held.end(), std::back_inserter(result_.parts));
   }

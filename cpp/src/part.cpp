@@ -414,7 +414,7 @@ class PartDecoder {
     FileSource source(reader_, at + kHeader, length);
     const bool whole = walk_event(source, event_);
     const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
-    if (tagged && (options_.defer || !yields(source)) && followed(next)) {
+    if (tagged && (options_.defer || !yields(source)) && !options_.verify && followed(next)) {
       take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
       return next;
     }

@@ -27,6 +27,7 @@ struct Sealer::Source {
 };
 
 struct Sealer::Ordered {
+  uint32_t base = 0;  // where this run's sessions begin in the report
   std::vector<RunSession> sessions;
   std::vector<int64_t> starts;
 };
@@ -69,6 +70,52 @@ std::vector<RunSession> join_sessions(const std::vector<std::shared_ptr<Part>>& 
   return joined;
 }
 
+void note_sessions(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
+                   const std::vector<std::vector<uint32_t>>& places, std::span<const RunSession> ordered,
+                   std::vector<SessionReport>& out) {
+  const size_t base = out.size();
+  for (const RunSession& one : ordered) {
+    SessionReport report;
+    report.run = run;
+    report.file = one.file;
+    report.offset = one.offset;
+    report.begin = one.begin;
+    report.end = one.end;
+    report.timed = one.timed;
+    report.has_start = one.has_start;
+    report.start_step = one.start_step;
+    out.push_back(report);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t j = 0; j < parts[i]->sessions.size(); ++j) {
+      const Session& from = parts[i]->sessions[j];
+      SessionReport& to = out[base + places[i][j]];
+      to.records += from.records;
+      if (from.values == 0) continue;
+      if (to.values == 0) {
+        to.first_step = from.first_step;
+        to.max_step = from.max_step;
+      }
+      to.values += from.values;
+      to.last_step = from.last_step;
+      to.max_step = std::max(to.max_step, from.max_step);
+    }
+  }
+}
+
+void note_segments(size_t series, uint32_t base, const std::vector<Place>& places,
+                   std::span<const RunSession> sessions, std::span<const int64_t> starts,
+                   std::vector<SegmentReport>& out) {
+  std::vector<SegmentRef> refs;
+  for (const Place& place : places) refs.push_back(place.ref);
+  const std::vector<int64_t> limits = resume_limits(sessions, refs, starts);
+  for (size_t i = 0; i < refs.size(); ++i) {
+    const Segment& from = *refs[i].segment;
+    out.push_back({static_cast<uint32_t>(series), base + refs[i].session, from.count, from.first_step,
+                   from.last_step, from.min_step, from.max_step, from.first_wall, from.last_wall, limits[i]});
+  }
+}
+
 }  // namespace
 
 void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
@@ -86,6 +133,8 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
     for (uint32_t& place : mine) place = rank[place];
   }
   sessions.starts = start_limits(sessions.sessions);
+  sessions.base = static_cast<uint32_t>(session_reports.size());
+  if (options_.details) note_sessions(run, parts, places, sessions.sessions, session_reports);
 
   // Parts by the place of their first session, so that "first" metadata is that of the first session.
   std::vector<size_t> by_time(parts.size());
@@ -268,6 +317,9 @@ void resolve(const DecodeOptions& options, const std::vector<Place>& places,
 
 void Sealer::seal_scalars(SeriesReport& report, std::vector<Source>& sources, const Ordered& sessions) {
   const std::vector<Place> places = place_segments(sources, report);
+  if (options_.details) {
+    note_segments(series.size(), sessions.base, places, sessions.sessions, sessions.starts, segment_reports);
+  }
   const auto step_of = [&](const Place& place, uint64_t row) {
     // The first chunk grows by copying; each one behind it but the last is full.
     const auto& chunks = sources[place.source].scalars->chunks;
@@ -284,6 +336,9 @@ void Sealer::seal_scalars(SeriesReport& report, std::vector<Source>& sources, co
 
 void Sealer::seal_blobs(SeriesReport& report, std::vector<Source>& sources, const Ordered& sessions) {
   const std::vector<Place> places = place_segments(sources, report);
+  if (options_.details) {
+    note_segments(series.size(), sessions.base, places, sessions.sessions, sessions.starts, segment_reports);
+  }
   const auto rows_of = [&](const Place& place) -> const std::vector<BlobRow>& {
     return sources[place.source].blobs->rows;
   };

@@ -20,6 +20,8 @@ class Sealer {
   void finish() { close(); }
 
   std::vector<SeriesReport> series;
+  std::vector<SessionReport> session_reports;
+  std::vector<SegmentReport> segment_reports;
   std::vector<ScalarBatch> scalars;
   std::vector<BlobRow> blobs[kKindCount];
   std::vector<std::shared_ptr<Part>> held;

@@ -8,17 +8,21 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tbq import results as results
+    from tbq.doctor import Finding as Finding
+    from tbq.doctor import doctor as doctor
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.logdir import LogDir as LogDir
     from tbq.logdir import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
+    from tbq.rewrite import rewrite as rewrite
     from tbq.table.read import read as read
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
+    "Finding": "tbq.doctor",
     "LogDir": "tbq.logdir",
     "open": "tbq.logdir",
     "Problem": "tbq.problems",
@@ -27,9 +31,12 @@ _LAZY = {
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
     "demo": "tbq.write.demo",
+    "doctor": "tbq.doctor",
+    "rewrite": "tbq.rewrite",
 }
 
 __all__ = [
+    "Finding",
     "LogDir",
     "Problem",
     "SummaryWriter",
@@ -37,9 +44,11 @@ __all__ = [
     "TbqWarning",
     "__version__",
     "demo",
+    "doctor",
     "open",
     "read",
     "results",
+    "rewrite",
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tbq/arrow.hpp"
+#include "tbq/details.hpp"
 #include "tbq/part.hpp"
 #include "tbq/restarts.hpp"
 
@@ -46,6 +47,8 @@ struct DecodeOptions {
   size_t block = BlockReader::kBlock;
   uint64_t split = uint64_t{16} << 20;  // a file is split for threads into parts of at least this size
   bool defer = false;
+  bool details = false;      // report sessions and segments too
+  bool verify = false;       // check every record, also those that yield nothing
   bool count_bytes = false;  // find the total for `tick` first
   std::function<bool(uint32_t run, std::string_view tag)> select;
   // Called now and then on the calling thread; false stops everything.
@@ -123,7 +126,9 @@ class ValueProblems;
 
 struct Result {
   std::vector<FileReport> files;
-  std::vector<SeriesReport> series;  // by run, tag, kind
+  std::vector<SeriesReport> series;     // by run, tag, kind
+  std::vector<SessionReport> sessions;  // with DecodeOptions::details, as are segments
+  std::vector<SegmentReport> segments;
   std::vector<ScalarBatch> scalars;
   // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
   std::shared_ptr<std::vector<BlobRow>> blobs[kKindCount];

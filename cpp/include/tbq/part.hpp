@@ -53,7 +53,8 @@ struct PartOptions {
   Kinds kinds = 0;  // whose rows are stored
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
-  bool defer = false;  // keep only where large payloads lie
+  bool defer = false;   // keep only where large payloads lie
+  bool verify = false;  // check every record, also those that yield nothing
   uint32_t run = 0;
   // Asked once for each new tag; empty takes all.
   const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;

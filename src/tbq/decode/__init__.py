@@ -60,9 +60,18 @@ def cpu_count() -> int:
 
 
 def decode(
-    runs: Sequence[Run], kinds: Sequence[str], options: Options, inflate: Callable[[bytes], bytes | None]
+    runs: Sequence[Run],
+    kinds: Sequence[str],
+    options: Options,
+    inflate: Callable[[bytes], bytes | None],
+    details: bool = False,
+    verify: bool = False,
 ) -> Result:
-    """Decode the files of these runs; rows of `kinds` are stored, everything else is only counted."""
+    """Decode the files of these runs; rows of `kinds` are stored, everything else is only counted.
+
+    With `details` the sessions, and what each of them logged of each series, are reported too; with `verify` every
+    record is checked, also large ones of which nothing is stored.
+    """
     from tbq import _core
 
     paths, indices = files_of(runs)
@@ -82,6 +91,8 @@ def decode(
         options.defer,
         options.progress,
         inflate,
+        details,
+        verify,
     )
 
 

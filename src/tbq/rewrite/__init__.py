@@ -1,1 +1,89 @@
-"""."""
+"""Rewriting logs: merge, repair, prune, rename and thin event files, and lose nothing that was not named."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+from tbq.rewrite.options import Options
+from tbq.rewrite.report import Report, RunReport
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from tbq.decode import Progress
+    from tbq.logdir import Source
+    from tbq.select import Names, Steps
+
+__all__ = ["Report", "RunReport", "rewrite"]
+
+
+def rewrite(
+    source: Source,
+    out: str | os.PathLike[str],
+    *,
+    repair: bool = False,
+    drop_tag: Names = None,
+    keep_tag: Names = None,
+    drop_kind: str | Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    rename_run: Mapping[str, str] | None = None,
+    steps: Steps = None,
+    every: int = 1,
+    max_points: int | None = None,
+    restarts: str = "keep",
+    offset_steps: int = 0,
+    merge_runs: Mapping[str, Sequence[str]] | None = None,
+    flatten_hparams: bool = False,
+    dry_run: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Write the runs of `source` anew below the directory `out`, one event file a run.
+
+    With no option every record is copied byte for byte, the files of a run one behind the other in the order of
+    their sessions. `out` appears when all of it is written, and not before; it must not be there yet.
+
+    - `repair` leaves out damage, which is otherwise an error, and reports what is gone.
+    - `drop_tag`, `keep_tag` take names, globs, `re:` expressions or lists; `drop_kind` kinds as in `tbq tags`.
+    - `rename` and `rename_run` map old names to new ones; an old name `re:…` may use groups: `{"re:(.*)_x": r"x/\\1"}`.
+    - `steps` (both ends included), `every`, `max_points` and `restarts="resume"` leave out values, never what
+      describes a run (hparams, graphs, layouts); `offset_steps` is added to each step that is left.
+    - `merge_runs` maps a new name to the runs that become it; `flatten_hparams` folds `add_hparams` sub-runs into
+      the run above them.
+    - `dry_run` writes nothing and reports what would change. `threads` is for looking through the source; writing
+      takes one.
+
+    >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
+    """
+    from tbq.rewrite.work import work
+
+    options = Options.of(
+        repair=repair,
+        drop_tag=drop_tag,
+        keep_tag=keep_tag,
+        drop_kind=drop_kind,
+        rename=rename,
+        rename_run=rename_run,
+        steps=steps,
+        every=every,
+        max_points=max_points,
+        restarts=restarts,
+        offset_steps=offset_steps,
+        merge_runs=merge_runs,
+        flatten_hparams=flatten_hparams,
+        dry_run=dry_run,
+    )
+    return work(source, out, options, threads, progress)
+
+
+class _Callable(types.ModuleType):
+    """`tbq.rewrite` is the function, also once this package of the same name has been imported."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Report:
+        return rewrite(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

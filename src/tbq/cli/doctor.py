@@ -1,0 +1,66 @@
+"""`tbq doctor`: why nothing shows up, what was lost, and what to do."""
+
+from __future__ import annotations
+
+import click
+
+from tbq.cli.options import source
+
+_EXAMPLES = """\b
+Examples:
+  tbq doctor runs
+  tbq doctor runs --json --ignore TBQ4
+  tbq doctor --explain TBQ104
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("logdir", nargs=-1, metavar="LOGDIR...")
+@click.option("--json", "as_json", is_flag=True, help="Every finding as a JSON array on stdout.")
+@click.option("--all", "every", is_flag=True, help="Leave nothing out of the report.")
+@click.option("--explain", metavar="CODE", help="What a code means, why it matters, and what to do.")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Only these codes, or all that begin so: TBQ2,TBQ401."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU.")
+def command(
+    logdir: tuple[str, ...],
+    as_json: bool,
+    every: bool,
+    explain: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Examine a log, or a path where one should be: what is missing, damaged, doubled or odd, and the remedy.
+
+    Nothing is changed. The exit code is 1 where an error or a warning was found, and 0 otherwise.
+    """
+    from tbq import doctor as _doctor
+    from tbq.cli.progress import progress_bar
+
+    if explain is not None:
+        from tbq.doctor import explain as _explain
+
+        click.echo(_explain(explain))
+        return 0
+    if not logdir:
+        raise click.UsageError("Missing argument 'LOGDIR...'.")
+    with progress_bar("examining") as progress:
+        found = _doctor(
+            source(logdir),
+            select=list(select) or None,
+            ignore=list(ignore),
+            threads=threads,
+            progress=progress,
+        )
+    if as_json:
+        import json
+
+        click.echo(json.dumps([finding.to_dict() for finding in found], indent=1, ensure_ascii=False))
+    else:
+        from tbq.doctor.report import text
+
+        click.echo(text(found, ", ".join(logdir), every))
+    return int(any(finding.severity != "info" for finding in found))

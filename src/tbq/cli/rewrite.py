@@ -1,0 +1,107 @@
+"""`tbq rewrite`: new event files from old ones, merged, repaired, pruned or renamed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import logdir_argument, names, source, steps_option
+
+_EXAMPLES = """\b
+Examples:
+  tbq rewrite runs -o merged
+  tbq rewrite runs -o sound --repair
+  tbq rewrite runs -o small --drop-kind images --drop-tag 'debug/*'
+  tbq rewrite runs -o joined --merge-runs job1,job2=job --restarts resume
+  tbq rewrite runs -o renamed --rename 're:(.*)_loss=loss/\\1' --dry-run
+"""
+
+
+def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for value in values:
+        old, equals, new = value.rpartition("=")
+        if not equals or not old or not new:
+            raise click.BadParameter(f"{value!r} is not OLD=NEW", param=param)
+        made[old] = new
+    return made
+
+
+def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
+    return {new: old.split(",") for old, new in _pairs(ctx, param, values).items()}
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@click.option(
+    "-o", "--out", required=True, metavar="NEW", help="The directory to write, which must not be there yet."
+)
+@click.option("--repair", is_flag=True, help="Leave out damage, and tell what is gone.")
+@click.option(
+    "--drop-tag", multiple=True, metavar="NAME", help="Without this tag: a name, a glob or re:EXPR."
+)
+@click.option("--keep-tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR.")
+@click.option("--drop-kind", multiple=True, metavar="KIND", help="Without values of this kind, e.g. images.")
+@click.option(
+    "--rename", multiple=True, metavar="OLD=NEW", callback=_pairs, help="Rename a tag; OLD may be re:EXPR."
+)
+@click.option(
+    "--rename-run",
+    multiple=True,
+    metavar="OLD=NEW",
+    callback=_pairs,
+    help="Rename a run; OLD may be re:EXPR.",
+)
+@steps_option
+@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="Of each tag, each N-th value.")
+@click.option(
+    "--max-points", type=click.IntRange(1), metavar="N", help="Of each tag, at most N values; extremes stay."
+)
+@click.option(
+    "--restarts",
+    type=click.Choice(("keep", "resume")),
+    default="keep",
+    show_default=True,
+    help="resume leaves out what a resumed run overtook.",
+)
+@click.option("--offset-steps", type=int, default=0, metavar="N", help="Add N to each step.")
+@click.option(
+    "--merge-runs",
+    multiple=True,
+    metavar="A,B=NAME",
+    callback=_merges,
+    help="Make one run of several, in order of time.",
+)
+@click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; tell what would change.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
+def command(
+    logdir: tuple[str, ...],
+    out: str,
+    drop_tag: tuple[str, ...],
+    keep_tag: tuple[str, ...],
+    drop_kind: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write event files anew: byte for byte, one file a run, except for what the options say."""
+    from tbq import rewrite as _rewrite
+    from tbq.cli.progress import progress_bar
+
+    with progress_bar("rewriting") as progress:
+        report = _rewrite(
+            source(logdir),
+            out,
+            drop_tag=names(drop_tag),
+            keep_tag=names(keep_tag),
+            drop_kind=list(drop_kind),
+            progress=progress,
+            **options,
+        )
+    if as_json:
+        import json
+
+        click.echo(json.dumps(report.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        click.echo(str(report))

@@ -1,0 +1,128 @@
+"""Every check, one file each: a RULE, a `check(look)`, and a docstring that `tbq doctor --explain` prints."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+    from tbq.doctor.finding import Finding, Rule
+    from tbq.doctor.look import Look
+
+# In the order of their codes.
+_MODULES = (
+    "no_event_files",
+    "wrong_directory",
+    "missing_path",
+    "header_only",
+    "empty_file",
+    "git_lfs",
+    "not_events",
+    "unreadable",
+    "compressed",
+    "still_writing",
+    "truncated",
+    "bad_length",
+    "bad_data",
+    "zeros",
+    "garbage",
+    "bad_event",
+    "read_failed",
+    "overlap",
+    "many_files",
+    "overwritten",
+    "clock",
+    "name_order",
+    "duplicate_steps",
+    "backward_steps",
+    "restart",
+    "no_steps",
+    "evaluated_first",
+    "gap",
+    "stops_early",
+    "not_finite",
+    "constant",
+    "saturated",
+    "counter",
+    "not_scalar",
+    "dtype",
+    "rounded",
+    "text_dtype",
+    "run_names",
+    "tag_names",
+    "illegal_tags",
+    "hparams_runs",
+    "media",
+    "torch_tensors",
+    "file_version",
+    "add_scalars",
+    "no_times",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A module of this package, loaded."""
+
+    module: ModuleType
+
+    @property
+    def rule(self) -> Rule:
+        rule: Rule = self.module.RULE
+        return rule
+
+    @property
+    def title(self) -> str:
+        return inspect.cleandoc(self.module.__doc__ or "").splitlines()[0]
+
+    @property
+    def explanation(self) -> str:
+        rule = self.rule
+        return f"{rule.code} {rule.name} ({rule.severity})\n\n{inspect.cleandoc(self.module.__doc__ or '')}"
+
+    def run(self, look: Look) -> Iterator[Finding]:
+        found: Iterator[Finding] = self.module.check(look)
+        return found
+
+
+@cache
+def all_checks() -> list[Check]:
+    """All of them, by code."""
+    return [Check(importlib.import_module(f"{__name__}.{name}")) for name in _MODULES]
+
+
+def by_code(code: str) -> Check:
+    """The check of a code, or of its name."""
+    for check in all_checks():
+        if code.upper() == check.rule.code or code.lower() == check.rule.name:
+            return check
+    known = ", ".join(check.rule.code for check in all_checks())
+    raise UsageError(f"no finding has the code {code!r}", hint=f"codes: {known}")
+
+
+def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> list[Check]:
+    """The checks to run: those whose code begins like one of `select` and like none of `ignore`."""
+    wanted = _codes(select) or [""]
+    unwanted = _codes(ignore)
+    for prefix in (*wanted, *unwanted):
+        if not any(check.rule.code.startswith(prefix) for check in all_checks()):
+            by_code(prefix)  # raises, and names the codes there are
+    return [
+        check
+        for check in all_checks()
+        if check.rule.code.startswith(tuple(wanted))
+        and not (unwanted and check.rule.code.startswith(tuple(unwanted)))
+    ]
+
+
+def _codes(spec: str | Sequence[str] | None) -> list[str]:
+    items = [spec] if isinstance(spec, str) else list(spec or ())
+    return [code.strip().upper() for item in items for code in item.split(",") if code.strip()]

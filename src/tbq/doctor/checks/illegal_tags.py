@@ -1,0 +1,45 @@
+"""A tag has characters that break readers.
+
+What it does
+    Finds tags that are empty, are not UTF-8, or hold control characters.
+
+Why it matters
+    TensorBoard's Python loader fails on a tag that is not UTF-8 and drops the rest of the file; empty tags and
+    control characters break its URLs and every CSV.
+
+What to do
+    Rename them in the code. In what is there: `tbq rewrite LOGDIR -o NEW --rename`, or `--drop-tag`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tbq.doctor.finding import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tbq.doctor.look import Look
+
+RULE = Rule("TBQ603", "illegal-tags", "warning")
+
+
+_ILLEGAL = re.compile("[\x00-\x1f\x7f\ufffd]")
+
+
+def check(look: Look) -> Iterator[Finding]:
+    codes, names = look.tag_codes
+    illegal = {code for code, name in enumerate(names) if not name or _ILLEGAL.search(name)}
+    if not illegal:
+        return
+    kept = ~look.is_kind("graphs", "run_metadata", "logs")
+    for series, code in enumerate(codes.tolist()):
+        if code in illegal and kept[series]:
+            what = "is empty" if not names[code] else "holds control characters, or bytes that are not UTF-8"
+            yield RULE.finding(
+                f"the tag {names[code]!r} {what}",
+                run=look.run_of(series),
+                hint="rename it in the code; tbq rewrite can rename or drop it in what is there",
+            )

@@ -1,0 +1,39 @@
+"""A file or directory cannot be read.
+
+What it does
+    Reports what the system refused to open: no permission, a dead link, a file that is none.
+
+Why it matters
+    Logs that a container or another user wrote often belong to root. TensorBoard leaves them out without a word.
+
+What to do
+    Change the permissions (`chmod -R a+rX runs`) or the owner, or read as the user who wrote them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tbq.doctor.finding import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tbq.doctor.look import Look
+
+RULE = Rule("TBQ108", "unreadable", "error")
+
+_HINT = "check who may read it: ls -l, chmod a+r"
+
+
+def check(look: Look) -> Iterator[Finding]:
+    for problem in look.found.problems:
+        yield RULE.finding(problem.message, path=problem.path, hint=_HINT)
+    for index in look.state("unreadable"):
+        yield RULE.finding(
+            f"cannot be read: {os.strerror(int(look.files['error'][index])).lower()}",
+            run=look.run_of_file(index),
+            path=look.paths[index],
+            hint=_HINT,
+        )

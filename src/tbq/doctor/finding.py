@@ -1,0 +1,75 @@
+"""A finding as a value, and the rule that it is an instance of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing the doctor found; `code` is stable, `hint` says what to do."""
+
+    code: str
+    name: str
+    severity: str
+    message: str
+    run: str | None = None
+    path: str | None = None
+    offset: int | None = None
+    tag: str | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = "".join(
+            [
+                f"run {self.run}: " if self.run is not None else "",
+                f"{self.path}: " if self.path is not None and self.offset is None else "",
+                f"{self.path} @ byte {self.offset}: "
+                if self.path is not None and self.offset is not None
+                else "",
+                f"tag {self.tag}: " if self.tag is not None else "",
+            ]
+        )
+        return where + self.message
+
+    def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
+        """The most important first; then by code and place."""
+        place = (natural(self.run or ""), self.path or "", self.offset or 0, self.tag or "")
+        return (SEVERITIES.index(self.severity), self.code, *place)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key that compares digits as numbers."""
+    return [
+        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What all findings of one check share."""
+
+    code: str
+    name: str
+    severity: str
+
+    def finding(
+        self,
+        message: str,
+        *,
+        run: str | None = None,
+        path: str | None = None,
+        offset: int | None = None,
+        tag: str | None = None,
+        hint: str | None = None,
+        severity: str | None = None,
+    ) -> Finding:
+        return Finding(self.code, self.name, severity or self.severity, message, run, path, offset, tag, hint)

@@ -1,0 +1,110 @@
+"""The surroundings: event files near a path that has none, and whether a file is being written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tbq.source import is_event_file
+
+if TYPE_CHECKING:
+    from tbq.doctor.look import Look
+
+_RECENT = 600  # seconds since the last change within which a file counts as being written
+_MOST = 5000  # entries looked at around a path
+_DEEP = 4
+
+
+def near(look: Look) -> list[str]:
+    """Directories with event files near the one path that has none: around it first, then above. Remembered."""
+    known: list[str] | None = getattr(look, "_near", None)
+    if known is None:
+        known = _near(look) if not look.runs and not look.clash and len(look.given) == 1 else []
+        look._near = known  # type: ignore[attr-defined]
+    return known
+
+
+def _near(look: Look) -> list[str]:
+    path = Path(os.path.normpath(Path.cwd() / Path(look.given[0]).expanduser()))  # links stay what they are
+    parent = path.parent
+    while not parent.is_dir() and parent != parent.parent:
+        parent = parent.parent
+    if parent == parent.parent:  # the root of a file system is nobody's neighbourhood
+        return []
+    found = _search(parent, path)
+    above = parent.parent
+    if not found and above != above.parent and _has_events(above):
+        found = [str(above)]
+    return found
+
+
+def _search(top: Path, leave_out: Path) -> list[str]:
+    """Directories with event files below `top`, the highest first."""
+    found: list[str] = []
+    queue = deque([(top, 0)])
+    seen = 0
+    while queue and len(found) < 20:
+        folder, depth = queue.popleft()
+        if folder == leave_out:
+            continue
+        inner = []
+        has = False
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > _MOST:
+                        return found
+                    if entry.is_dir(follow_symlinks=False):
+                        inner.append(Path(entry.path))
+                    else:
+                        has = has or is_event_file(entry.name)
+        except OSError:
+            continue
+        if has:
+            found.append(str(folder))
+        if depth < _DEEP:
+            queue.extend((one, depth + 1) for one in sorted(inner))
+    return found
+
+
+def _has_events(folder: Path) -> bool:
+    try:
+        return any(is_event_file(entry.name) for entry in islice(folder.iterdir(), _MOST))
+    except OSError:
+        return False
+
+
+def being_written(look: Look, index: int) -> bool:
+    """Whether a file changed within minutes, or a process has it open for writing (as far as the system tells)."""
+    path = look.paths[index]
+    try:
+        changed = Path(path).stat().st_mtime
+    except OSError:
+        return False
+    return abs(look.now - changed) < _RECENT or os.path.realpath(path) in _open_files(look)
+
+
+def _open_files(look: Look) -> set[str]:
+    """Files that processes have open for writing; what of that this user may see. Linux tells, others do not."""
+    known: set[str] | None = getattr(look, "_open", None)
+    if known is not None:
+        return known
+    found: set[str] = set()
+    if sys.platform == "linux":
+        for process in Path("/proc").glob("[0-9]*/fd"):
+            try:
+                for link in process.iterdir():
+                    target = str(link.readlink())
+                    if (
+                        "tfevents" in target and link.lstat().st_mode & 0o200
+                    ):  # the link's mode is that of the opening
+                        found.add(target)
+            except OSError:
+                continue
+    look._open = found  # type: ignore[attr-defined]
+    return found

@@ -1,0 +1,134 @@
+"""The options of a rewrite, checked before anything is read."""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SelectionError, UsageError
+from tbq.select import MAX_STEP, MIN_STEP, Selection, closest
+from tbq.select import steps as _steps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RESTARTS = ("keep", "resume")
+
+
+@dataclass(frozen=True)
+class Renames:
+    """Old names to new ones; an old name that starts with `re:` is an expression for whole names.
+
+    >>> Renames.of({"re:(.*)_loss": r"loss/\\1"}, "tag").apply("val_loss")
+    'loss/val'
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    what: str = "tag"
+
+    @classmethod
+    def of(cls, spec: Mapping[str, str] | None, what: str) -> Renames:
+        """Compile a mapping; a wrong expression is an error here and now."""
+        pairs = tuple((spec or {}).items())
+        made = cls(pairs, what)
+        for old, new in pairs:
+            if not old.startswith("re:"):
+                continue
+            try:
+                pattern = re.compile(old[3:], re.DOTALL)
+                re._parser.parse_template(new, pattern)  # type: ignore[attr-defined]
+            except (re.error, IndexError) as wrong:
+                raise UsageError(f"rename {old!r} to {new!r} is no regular expression: {wrong}") from None
+        return made
+
+    def apply(self, name: str) -> str:
+        """The new name of `name`, which is `name` where nothing matches; an exact name wins over an expression."""
+        for old, new in self.pairs:
+            if old == name:
+                return new
+        for old, new in self.pairs:
+            found = re.fullmatch(old[3:], name, re.DOTALL) if old.startswith("re:") else None
+            if found:
+                return found.expand(new)
+        return name
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise where an old name is none of `names`."""
+        known = set(names)
+        for old, _ in self.pairs:
+            if old in known:
+                continue
+            if old.startswith("re:") and any(re.fullmatch(old[3:], name, re.DOTALL) for name in known):
+                continue
+            near = closest(old, sorted(known))
+            raise SelectionError(
+                f"no {self.what} is called {old!r}, so it cannot be renamed",
+                hint=f"closest: {', '.join(near)}" if near else None,
+            )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a rewrite shall do; `Options.of` takes what users write."""
+
+    repair: bool
+    drop_tag: Selection
+    keep_tag: Selection
+    drop_kind: frozenset[str]
+    rename: Renames
+    rename_run: Renames
+    steps: tuple[int, int]
+    every: int
+    max_points: int
+    resume: bool
+    offset_steps: int
+    merge_runs: dict[str, list[str]]
+    flatten_hparams: bool
+    dry_run: bool
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """Check and compile."""
+        from tbq import _core
+
+        kinds = given["drop_kind"]
+        kinds = [kinds] if isinstance(kinds, str) else list(kinds or ())
+        for kind in kinds:
+            if kind not in _core.kinds():
+                raise UsageError(f"drop_kind={kind!r} is no kind, want one of: {', '.join(_core.kinds())}")
+        if given["restarts"] not in RESTARTS:
+            raise UsageError(f"restarts={given['restarts']!r} is unknown, want one of: {', '.join(RESTARTS)}")
+        merge: dict[str, list[str]] = {}
+        for name, parts in (given["merge_runs"] or {}).items():
+            merge[name] = [parts] if isinstance(parts, str) else list(parts)
+            if len(set(merge[name])) < 2:
+                raise UsageError(f"merge_runs: {name!r} needs two runs or more, got {', '.join(merge[name])}")
+        drop = given["drop_tag"]
+        return cls(
+            repair=bool(given["repair"]),
+            drop_tag=Selection.of(() if drop is None else drop),
+            keep_tag=Selection.of(given["keep_tag"]),
+            drop_kind=frozenset(kinds),
+            rename=Renames.of(given["rename"], "tag"),
+            rename_run=Renames.of(given["rename_run"], "run"),
+            steps=_steps(given["steps"]),
+            every=_whole("every", given["every"], 1),
+            max_points=_whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,
+            resume=given["restarts"] == "resume",
+            offset_steps=_whole("offset_steps", given["offset_steps"], MIN_STEP),
+            merge_runs=merge,
+            flatten_hparams=bool(given["flatten_hparams"]),
+            dry_run=bool(given["dry_run"]),
+        )
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name}={value!r} is no whole number") from None
+    if not least <= number <= MAX_STEP:
+        raise UsageError(f"{name}={number} is out of range, want {least} or more")
+    return number

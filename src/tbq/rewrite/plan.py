@@ -1,0 +1,176 @@
+"""From options to a plan: which runs become which, and what happens to each series."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.select import MAX_STEP, MIN_STEP, closest
+from tbq.source import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from tbq._core import Result, Rules
+    from tbq.rewrite.options import Options
+
+#: Marks in the log that hold no data of their own: a selection of tags leaves them.
+_MARKS = ("logs",)
+_START = "_hparams_/session_start_info"
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Runs as they will be, each with all the files that it is made from."""
+
+    runs: list[Run]
+    notes: list[str]
+
+
+def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Grouped:
+    """Merge and rename runs; `folds` maps add_hparams sub-runs to the runs above them."""
+    names = [run.name for run in runs]
+    options.rename_run.require(names)
+    becomes = {name: folds.get(name, name) for name in names}
+    merged: set[str] = set()
+    for new, parts in options.merge_runs.items():
+        for part in parts:
+            if part not in becomes:
+                near = closest(part, names)
+                raise SelectionError(
+                    f"no run is called {part!r}, so it cannot be merged into {new!r}",
+                    hint=f"closest: {', '.join(near)}" if near else None,
+                )
+            if part in merged:
+                raise UsageError(f"run {part!r} is to be merged twice")
+            merged.add(part)
+        becomes.update({name: new for name in names if becomes[name] in parts or name in parts})
+    made: dict[str, list[Run]] = {}
+    for run in runs:
+        made.setdefault(becomes[run.name], []).append(run)
+    final: dict[str, list[Run]] = {}
+    origin: dict[str, str] = {}
+    for name, members in made.items():
+        new = options.rename_run.apply(name)
+        _check_run_name(new)
+        other = origin.setdefault(new.lower() if os.name == "nt" else new, name)
+        if other != name:
+            raise UsageError(
+                f"runs {other!r} and {name!r} would both be called {new!r}",
+                hint=f"to join them: --merge-runs {other},{name}={new}",
+            )
+        final[new] = members
+    for new in options.merge_runs:
+        unasked = [
+            run.name for run in made.get(new, []) if run.name == new and new not in options.merge_runs[new]
+        ]
+        if unasked:
+            raise UsageError(
+                f"there is a run {new!r} already, which is none of those to be merged",
+                hint=f"choose another name, or merge {new!r} too",
+            )
+    grouped = [
+        Run(name, members[0].path, [path for member in members for path in member.files])
+        for name, members in final.items()
+    ]
+    return Grouped(sorted(grouped, key=lambda run: run.name), [])
+
+
+def _check_run_name(name: str) -> None:
+    parts = name.split("/")
+    if name != "." and any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+        raise UsageError(
+            f"{name!r} cannot be the name of a run", hint="a run is named by its folder, e.g. exp1/train"
+        )
+
+
+def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
+    """Sub-runs that `add_hparams` made, with the run above each; and what was left as it is, and why."""
+    table = series_table(survey, runs)
+    names = {run.name for run in runs}
+    kinds: dict[str, list[tuple[str, str, int]]] = {}
+    for run, tag, kind, count in zip(*(table[name] for name in ("run", "tag", "kind", "count")), strict=True):
+        kinds.setdefault(run, []).append((tag, kind, count))
+    found: dict[str, list[str]] = {}
+    for run, mine in kinds.items():
+        parent = run.rpartition("/")[0] or "."
+        if run == "." or parent not in names or not any(tag == _START for tag, _, _ in mine):
+            continue
+        # add_hparams writes its three hparams entries and each metric once, and nothing else.
+        if all(kind == "hparams" or (kind == "scalars" and count == 1) for _, kind, count in mine):
+            found.setdefault(parent, []).append(run)
+    notes = []
+    folded: dict[str, str] = {}
+    for parent, subs in found.items():
+        own = any(tag == _START for tag, _, _ in kinds.get(parent, []))
+        if len(subs) == 1 and not own:
+            folded[subs[0]] = parent
+        else:
+            what = f"{len(subs):,} add_hparams sub-runs" if len(subs) > 1 else "hparams of its own"
+            notes.append(
+                f"run {parent} has {what}: a run can hold one set of hparams, so they stay as they are"
+            )
+    return folded, notes
+
+
+def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """The series of a survey as columns."""
+    import pyarrow as pa
+
+    table: pa.Table = pa.table(survey.series([run.name for run in runs]))
+    wanted = ("run", "tag", "kind", "count", "min_step", "max_step")
+    return {name: table[name].to_pylist() for name in wanted}
+
+
+def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules, set[str]]:
+    """What happens to each series, and the runs of which nothing is left."""
+    from tbq import _core
+
+    table = series_table(survey, runs)
+    tags = sorted(set(table["tag"]))
+    options.rename.require(tags)
+    dropped = options.drop_tag.resolve(tags)
+    for miss in dropped.unmatched:
+        near = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
+        warnings.warn(
+            f"no tag matches {miss.item!r}, so nothing is dropped for it{near}", TbqWarning, stacklevel=5
+        )
+    gone = set(dropped.names)
+    kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
+    made = _core.Rules(survey)
+    names: dict[tuple[str, str], str] = {}
+    left: dict[str, bool] = {}
+    low, high = MAX_STEP, MIN_STEP
+    renamed = {tag: options.rename.apply(tag) for tag in tags} if options.rename.pairs else {}
+    for index, (run, tag, kind) in enumerate(zip(table["run"], table["tag"], table["kind"], strict=True)):
+        mark = kind in _MARKS
+        if kind in options.drop_kind or (
+            not mark and (tag in gone or (kept is not None and tag not in kept))
+        ):
+            made.drop(index)
+            left.setdefault(run, False)
+            continue
+        left[run] = left.get(run, False) or not mark
+        low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
+        new = renamed.get(tag, tag)
+        if not new:
+            raise UsageError(f"tag {tag!r} cannot be renamed to nothing")
+        other = names.setdefault((run, new), tag)
+        if other != tag:
+            raise UsageError(
+                f"tags {other!r} and {tag!r} of run {run!r} would both be called {new!r}",
+                hint="two series cannot become one; rename or drop one of them",
+            )
+        if new != tag:
+            made.rename(index, new)
+    if low <= high and not (
+        low + options.offset_steps >= MIN_STEP and high + options.offset_steps <= MAX_STEP
+    ):
+        raise UsageError(f"offset_steps={options.offset_steps} moves steps {low}…{high} out of int64")
+    selecting = bool(gone or kept is not None or options.drop_kind)
+    return made, {run for run, any_left in left.items() if selecting and not any_left}

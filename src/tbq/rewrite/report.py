@@ -1,0 +1,116 @@
+"""What a rewrite did, or would do: in records, values and bytes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tbq.problems import Problem
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """One run of the new log."""
+
+    run: str
+    sources: list[str]  # the event files it was made from
+    file: str | None  # the new event file, below the new directory; None where the run was left out
+    records_in: int = 0
+    records_out: int = 0
+    changed: int = 0  # records that were not copied byte for byte
+    bytes_in: int = 0
+    bytes_out: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)  # values left out, by reason
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of a rewrite; `print(report)` says it in a few lines."""
+
+    source: str
+    out: str
+    dry_run: bool
+    runs: list[RunReport]
+    gone: list[Problem] = field(default_factory=list)  # damage that was left out
+    gone_bytes: int = 0
+    gone_places: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def _sum(self, name: str) -> int:
+        return sum(int(getattr(run, name)) for run in self.runs)
+
+    @property
+    def records_in(self) -> int:
+        return self._sum("records_in")
+
+    @property
+    def records_out(self) -> int:
+        return self._sum("records_out")
+
+    @property
+    def changed(self) -> int:
+        return self._sum("changed")
+
+    @property
+    def bytes_in(self) -> int:
+        return self._sum("bytes_in")
+
+    @property
+    def bytes_out(self) -> int:
+        return self._sum("bytes_out")
+
+    @property
+    def files_in(self) -> int:
+        return sum(len(run.sources) for run in self.runs)
+
+    @property
+    def files_out(self) -> int:
+        return sum(run.file is not None for run in self.runs)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Values left out, by reason: "selection", "restarts", "steps", "thinned"."""
+        total: dict[str, int] = {}
+        for run in self.runs:
+            for reason, count in run.dropped.items():
+                total[reason] = total.get(reason, 0) + count
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        totals = (
+            "files_in",
+            "files_out",
+            "records_in",
+            "records_out",
+            "changed",
+            "bytes_in",
+            "bytes_out",
+            "dropped",
+        )
+        return {**asdict(self), **{name: getattr(self, name) for name in totals}}
+
+    def __str__(self) -> str:
+        verb = "would write" if self.dry_run else "wrote"
+        lines = [
+            f"{verb} {self.out}: {self.files_out:,} files from {self.files_in:,}, {self.records_out:,} of "
+            f"{self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
+        ]
+        if self.changed:
+            lines.append(f"  {self.changed:,} records changed, the others are as they were, byte for byte")
+        why = {
+            "selection": "by tag or kind",
+            "restarts": "overtaken by a resume",
+            "steps": "outside of the steps",
+            "thinned": "thinned",
+        }
+        for reason, count in self.dropped.items():
+            lines.append(f"  {count:,} values left out: {why[reason]}")
+        if self.gone_places:
+            lines.append(f"  damage left out: {self.gone_places:,} places, {self.gone_bytes:,} bytes")
+            lines += [f"    {problem}" for problem in self.gone[:10]]
+            if self.gone_places > 10:
+                lines.append(f"    and {self.gone_places - 10:,} more")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""The new directory: written beside its place under names that no reader takes for event files, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tbq.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
+    """The target, where it can be one: not there yet, in a folder that is, and neither in nor around its source."""
+    target = Path(out)
+    real = Path(os.path.realpath(target))
+    for source in sources:
+        mine = Path(os.path.realpath(source))
+        folder = mine if mine.is_dir() else mine.parent
+        if real in (mine, folder):
+            raise OutputError("is the source itself", path=target, hint="choose a new directory")
+        if folder in real.parents:
+            raise OutputError(
+                "lies inside of the source, which would then show both",
+                path=target,
+                hint="choose a directory beside it",
+            )
+    if os.path.lexists(target):
+        raise OutputError(
+            "is already there", path=target, hint="choose a new directory; nothing is ever overwritten"
+        )
+    if not real.parent.is_dir():
+        raise OutputError(
+            f"the folder {real.parent} is not there", path=target, hint="make it first (mkdir -p)"
+        )
+    return target
+
+
+class Scratch:
+    """A directory that grows beside the target. `file` gives the place for one run's new file."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        place = Path(os.path.realpath(target))
+        self.folder = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.tmp")
+        self._names: list[tuple[Path, str]] = []
+        self._made = 0
+
+    def file(self, run: str, name: str) -> Path:
+        """Where to write the event file `name` of a run until all is done."""
+        folder = self.folder if run == "." else self.folder.joinpath(*run.split("/"))
+        folder.mkdir(parents=True, exist_ok=True)
+        self._made += 1
+        part = folder / f"{self._made}.part"
+        self._names.append((part, name))
+        return part
+
+    def forget(self, part: Path) -> None:
+        """Take back a file, and the folders that only it was in."""
+        self._names = [(path, name) for path, name in self._names if path != part]
+        part.unlink()
+        folder = part.parent
+        with contextlib.suppress(OSError):
+            while folder != self.folder:
+                folder.rmdir()
+                folder = folder.parent
+
+    def finish(self) -> None:
+        """Give every file its name, and the directory last."""
+        for part, name in self._names:
+            part.rename(part.with_name(name))
+        if os.path.lexists(self.target):
+            raise OutputError("is there now, made by someone else meanwhile", path=self.target)
+        self.folder.rename(self.target)
+
+
+@contextlib.contextmanager
+def scratch(target: Path) -> Iterator[Scratch]:
+    """A Scratch that becomes `target` when the block ends well, and else vanishes."""
+    made = Scratch(target)
+    try:
+        made.folder.mkdir()
+        yield made
+        made.finish()
+    except OSError as failure:
+        shutil.rmtree(made.folder, ignore_errors=True)
+        raise unwritable(target, failure.errno or 0) from failure
+    except BaseException:
+        shutil.rmtree(made.folder, ignore_errors=True)
+        raise
+
+
+def unwritable(target: Path, number: int) -> OutputError:
+    """The error for a write that failed with this errno."""
+    import errno
+
+    full = number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+    hint = "free some space, or write elsewhere; " if full else ""
+    return OutputError(
+        f"cannot be written: {os.strerror(number).lower()}",
+        path=target,
+        hint=f"{hint}the source is as it was, and nothing half is left",
+    )

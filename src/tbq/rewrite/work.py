@@ -1,0 +1,253 @@
+"""Doing it: survey the source, plan, then stream each run into its new file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tbq import decode as _decode
+from tbq import problems as _problems
+from tbq.errors import DamageError, SourceError
+from tbq.problems import Problem
+from tbq.rewrite import plan
+from tbq.rewrite.report import Report, RunReport
+from tbq.rewrite.target import Scratch, check, scratch, unwritable
+from tbq.source import Run, discover
+from tbq.source.inflate import Unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tbq._core import FileReport, Result, RewriteReport, Rules
+    from tbq.decode import Progress
+    from tbq.logdir import Source
+    from tbq.rewrite.options import Options
+
+_REASONS = {
+    "selection": "dropped_rule",
+    "restarts": "dropped_restart",
+    "steps": "dropped_steps",
+    "thinned": "dropped_thinned",
+}
+_PACKED = (".gz", ".gzip", ".zz", ".zlib")
+
+
+def work(
+    source: Source,
+    out: str | os.PathLike[str],
+    options: Options,
+    threads: int | None,
+    progress: Progress | None,
+) -> Report:
+    """Rewrite `source` into `out` as `options` say."""
+    found = discover(source)
+    target = check(out, found.paths)
+    if not found.runs:
+        raise SourceError(
+            "no event files here", path=", ".join(found.paths), hint="`tbq doctor` looks for them nearby"
+        )
+    if found.problems and not options.repair:
+        first = found.problems[0]
+        raise SourceError(first.message, path=first.path, hint="--repair goes on without it", code=first.code)
+    unpacked = Unpacked()
+    folded: dict[str, str] = {}
+    notes: list[str] = []
+    if options.flatten_hparams:
+        folded, notes = plan.folds(found.runs, _survey(found.runs, unpacked, threads))
+    grouped = plan.group(found.runs, options, folded)
+    survey = _survey(grouped.runs, unpacked, threads)
+    reports = survey.files
+    _refuse_damage(reports, grouped.runs, options)
+    rules, empty = plan.rules(survey, grouped.runs, options)
+    work = _Work(survey, reports, grouped.runs, options, rules, unpacked, progress)
+    if options.dry_run:
+        runs = [work.run(index, None, run.name in empty) for index, run in enumerate(grouped.runs)]
+    else:
+        with scratch(target) as beside:
+            runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
+    return Report(
+        source=", ".join(found.paths),
+        out=os.fspath(target),
+        dry_run=options.dry_run,
+        runs=runs,
+        gone=work.gone,
+        gone_bytes=work.gone_bytes,
+        gone_places=work.gone_places,
+        notes=[*notes, *_notes(reports, found.others, found.problems, work.left_out)],
+    )
+
+
+def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
+    return _decode.decode(runs, [], _decode.Options(restarts="keep", threads=threads), unpacked, details=True)
+
+
+def _refuse_damage(reports: Sequence[FileReport], runs: Sequence[Run], options: Options) -> None:
+    """Without `repair`, damage is an error before anything is written."""
+    if options.repair:
+        return
+    for report in reports:
+        if report.state in ("unreadable", "git_lfs") or report.error:
+            first = _problems.of_file(report, runs[report.run].name)[0]
+            raise SourceError(
+                first.message,
+                path=first.path,
+                hint=first.hint or "--repair goes on without it",
+                code=first.code,
+            )
+    damaged = [report for report in reports if any(fault.code != "bad_event" for fault in report.faults)]
+    damaged = [report for report in damaged if report.state == "events"]
+    if damaged:
+        first = _problems.of_file(damaged[0], runs[damaged[0].run].name)[0]
+        others = f" ({len(damaged):,} files are damaged)" if len(damaged) > 1 else ""
+        raise DamageError(
+            first.message + others,
+            path=first.path,
+            offset=first.offset,
+            hint="--repair (repair=True) leaves the damage out and keeps everything else",
+        )
+
+
+class _Work:
+    def __init__(
+        self,
+        survey: Result,
+        reports: Sequence[FileReport],
+        runs: Sequence[Run],
+        options: Options,
+        rules: Rules,
+        unpacked: Unpacked,
+        progress: Progress | None,
+    ) -> None:
+        import pyarrow as pa
+
+        self.survey, self.runs, self.options, self.rules = survey, runs, options, rules
+        self.reports = reports
+        self.paths = [
+            (unpacked(report.path) or report.path) if report.compressed else report.path for report in reports
+        ]
+        sessions = pa.table(survey.sessions())
+        self.first_file: dict[int, int] = {}
+        self.headers: dict[int, int] = {}
+        for run, file in zip(sessions["run"].to_pylist(), sessions["file"].to_pylist(), strict=True):
+            self.first_file.setdefault(run, file)
+            self.headers[run] = self.headers.get(run, 0) + 1
+        self.gone: list[Problem] = []
+        self.gone_bytes = 0
+        self.gone_places = 0
+        self.left_out = 0
+        self.progress = progress
+        self.done = 0
+        self.total = sum(report.bytes for report in reports) * (3 if options.max_points else 1)
+        for report in reports:
+            if options.repair and (report.state in ("unreadable", "git_lfs") or report.error):
+                self.gone.append(_problems.of_file(report, runs[report.run].name)[0])
+                self.gone_places += 1
+
+    def run(self, index: int, beside: Scratch | None, empty: bool) -> RunReport:
+        """Rewrite one run into `beside`, or only count."""
+        run = self.runs[index]
+        first = self.first_file.get(index)
+        if first is None:  # no file of it holds a record
+            return RunReport(run.name, run.files, None)
+        name = _new_name(Path(os.fsdecode(self.reports[first].path)).name)
+        place = beside.file(run.name, name) if beside else None
+        report = self._call(index, place, self._ticker(index))
+        target = beside.target if beside else Path()
+        self._raise(report, target)
+        for file, code, offset, length in report.gone:
+            path = os.fsdecode(self.reports[file].path)
+            self.gone.append(
+                Problem(code, "warning", f"{length:,} bytes left out", path=path, offset=offset, run=run.name)
+            )
+        self.gone_bytes += report.gone_bytes
+        self.gone_places += report.gone_places
+        dropped = {reason: int(getattr(report, field)) for reason, field in _REASONS.items()}
+        kept = not empty or report.records_out > self.headers[index]
+        if not kept:
+            self.left_out += 1
+            if beside and place:
+                beside.forget(place)
+        return RunReport(
+            run=run.name,
+            sources=run.files,
+            file=(name if run.name == "." else f"{run.name}/{name}") if kept else None,
+            records_in=report.records_in,
+            records_out=report.records_out if kept else 0,
+            changed=report.changed if kept else 0,
+            bytes_in=report.bytes_in,
+            bytes_out=report.bytes_out if kept else 0,
+            dropped={reason: count for reason, count in dropped.items() if count},
+        )
+
+    def _call(self, index: int, place: Path | None, tick: Callable[[int], object] | None) -> RewriteReport:
+        from tbq import _core
+
+        options = self.options
+        return _core.rewrite_run(
+            self.survey,
+            self.paths,
+            index,
+            self.rules,
+            os.fsencode(place) if place else None,
+            repair=options.repair,
+            first_step=options.steps[0],
+            last_step=options.steps[1],
+            offset=options.offset_steps,
+            every=options.every,
+            max_points=options.max_points,
+            resume=options.resume,
+            progress=tick,
+        )
+
+    def _ticker(self, index: int) -> Callable[[int], object] | None:
+        progress = self.progress
+        if progress is None:
+            return None
+
+        def tick(passed: int) -> None:
+            self.done = min(self.done + passed, self.total)
+            progress(self.done, self.total, index, len(self.runs))
+
+        return tick
+
+    def _raise(self, report: RewriteReport, target: Path) -> None:
+        if report.state == "done":
+            return
+        if report.state == "unwritable":
+            raise unwritable(target, report.error)
+        path = os.fsdecode(self.reports[report.file].path)
+        if report.state == "damaged":
+            raise DamageError(
+                "a record's data does not agree with its checksum",
+                path=path,
+                offset=report.offset,
+                hint="--repair (repair=True) leaves the damage out and keeps everything else",
+            )
+        raise SourceError(f"reading stopped: {os.strerror(report.error)}", path=path, offset=report.offset)
+
+
+def _new_name(name: str) -> str:
+    """A file that was packed is not any more."""
+    path = Path(name)
+    return path.stem if path.suffix.lower() in _PACKED and "tfevents" in path.stem else name
+
+
+def _notes(reports: Sequence[FileReport], others: int, unread: Sequence[Problem], left_out: int) -> list[str]:
+    notes = []
+    for state, words in (("empty", "are empty"), ("not_events", "hold no record")):
+        count = sum(report.state == state for report in reports)
+        if count:
+            notes.append(f"{count:,} files {words}, and are not in the new log")
+    tails = [report for report in reports if report.truncated]
+    if tails:
+        size = sum(report.truncated for report in tails)
+        notes.append(
+            f"{len(tails):,} files end in an unfinished record ({size:,} bytes), which is not in the new log"
+        )
+    if left_out:
+        notes.append(f"{left_out:,} runs hold nothing that was asked for, and are not in the new log")
+    if others:
+        notes.append(f"{others:,} files that are no event files (checkpoints, configs) are not copied")
+    notes += [str(problem) for problem in unread]
+    return notes

@@ -1,0 +1,198 @@
+"""What the doctor says that TensorBoard shows, held against TensorBoard: its Python loaders and its Rust server."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import broken
+import protolog as pl
+import pytest
+
+import tbq
+from tbq.doctor.look import Look
+from tbq.doctor.readers import shown
+
+sys.modules.setdefault(
+    "tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf")
+)  # without TensorFlow
+
+data_server = pytest.importorskip("tensorboard_data_server", reason="there is no Rust server for this system")
+if not Path(data_server.server_binary() or "").is_file():
+    pytest.skip("there is no Rust server for this system", allow_module_level=True)
+
+
+@contextlib.contextmanager
+def _server(root: Path, scratch: Path) -> Iterator[Any]:
+    """A data provider over TensorBoard's Rust server, every point kept."""
+    import grpc
+    from tensorboard.data import grpc_provider
+    from tensorboard.data.proto import data_provider_pb2_grpc
+
+    port_file = scratch / "port"
+    command = [
+        data_server.server_binary(), "--logdir", str(root), "--port", "0", "--port-file", str(port_file),
+        "--reload", "once", "--samples-per-plugin", "scalars=all,images=all,text=all", "--die-after-stdin",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while not port_file.is_file() or not port_file.read_text().strip():
+                assert time.monotonic() < deadline and process.poll() is None
+                time.sleep(0.01)
+            channel = grpc.insecure_channel(f"localhost:{port_file.read_text().strip()}")
+            grpc.channel_ready_future(channel).result(30)
+            yield grpc_provider.GrpcDataProvider(
+                "", data_provider_pb2_grpc.TensorBoardDataProviderStub(channel)
+            )
+            channel.close()
+        finally:
+            process.kill()
+
+
+def rust_points(root: Path, scratch: Path) -> dict[tuple[str, str], list[int]]:
+    """The steps of each (run, tag) that the Rust server has once it has read everything."""
+    from tensorboard import context
+
+    ctx = context.RequestContext()
+    with _server(root, scratch) as provider:
+        previous: dict[tuple[str, str], list[int]] | None = None
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            data = provider.read_scalars(ctx, experiment_id="", plugin_name="scalars", downsample=10**6)
+            found = {
+                (run, tag): [point.step for point in points]
+                for run, tags in data.items()
+                for tag, points in tags.items()
+            }
+            if found == previous and (found or time.monotonic() > deadline - 28):
+                return found
+            previous = found
+            time.sleep(0.25)
+    raise AssertionError("the server did not come to rest")
+
+
+def python_points(root: Path) -> dict[tuple[str, str], list[int]]:
+    """The same of the loader behind `tensorboard --load_fast=false`."""
+    from tensorboard.backend.event_processing import plugin_event_multiplexer
+
+    multiplexer = plugin_event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0})
+    multiplexer.AddRunsFromDirectory(str(root))
+    multiplexer.Reload()
+    return {
+        (run, tag): [event.step for event in multiplexer.Tensors(run, tag)]
+        for run, data in multiplexer.Runs().items()
+        for tag in data["tensors"]
+    }
+
+
+SHOWN = [
+    "restart", "marked_restart", "overlap", "name_order", "many_files", "duplicate_steps",
+    "backward_steps", "no_steps", "gap",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_counts_are_those_of_tensorboard(name: str, tmp_path: Path) -> None:
+    (case,) = [case for case in broken.CASES if case.name == name]
+    root = broken.make(case, tmp_path)
+    look = Look(root)
+    rust, python = rust_points(root, tmp_path), python_points(root)
+    for series in range(len(look.tags)):
+        if look.kind(series) != "scalars":
+            continue
+        key = (look.run_of(series), look.tags[series])
+        mine = shown(look, series)
+        assert mine.rust == len(rust[key]), key
+        assert mine.python == len(python[key]), key
+        kept = tbq.open(root).scalars(tag=key[1], run=key[0], on_error="ignore").to_arrow()
+        assert mine.tbq == len(kept), key
+        assert mine.logged == int(look.series["count"][series])
+
+
+def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    for place, (steps, mark) in enumerate(
+        [(range(60), True), (range(40, 90), False), (range(70, 80), True), (range(10, 20), True)]
+    ):
+        wall = pl.T0 + 1000 * place
+        start = [pl.session_start(steps.start, wall + 0.5)] if mark else []
+        pl.write(root, pl.header(wall), *start, *pl.scalars(["loss", "acc"], steps, wall), file=pl.name(wall))
+    look = Look(root)
+    rust, python = rust_points(root, tmp_path), python_points(root)
+    for series, tag in enumerate(look.tags):
+        if tag != "session_log":
+            mine = shown(look, series)
+            assert (mine.rust, mine.python) == (len(rust[".", tag]), len(python[".", tag]))
+    (found,) = tbq.doctor(root)
+    assert found.code == "TBQ403" and "was resumed 3 times" in found.message
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", found.message)][1:]
+    total = [
+        sum(len(points) for (_, tag), points in side.items() if tag in ("loss", "acc"))
+        for side in (rust, python)
+    ]
+    assert numbers[1:3] == total
+
+
+def test_nothing_of_other_dtypes_shows(tmp_path: Path) -> None:
+    for name in ("dtype", "not_scalar"):
+        (case,) = [case for case in broken.CASES if case.name == name]
+        root = broken.make(case, tmp_path)
+        (tmp_path / name / "scratch").mkdir()
+        assert sum(map(len, rust_points(root, tmp_path / name / "scratch").values())) == 0
+    assert len(python_points(tmp_path / "dtype/runs")[".", "loss"]) == 10
+
+
+@pytest.mark.parametrize("name", ["bad_length", "zeros", "garbage", "bad_event"])
+def test_damage_hides_the_rest_until_it_is_repaired(name: str, tmp_path: Path) -> None:
+    (case,) = [case for case in broken.CASES if case.name == name]
+    root = broken.make(case, tmp_path)
+    whole = {
+        tag: tbq.open(root).scalars(tag=tag, on_error="ignore").to_arrow()["step"].to_pylist()
+        for tag in ("loss", "train/acc")
+    }
+    before = rust_points(root, tmp_path)
+    assert any(len(before.get((".", tag), [])) < len(steps) for tag, steps in whole.items())
+    tbq.rewrite(root, tmp_path / "sound", repair=True)
+    (tmp_path / "scratch").mkdir()
+    for points in (rust_points(tmp_path / "sound", tmp_path / "scratch"), python_points(tmp_path / "sound")):
+        assert {tag: points[".", tag] for tag in whole} == whole
+
+
+def test_bad_data_is_shown_by_one_loader_and_hides_the_rest_in_the_other(tmp_path: Path) -> None:
+    (case,) = [case for case in broken.CASES if case.name == "bad_data"]
+    root = broken.make(case, tmp_path)
+    assert len(rust_points(root, tmp_path)[".", "loss"]) == 50
+    assert len(python_points(root)[".", "loss"]) == 20
+
+
+def test_a_lossless_rewrite_shows_the_same(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    broken.every_kind(root / "a")
+    (case,) = [case for case in broken.CASES if case.name == "marked_restart"]
+    case.make(root / "b")
+    tbq.rewrite(root, tmp_path / "new")
+    (tmp_path / "scratch").mkdir()
+    assert rust_points(root, tmp_path) == rust_points(tmp_path / "new", tmp_path / "scratch") != {}
+    assert python_points(root) == python_points(tmp_path / "new") != {}
+
+
+def test_merging_in_order_of_time_brings_points_back(tmp_path: Path) -> None:
+    (case,) = [case for case in broken.CASES if case.name == "name_order"]
+    root = broken.make(case, tmp_path)
+    assert len(rust_points(root, tmp_path)[".", "loss"]) < 240
+    tbq.rewrite(root, tmp_path / "new")
+    (tmp_path / "scratch").mkdir()
+    assert rust_points(tmp_path / "new", tmp_path / "scratch")[".", "loss"] == list(range(240))
+
+
+def test_header_only_files_show_nothing(tmp_path: Path) -> None:
+    pl.write(tmp_path / "runs", pl.header())
+    assert python_points(tmp_path / "runs") == {}

@@ -1,0 +1,137 @@
+"""A rewrite that is killed, or whose disk fills up: the source is untouched, and nothing looks finished."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import protolog as pl
+import pytest
+
+import tbq
+from tbq.errors import OutputError
+from tbq.source import is_event_file
+
+_REWRITE = """
+import os, sys, tbq
+source, target, what = sys.argv[1:]
+if what == "limit":
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+
+def progress(done, total, files, all_files):
+    if what == "kill":
+        os.kill(os.getpid(), 9)
+    if what == "stop":
+        raise KeyboardInterrupt
+
+tbq.rewrite(source, target, progress=progress)
+"""
+
+
+def _large(root: Path) -> dict[Path, bytes]:
+    """Two runs, the second of 20 MB."""
+    files = [
+        pl.healthy(root / "a"),
+        pl.write(root / "b", pl.header(), *[pl.image("x", 1, bytes(4 << 20))] * 5),
+    ]
+    return {path: path.read_bytes() for path in files}
+
+
+def _run(root: Path, what: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", _REWRITE, str(root / "runs"), str(root / "new"), what],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _event_files(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file() and is_event_file(path.name)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_kill_9_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
+    before = _large(tmp_path / "runs")
+    done = _run(tmp_path, "kill")
+    assert done.returncode == -9
+    assert not (tmp_path / "new").exists()
+    assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
+    # What is left of it says what it is, and is in nobody's way.
+    (left,) = [path for path in tmp_path.iterdir() if path.name != "runs"]
+    assert left.name.startswith(".new.") and left.name.endswith(".tmp")
+    tbq.rewrite(tmp_path / "runs", tmp_path / "new")
+    assert len(_event_files(tmp_path / "new")) == 2
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    before = _large(tmp_path / "runs")
+    done = _run(tmp_path, "stop")
+    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of file sizes")
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    before = _large(tmp_path / "runs")
+    done = _run(tmp_path, "limit")
+    assert "OutputError" in done.stderr and "cannot be written: file too large" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
+
+
+def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
+    import errno
+
+    from tbq.rewrite.target import scratch
+
+    with (
+        pytest.raises(OutputError, match="no space left on device") as refused,
+        scratch(tmp_path / "new") as made,
+    ):
+        made.file("a/b", pl.name()).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "as the system says it")
+    assert "free some space" in str(refused.value) and "nothing half is left" in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    pl.write(tmp_path / "runs", pl.header(), *[pl.image("x", 1, bytes(4 << 20))] * 3)
+
+    def progress(*_: int) -> None:
+        (tmp_path / "new").mkdir(exist_ok=True)
+
+    with pytest.raises(OutputError, match="made by someone else"):
+        tbq.rewrite(tmp_path / "runs", tmp_path / "new", progress=progress)
+    assert list((tmp_path / "new").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "runs"]
+
+
+def test_a_source_that_shrinks_meanwhile(tmp_path: Path) -> None:
+    path = pl.write(tmp_path / "runs", pl.header(), *[pl.image("x", 1, bytes(4 << 20))] * 6)
+
+    def progress(*_: int) -> None:
+        os.truncate(path, 12 << 20)
+
+    with pytest.raises(tbq.TbqError):
+        tbq.rewrite(tmp_path / "runs", tmp_path / "new", progress=progress)
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_source_that_grows_meanwhile_is_a_snapshot(tmp_path: Path) -> None:
+    records = [pl.header(), *[pl.image("x", 1, bytes(4 << 20))] * 4]
+    path = pl.write(tmp_path / "runs", *records)
+
+    def progress(*_: int) -> None:
+        with path.open("ab") as file:
+            file.write(pl.scalar("loss", 1, 0.5))
+
+    report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", progress=progress)
+    assert report.records_out == len(records)
+    assert (tmp_path / "new" / path.name).read_bytes() == b"".join(records)
