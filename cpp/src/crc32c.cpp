@@ -61,6 +61,7 @@ class Shift {
 
 constexpr size_t kLong = 4096;
 constexpr size_t kShort = 256;
+constexpr size_t kTiny = 64;
 
 template <size_t kLane>
 TBQ_CRC_TARGET const uint8_t* three_lanes(uint32_t& crc, const uint8_t* data, size_t& size) {
@@ -87,10 +88,9 @@ TBQ_CRC_TARGET const uint8_t* three_lanes(uint32_t& crc, const uint8_t* data, si
 
 TBQ_CRC_TARGET uint32_t crc32c_cpu(uint32_t crc, const uint8_t* data, size_t size) {
   crc = ~crc;
-  if (size >= 3 * kShort) {
-    data = three_lanes<kLong>(crc, data, size);
-    data = three_lanes<kShort>(crc, data, size);
-  }
+  data = three_lanes<kLong>(crc, data, size);
+  data = three_lanes<kShort>(crc, data, size);
+  data = three_lanes<kTiny>(crc, data, size);
   return ~cpu_crc_short(crc, data, size);
 }
 

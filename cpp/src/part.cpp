@@ -176,6 +176,7 @@ class PartDecoder {
     const auto rest = static_cast<size_t>(end - p);
     TagEntry* entry = guess_;
     if (!entry || !fits(entry->shape, p, rest)) {
+      if (entry && entry->shape.width == 0) return false;  // what comes next is most likely no scalar
       entry = look_up(p, rest);
       if (!entry || !fits(entry->shape, p, rest)) return false;
     }
@@ -318,7 +319,7 @@ class PartDecoder {
     series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
     if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
     if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
-      keep_blob(at, length, value, bytes_of, memory, series);
+      keep_blob(at, length, value, bytes_of, memory, entry, series);
     }
   }
 
@@ -376,7 +377,7 @@ class PartDecoder {
 
   template <class BytesOf>
   void keep_blob(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory,
-                 BlobSeries& series) {
+                 const TagEntry& entry, BlobSeries& series) {
     BlobRow row;
     row.step = event_.step;
     row.wall_time = event_.wall_time;
@@ -394,7 +395,9 @@ class PartDecoder {
     }
     if (value.has_metadata) {
       const Bytes metadata = bytes_of(value.metadata);
-      row.metadata = part_.arena.copy(metadata.data(), metadata.size());
+      const bool known = metadata.size() == entry.metadata_length &&
+                         same_bytes(metadata.data(), entry.metadata_bytes, metadata.size());
+      row.metadata = known ? entry.metadata_bytes : part_.arena.copy(metadata.data(), metadata.size());
       row.metadata_length = metadata.size();
     }
     series.rows.push_back(row);

@@ -15,7 +15,7 @@ struct TableCrc {
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
 struct CpuCrc {
   TBQ_CRC_INLINE static uint32_t of(const uint8_t* data, size_t size) {
-    return size < 768 ? ~cpu_crc_short(~0U, data, size) : crc32c(0, data, size);
+    return size < 256 ? ~cpu_crc_short(~0U, data, size) : crc32c(0, data, size);
   }
   TBQ_CRC_INLINE static uint32_t of_length(const uint8_t* header) {
     return ~static_cast<uint32_t>(cpu_crc_u64(~0U, load_le<uint64_t>(header)));

@@ -213,7 +213,9 @@ def on_terminal(args: list[object], columns: int = 100) -> tuple[str, int]:
         text += block
     os.close(ours)
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text.decode())
-    return re.sub(r"reading [^\r\n]*\r\n?", "", plain), process.wait(10)  # the bar of a slow machine, gone when done
+    return re.sub(r"reading [^\r\n]*\r\n?", "", plain), process.wait(
+        10
+    )  # the bar of a slow machine, gone when done
 
 
 @posix
