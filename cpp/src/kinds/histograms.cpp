@@ -153,7 +153,7 @@ class PrCurves final : public Expander {
     for (size_t i = 0; i < rows; ++i) {
       // As NumPy computes linspace(0, 1, n).
       threshold_.append(i > 0 && i + 1 == rows ? 1.0
-                        : i == 0 ? 0.0
+                        : i == 0               ? 0.0
                                  : static_cast<double>(i) * (1.0 / static_cast<double>(rows - 1)));
     }
     for (size_t row = 0; row < 6; ++row) columns_[row].append(numbers_.data() + row * rows, rows);

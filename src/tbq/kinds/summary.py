@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq import decode as _decode
@@ -12,8 +13,6 @@ from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import pyarrow as pa
 
     from tbq.logdir import LogDir
@@ -79,6 +78,8 @@ def _read(
 
 def directions(best: Mapping[str, str]) -> None:
     """Raise where `best` says something else than min or max."""
+    if not isinstance(best, Mapping):
+        raise UsageError(f"best={best!r} is no mapping", hint="best={'val/loss': 'min'}")
     for tag, way in best.items():
         if way not in ("min", "max"):
             raise UsageError(
