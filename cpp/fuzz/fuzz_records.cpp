@@ -39,7 +39,8 @@ Seen look(tbq::Result& result) {
     REQUIRE(at == batch.rows);
   }
   for (size_t kind = 0; kind < tbq::kKindCount; ++kind) {
-    for (const tbq::BlobRow& row : result.blobs[kind]) {
+    if (!result.blobs[kind]) continue;
+    for (const tbq::BlobRow& row : *result.blobs[kind]) {
       REQUIRE(!row.deferred);
       seen.blobs[{result.series[row.tag].tag, static_cast<tbq::Kind>(kind)}].emplace_back(
           reinterpret_cast<const char*>(row.payload), row.payload_length);

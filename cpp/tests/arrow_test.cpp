@@ -19,7 +19,7 @@ TEST(a_stream_owns_what_it_hands_out) {
     }
     numbers.append(i);
     words.append(std::string(static_cast<size_t>(i), 'w'));
-    for (int k = 0; k < i; ++k) lists.push(k);
+    for (int k = 0; k < i; ++k) lists.values().push(k);
     lists.close();
     flags.append(i % 2 == 1);
   }
@@ -39,7 +39,7 @@ TEST(a_stream_owns_what_it_hands_out) {
 
   ArrowSchema types;
   CHECK(stream.get_schema(&stream, &types) == 0);
-  CHECK(types.n_children == 5 && std::strcmp(types.children[2]->format, "+L") == 0);
+  CHECK(types.n_children == 5 && std::strcmp(types.children[2]->format, "+l") == 0);
   CHECK(std::strcmp(types.children[4]->dictionary->format, "u") == 0);
   types.release(&types);
   ArrowArray array;
