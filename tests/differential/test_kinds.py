@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from PIL import Image
-from protos import strings, tensor, value, wav, write
+from protos import hparams_value, session_end, session_start, strings, tensor, value, wav, write
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 from tensorboard.data_compat import migrate_value
 from tensorboard.util.tensor_util import make_ndarray, make_tensor_proto
@@ -246,9 +246,9 @@ def test_summary_folds_the_run_of_add_hparams(logged: tuple[tbq.LogDir, dict[str
 
 
 def test_experiment_domains_as_the_plugin_says(tmp_path: Path) -> None:
-    from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2, summary
+    from tensorboard.plugins.hparams import api_pb2
 
-    experiment = summary.experiment_pb(
+    experiment = api_pb2.Experiment(
         hparam_infos=[
             api_pb2.HParamInfo(
                 name="lr", type=3, domain_interval=api_pb2.Interval(min_value=0.1, max_value=2)
@@ -257,14 +257,15 @@ def test_experiment_domains_as_the_plugin_says(tmp_path: Path) -> None:
         ],
         metric_infos=[api_pb2.MetricInfo(name=api_pb2.MetricName(group="val", tag="acc"), dataset_type=2)],
     )
-    data = plugin_data_pb2.HParamsPluginData.FromString(experiment.value[0].metadata.plugin_data.content)
-    domain = data.experiment.hparam_infos[1].domain_discrete
+    domain = experiment.hparam_infos[1].domain_discrete
     for text in ("sgd", 'a"b'):
         domain.values.add(string_value=text)
-    experiment.value[0].metadata.plugin_data.content = data.SerializeToString()
-    start = summary.session_start_pb({"lr": 0.5, "opt": "sgd", "flag": True}, group_name="g1")
-    end = summary.session_end_pb(api_pb2.STATUS_FAILURE)
-    log = tbq.open(write(tmp_path, *(one.value[0] for one in (experiment, start, end))))
+    values = [
+        hparams_value("experiment", experiment=experiment),
+        session_start({"lr": 0.5, "opt": "sgd", "flag": True}, group="g1"),
+        session_end(api_pb2.STATUS_FAILURE),
+    ]
+    log = tbq.open(write(tmp_path, *values))
     domains = {row["name"]: row for row in log.table("hparam_domains").to_arrow().to_pylist()}
     assert (domains["lr"]["min"], domains["lr"]["max"], domains["lr"]["type"]) == (0.1, 2.0, "number")
     assert (domains["opt"]["domain"], domains["opt"]["description"]) == ('["sgd", "a\\"b"]', "which")
@@ -276,7 +277,7 @@ def test_experiment_domains_as_the_plugin_says(tmp_path: Path) -> None:
 
 
 def test_custom_scalars_layout(tmp_path: Path) -> None:
-    from tensorboard.plugins.custom_scalar import layout_pb2, summary
+    from tensorboard.plugins.custom_scalar import layout_pb2
 
     layout = layout_pb2.Layout(
         category=[
@@ -296,7 +297,8 @@ def test_custom_scalars_layout(tmp_path: Path) -> None:
             )
         ]
     )
-    write(tmp_path, summary.pb(layout).value[0])
+    proto = strings((), layout.SerializeToString())
+    write(tmp_path, value("custom_scalars__config__", "custom_scalars", tensor=proto))
     rows = tbq.open(tmp_path).custom_scalars().to_arrow().to_pylist()
     assert [(row["category"], row["chart"], row["type"], row["pattern"]) for row in rows] == [
         ("losses", "all", "multiline", "loss.*"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from protos import value, write
+from protos import session_end, session_start, value, write
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 import tbq
@@ -53,12 +53,7 @@ def test_an_empty_histogram() -> None:
 
 
 def hparams(values: dict[str, object], status: int | None = None) -> list[Summary.Value]:
-    from tensorboard.plugins.hparams import summary
-
-    made = [summary.session_start_pb(values).value[0]]
-    if status is not None:
-        made.append(summary.session_end_pb(status).value[0])
-    return made
+    return [session_start(values), *([] if status is None else [session_end(status)])]
 
 
 def scalar(tag: str, number: float) -> Summary.Value:
