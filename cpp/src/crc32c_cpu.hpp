@@ -50,6 +50,7 @@ inline bool cpu_has_crc() {
 }
 TBQ_CRC_INLINE uint64_t cpu_crc_u64(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
 TBQ_CRC_INLINE uint32_t cpu_crc_u32(uint32_t crc, uint32_t word) { return _mm_crc32_u32(crc, word); }
+TBQ_CRC_INLINE uint32_t cpu_crc_u16(uint32_t crc, uint16_t word) { return _mm_crc32_u16(crc, word); }
 TBQ_CRC_INLINE uint32_t cpu_crc_u8(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
 
 #elif defined(TBQ_CRC_ARMV8)
@@ -66,6 +67,7 @@ TBQ_CRC_INLINE uint64_t cpu_crc_u64(uint64_t crc, uint64_t word) {
   return __crc32cd(static_cast<uint32_t>(crc), word);
 }
 TBQ_CRC_INLINE uint32_t cpu_crc_u32(uint32_t crc, uint32_t word) { return __crc32cw(crc, word); }
+TBQ_CRC_INLINE uint32_t cpu_crc_u16(uint32_t crc, uint16_t word) { return __crc32ch(crc, word); }
 TBQ_CRC_INLINE uint32_t cpu_crc_u8(uint32_t crc, uint8_t byte) { return __crc32cb(crc, byte); }
 
 #endif
@@ -82,14 +84,19 @@ TBQ_CRC_INLINE uint32_t cpu_crc_short(uint32_t crc, const uint8_t* data, size_t 
     size -= 8;
   }
   crc = static_cast<uint32_t>(wide);
-  if (size >= 4) {
+  if (size & 4) {
     uint32_t word;
     std::memcpy(&word, data, 4);
     crc = cpu_crc_u32(crc, word);
     data += 4;
-    size -= 4;
   }
-  while (size-- > 0) crc = cpu_crc_u8(crc, *data++);
+  if (size & 2) {
+    uint16_t word;
+    std::memcpy(&word, data, 2);
+    crc = cpu_crc_u16(crc, word);
+    data += 2;
+  }
+  if (size & 1) crc = cpu_crc_u8(crc, *data);
   return crc;
 }
 #endif

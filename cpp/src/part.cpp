@@ -224,9 +224,16 @@ class PartDecoder {
   }
 
   void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
-    series.segments.note(session_, series.rows(), step, wall);
-    if (store_scalars_ && entry.selected && (all_steps_ || in_range(step)))
+    if (store_all_ && entry.selected) {
+      if (!series.segments.is_open(session_)) {
+        series.segments.note(session_, series.rows(), step, wall);
+        series.whole = true;
+      }
       series.append(pool_, step, wall, value);
+      return;
+    }
+    series.segments.note(session_, series.rows(), step, wall);
+    if (store_scalars_ && entry.selected && in_range(step)) series.append(pool_, step, wall, value);
   }
 
   // ---- everything else
@@ -662,7 +669,8 @@ class PartDecoder {
   const PartOptions& options_;
   Part& part_;
   const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
-  const bool all_steps_ = options_.first_step == INT64_MIN && options_.last_step == INT64_MAX;
+  const bool store_all_ =
+      store_scalars_ && options_.first_step == INT64_MIN && options_.last_step == INT64_MAX;
   uint32_t session_ = 0;
   Session* now_ = nullptr;
   TagEntry* guess_ = nullptr;

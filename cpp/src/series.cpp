@@ -45,7 +45,7 @@ class SlabCache {
   }
 
  private:
-  static constexpr size_t kMost = size_t{96} << 20;
+  static constexpr size_t kMost = size_t{128} << 20;
   std::mutex mutex_;
   std::vector<std::pair<size_t, void*>> kept_;
   size_t held_ = 0;
@@ -139,6 +139,38 @@ void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, dou
   open_->last_wall = wall;
   open_->max_step = std::max(open_->max_step, step);
   open_->min_step = std::min(open_->min_step, step);
+}
+
+void ScalarSeries::measure() {
+  for (Segment& segment : segments.all) {
+    segment.count = segment.end - segment.begin;
+    uint64_t first = 0;
+    for (const ScalarChunk& chunk : chunks) {
+      const uint64_t low = std::max(segment.begin, first);
+      const uint64_t high = std::min(segment.end, first + chunk.rows);
+      if (low < high) {
+        const int64_t* steps = chunk.steps() + (low - first);
+        const double* walls = chunk.walls() + (low - first);
+        const uint64_t rows = high - low;
+        if (low == segment.begin) {
+          segment.first_step = segment.min_step = segment.max_step = steps[0];
+          segment.first_wall = walls[0];
+        }
+        int64_t least = segment.min_step;
+        int64_t most = segment.max_step;
+        for (uint64_t i = 0; i < rows; ++i) {
+          least = std::min(least, steps[i]);
+          most = std::max(most, steps[i]);
+        }
+        segment.min_step = least;
+        segment.max_step = most;
+        segment.last_step = steps[rows - 1];
+        segment.last_wall = walls[rows - 1];
+      }
+      first += chunk.rows;
+      if (first >= segment.end) break;
+    }
+  }
 }
 
 // Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by

@@ -81,6 +81,7 @@ class Segments {
       note_unusual(session, stored, step, wall);
     }
   }
+  bool is_open(uint32_t session) const { return session == session_; }
   void finish(uint64_t stored) {
     if (open_) open_->end = stored;
   }
@@ -99,6 +100,7 @@ struct ScalarSeries {
   double* value_at = nullptr;
   uint32_t size = 0;  // rows in the last chunk
   uint32_t capacity = 0;
+  bool whole = false;   // every value is stored: what segments say is learnt from the rows, at the end
   uint64_t before = 0;  // rows in earlier chunks
   std::vector<ScalarChunk> chunks;
   Segments segments;
@@ -115,11 +117,13 @@ struct ScalarSeries {
   void finish() {
     if (!chunks.empty()) chunks.back().rows = size;
     segments.finish(rows());
+    if (whole) measure();
   }
   void release(Pool& pool);
 
  private:
   void grow(Pool& pool);
+  void measure();
 };
 
 // One value that is no scalar: its bytes, or where they lie in the file.
