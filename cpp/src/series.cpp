@@ -38,7 +38,7 @@ class SlabCache {
   }
   bool keep(size_t bytes, void* memory) {
     const std::lock_guard lock(mutex_);
-    if (bytes + held_ > kMost) return false;
+    if (bytes > kLargestSlab || bytes + held_ > kMost) return false;
     kept_.emplace_back(bytes, memory);
     held_ += bytes;
     return true;
