@@ -153,6 +153,20 @@ void bind_decode(nb::module_& m) {
 
   nb::class_<Result>(m, "Result", "Decoded files.")
       .def_ro("files", &Result::files)
+      .def_prop_ro("file_count", [](const Result& self) { return self.files.size(); })
+      .def(
+          "troubled",
+          [](const Result& self) {
+            std::vector<FileReport> found;
+            for (const FileReport& report : self.files) {
+              if (report.state != FileState::events || !report.faults.empty() || report.truncated > 0 ||
+                  report.error != 0 || report.more_faults > 0) {
+                found.push_back(report);
+              }
+            }
+            return found;
+          },
+          "The files of which there is something to tell.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },

@@ -2,6 +2,7 @@
 #include "tbq/input.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -36,6 +37,8 @@ int File::open(const std::string& path) {
   if (S_ISDIR(info.st_mode)) return EISDIR;
   if (!S_ISREG(info.st_mode)) return EINVAL;
 #endif
+  static std::atomic<uint64_t> opened{0};
+  id_ = ++opened;
   size_ = static_cast<uint64_t>(info.st_size);
   return 0;
 }
@@ -73,6 +76,8 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 
 void BlockReader::reset(const File* file, uint64_t end) {
   file_ = file;
+  if (file_id_ == file->id() && end_ == end && error_ == 0) return;
+  file_id_ = file->id();
   end_ = end;
   base_ = 0;
   have_ = 0;

@@ -265,7 +265,8 @@ class LogDir(Kinds, Queries):
         """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked)
         found = _decode.problems_of(result, runs, options.restarts)
-        found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
+        if self._unpacked.failures:
+            found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         return result, found

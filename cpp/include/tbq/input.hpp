@@ -20,12 +20,14 @@ class File {
   int open(const std::string& path);
   void close();
   uint64_t size() const { return size_; }  // when it was opened
+  uint64_t id() const { return id_; }      // another for each file that is opened
   // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno.
   int64_t read_at(uint64_t offset, void* into, size_t count) const;
 
  private:
   int fd_ = -1;
   uint64_t size_ = 0;
+  uint64_t id_ = 0;
 };
 
 // A window of a file that moves forward (or jumps). Reading ahead starts small after a jump and grows while
@@ -34,7 +36,8 @@ class BlockReader {
  public:
   explicit BlockReader(size_t block = kBlock) : block_(block < 1 ? 1 : block) {}
 
-  // Starts on a new file, which must outlive its use here; bytes at or past `end` are never seen.
+  // Starts on a file, which must outlive its use here; bytes at or past `end` are never seen. What has been
+  // read of this same file stays in the window.
   void reset(const File* file, uint64_t end);
 
   // Where the file ends for this reader: less than it was where a read came back short.
@@ -64,6 +67,7 @@ class BlockReader {
   const uint8_t* fill(uint64_t offset, size_t count);
 
   const File* file_ = nullptr;
+  uint64_t file_id_ = 0;
   size_t block_;
   size_t ahead_ = 0;  // how much the next read asks for at least
   uint64_t end_ = 0;

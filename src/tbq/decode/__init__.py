@@ -100,8 +100,7 @@ def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Prob
     """What went wrong in the files, and what the restart policy dropped."""
     found = [
         problem
-        for report in result.files
-        if report.state != "events" or report.faults or report.truncated or report.error or report.more_faults
+        for report in result.troubled()
         for problem in _problems.of_file(report, runs[report.run].name)
     ]
     return found + _of_series(result, runs, restarts)
@@ -168,8 +167,10 @@ def tell(found: Sequence[Problem], on_error: str) -> None:
 
 def refuse_unreadable(result: Result, runs: Sequence[Run]) -> None:
     """Raise where not one file could be read."""
-    reports = result.files
-    if reports and all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
+    reports = result.troubled()
+    if len(reports) < result.file_count or not reports:
+        return
+    if all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
         first = _problems.of_file(reports[0], runs[reports[0].run].name)[0]
         others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
         raise SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)
