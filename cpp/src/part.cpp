@@ -224,7 +224,11 @@ class PartDecoder {
   }
 
   void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
-    if (store_all_ && entry.selected) {
+    if (!entry.selected) {  // that there is such a tag is all that is told of it
+      if (!series.segments.is_open(session_)) series.segments.note(session_, series.rows(), step, wall);
+      return;
+    }
+    if (store_all_) {
       if (!series.segments.is_open(session_)) {
         series.segments.note(session_, series.rows(), step, wall);
         series.whole = true;
@@ -233,7 +237,7 @@ class PartDecoder {
       return;
     }
     series.segments.note(session_, series.rows(), step, wall);
-    if (store_scalars_ && entry.selected && in_range(step)) series.append(pool_, step, wall, value);
+    if (store_scalars_ && in_range(step)) series.append(pool_, step, wall, value);
   }
 
   // ---- everything else
