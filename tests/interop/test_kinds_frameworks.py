@@ -12,8 +12,8 @@ import tbq
 if TYPE_CHECKING:
     from pathlib import Path
 
-torch = pytest.importorskip("torch")
-tf = pytest.importorskip("tensorflow")
+import tensorflow as tf
+import torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-keras = pytest.importorskip("keras")
+import keras
+import tensorflow as tf
 
-import tensorflow as tf  # noqa: E402
-
-import tbq  # noqa: E402
-from tbq.results import MetricsTable, metrics, predictions, weights  # noqa: E402
+import tbq
+from tbq.results import MetricsTable, metrics, predictions, weights
 
 pytestmark = pytest.mark.filterwarnings("default")
 

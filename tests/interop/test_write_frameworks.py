@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-keras = pytest.importorskip("keras")
-import tensorflow as tf  # noqa: E402
+import keras
+import tensorflow as tf
 
-import tbq  # noqa: E402
-from tbq.errors import UsageError  # noqa: E402
-from tbq.write.keras import TensorBoard  # noqa: E402
+import tbq
+from tbq.errors import UsageError
+from tbq.write.keras import TensorBoard
 
 # Keras calls NumPy in a way that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:.*__array__ implementation:DeprecationWarning")
