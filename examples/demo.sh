@@ -4,7 +4,7 @@ set -eu
 show() {
   printf '\n\033[1m$ tbq'
   for word; do
-    case $word in *[!A-Za-z0-9_/.:=,{}-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    case $word in *\'*) printf ' "%s"' "$word" ;; *[!A-Za-z0-9_/.:=,{}-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
   done
   printf '\033[0m\n'
   tbq "$@"
