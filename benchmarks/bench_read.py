@@ -71,7 +71,9 @@ def one_thread(bench: Bench, name: str) -> None:
     times |= bench.time(f"read {name}", slow, rounds=5, warmup=1, once=once)
 
     # tbq keeps its slabs for the next round, so the loop that keeps its memory is the like of it.
-    bench.faster(f"read {name}", times, "tbq", "bare loop, warm memory", want=">= 0.7x" if name != "D" else "")
+    bench.faster(
+        f"read {name}", times, "tbq", "bare loop, warm memory", want=">= 0.7x" if name != "D" else ""
+    )
     bench.faster(f"read {name}", times, "tbq", "bare loop")
     bench.faster(f"read {name}", times, "tbq", "Rust server", want=FASTER_THAN_RUST[name])
     bench.faster(f"read {name}", times, "tbq", "Rust server, no media kept")
