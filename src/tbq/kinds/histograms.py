@@ -60,7 +60,7 @@ class Histogram:
 
         counts, edges = self.numpy()
         widths = np.diff(edges)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             dense = counts / counts.sum() / widths
         return np.where(counts > 0, dense, 0.0), edges
 
