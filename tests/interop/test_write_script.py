@@ -57,6 +57,9 @@ def logs(tmp_path_factory):
 
 def shown(directory, read_events):
     """All that TensorBoard takes from the events of each run, but for the times; sums of histograms rounded."""
+    from tensorboard.compat.proto.graph_pb2 import GraphDef
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
     runs = {}
     for path in sorted({file.parent for file in directory.rglob("*tfevents*")}):
         events = []
@@ -64,22 +67,23 @@ def shown(directory, read_events):
             if event.file_version:
                 continue
             event.wall_time = 0
+            if event.graph_def:
+                event.graph_def = canonical(GraphDef, event.graph_def)
             for value in event.summary.value:
                 if value.HasField("histo"):
                     value.histo.sum = float(f"{value.histo.sum:.9g}")
                     value.histo.sum_squares = float(f"{value.histo.sum_squares:.9g}")
-                if value.metadata.plugin_data.plugin_name == "hparams":
-                    value.metadata.plugin_data.content = canonical(value.metadata.plugin_data.content)
+                plugin = value.metadata.plugin_data
+                if plugin.plugin_name == "hparams":
+                    plugin.content = canonical(HParamsPluginData, plugin.content)
             events.append(event)
         runs[path.relative_to(directory).as_posix()] = events
     return runs
 
 
-def canonical(content):
-    """Protobuf maps have no order of their own."""
-    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
-
-    return HParamsPluginData.FromString(content).SerializeToString(deterministic=True)
+def canonical(message, content):
+    """Protobuf maps have no order of their own: two writers may serialise one message in two ways."""
+    return message.FromString(content).SerializeToString(deterministic=True)
 
 
 def test_the_same_is_shown(logs, read_events):
