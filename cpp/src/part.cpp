@@ -3,12 +3,12 @@
 #include "tbq/part.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "file_source.hpp"
-#include "tbq/crc32c.hpp"
+#include "recovery.hpp"
+#include "scalar_path.hpp"
 #include "tbq/record.hpp"
 
 namespace tbq {
@@ -33,11 +33,7 @@ namespace {
 
 constexpr size_t kBatch = 256;
 constexpr uint64_t kLargestEvent = uint64_t{1} << 31;  // protobuf's own limit
-// How many bytes may be checksummed for records that turn out to be none, before a valid header behind one is
-// required first: crafted headers could otherwise make a file cost the square of its size.
-constexpr uint64_t kFailedBudget = uint64_t{256} << 20;
-constexpr size_t kPiece = 64 * 1024;
-constexpr size_t kMostFaults = 10000;  // listed for one part
+constexpr size_t kMostFaults = 10000;                  // listed for one part
 
 // Whether n bytes are the same; meant for a few dozen that mostly are.
 inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
@@ -55,7 +51,12 @@ inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
 class PartDecoder {
  public:
   PartDecoder(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, Part& out)
-      : file_(file), reader_(reader), pool_(pool), options_(options), part_(out) {}
+      : file_(file),
+        reader_(reader),
+        options_(options),
+        part_(out),
+        scalars_(out.tags, pool, options),
+        recovery_(reader, options.cancelled) {}
 
   void run(uint64_t begin, uint64_t limit) {
     reader_.reset(&file_, file_.size());
@@ -93,21 +94,23 @@ class PartDecoder {
     Tally tally;
     do {
       frames = split_records(bytes, frames_, kBatch);
-      for (size_t i = 0; i < frames.count; ++i) {
+      size_t count = frames.count;
+      while (count > 0 && frames_[count - 1].payload - kHeader >= limit_at) --count;
+      for (size_t i = 0; i < count; ++i) {
+        if (!after_fault_ && now_->timed) i += scalars_.take(frames_ + i, count - i, tally);
+        if (i == count) break;
+        add(tally);
         const Frame& frame = frames_[i];
-        const uint8_t* start = frame.payload - kHeader;
-        if (start >= limit_at) {
-          count(tally);
-          return at + static_cast<uint64_t>(start - data);
-        }
-        if (!scalar_record(frame.payload, frame.length, tally)) {
-          count(tally);
-          general_record(at + static_cast<uint64_t>(start - data), {frame.payload, frame.length});
-        }
+        general_record(at + static_cast<uint64_t>(frame.payload - kHeader - data),
+                       {frame.payload, frame.length});
+      }
+      if (count < frames.count) {
+        add(tally);
+        return at + static_cast<uint64_t>(frames_[count].payload - kHeader - data);
       }
       bytes = {frames.at, static_cast<size_t>(data + size - frames.at)};
     } while (frames.stop == Stop::full);
-    count(tally);
+    add(tally);
     at += static_cast<uint64_t>(frames.at - data);
     if (at >= limit) return at;
     switch (frames.stop) {
@@ -136,108 +139,6 @@ class PartDecoder {
     if (length > left - std::min<uint64_t>(left, kOverhead) || left < kOverhead) return tail(at);
     reader_.view(at, static_cast<size_t>(length + kOverhead));
     return at;
-  }
-
-  // ---- scalars, the short way
-  // -------------------------------------------------------------------------------
-
-  // What a row of scalar records adds to its session, counted apart from memory that others look at.
-  struct Tally {
-    uint64_t records = 0;
-    double wall = -HUGE_VAL;
-    int64_t first_step = 0;
-    int64_t last_step = 0;
-    int64_t max_step = 0;
-  };
-  void count(Tally& tally) {
-    if (tally.records == 0) return;
-    part_.records += tally.records;
-    now_->records += tally.records;
-    if (now_->values == 0) {
-      now_->first_step = tally.first_step;
-      now_->max_step = tally.max_step;
-    }
-    now_->values += tally.records;
-    now_->last_step = tally.last_step;
-    now_->max_step = std::max(now_->max_step, tally.max_step);
-    now_->end = std::max(now_->end, tally.wall);
-    tally = {};
-  }
-
-  // An event with a wall time, perhaps a step, and then the bytes of a tag's template. False where it is
-  // anything else; then nothing has been taken from it.
-  bool scalar_record(const uint8_t* p, size_t size, Tally& tally) {
-    if (size < 24 || p[0] != 0x09 || after_fault_ || !now_->timed) return false;
-    const uint8_t* const end = p + size;
-    const auto wall = load_le<double>(p + 1);
-    p += 9;
-    int64_t step = 0;
-    if (*p == 0x10 && !short_varint(++p, step)) return false;
-    const auto rest = static_cast<size_t>(end - p);
-    TagEntry* entry = guess_;
-    if (!entry || !fits(entry->shape, p, rest)) {
-      if (entry && entry->shape.width == 0) return false;  // what comes next is most likely no scalar
-      entry = look_up(p, rest);
-      if (!entry || !fits(entry->shape, p, rest)) return false;
-    }
-    const uint8_t* slot = p + entry->shape.slot;
-    const double value = entry->shape.width == 4 ? load_le<float>(slot) : load_le<double>(slot);
-    keep_scalar(*entry, entry->scalars, step, wall, value);
-    follow(entry);
-    if (tally.records++ == 0) tally.first_step = tally.max_step = step;
-    tally.last_step = step;
-    if (step > tally.max_step) tally.max_step = step;
-    if (wall > tally.wall) tally.wall = wall;
-    return true;
-  }
-
-  // A varint of at most four bytes, where eight are readable at p.
-  static bool short_varint(const uint8_t*& p, int64_t& value) {
-    auto word = load_le<uint64_t>(p);
-    const uint64_t ends = ~word & 0x80808080U;
-    if (ends == 0) return false;
-    const int bits = std::countr_zero(ends) + 1;
-    word &= (uint64_t{1} << bits) - 1;
-    value = static_cast<int64_t>((word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) |
-                                 (word >> 3 & 0xfe00000));
-    p += bits / 8;
-    return true;
-  }
-
-  static bool fits(const Template& shape, const uint8_t* p, size_t size) {
-    if (size != shape.bytes.size()) return false;
-    const auto* want = reinterpret_cast<const uint8_t*>(shape.bytes.data());
-    const size_t behind = shape.slot + shape.width;
-    return same_bytes(p, want, shape.slot) && same_bytes(p + behind, want + behind, size - behind);
-  }
-
-  // The tag of an event of one value, found by its bytes alone: 2a length 0a length 0a length tag.
-  TagEntry* look_up(const uint8_t* p, size_t size) const {
-    Cursor cursor({p, size});
-    uint64_t length = 0;
-    Bytes tag;
-    for (const uint64_t key : {0x2aU, 0x0aU, 0x0aU}) {
-      uint64_t found = 0;
-      if (!cursor.varint(found) || found != key || !cursor.varint(length)) return nullptr;
-    }
-    return cursor.take(length, tag) ? part_.tags.find(as_text(tag)) : nullptr;
-  }
-
-  void keep_scalar(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
-    if (!entry.selected) {  // that there is such a tag is all that is told of it
-      if (!series.segments.is_open(session_)) series.segments.note(session_, series.rows(), step, wall);
-      return;
-    }
-    if (store_all_) {
-      if (!series.segments.is_open(session_)) {
-        series.segments.note(session_, series.rows(), step, wall);
-        series.whole = true;
-      }
-      series.append(pool_, step, wall, value);
-      return;
-    }
-    series.segments.note(session_, series.rows(), step, wall);
-    if (store_scalars_ && in_range(step)) series.append(pool_, step, wall, value);
   }
 
   // ---- everything else
@@ -291,12 +192,13 @@ class PartDecoder {
       }
     }
     note_value(event_.step);
-    follow(&entry);
+    scalars_.follow(&entry);
     if (value.form == Form::simple_value) {
-      keep_scalar(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
+      scalars_.keep(entry, entry.scalars, event_.step, event_.wall_time, value.scalar);
       // A number that ends the event, behind its key, with nothing else behind the tag.
-      if (value.tag.offset + value.tag.length + 5 == memory.size() && memory[memory.size() - 5] == 0x15) {
-        learn(entry, value, memory, memory.size() - 4, 4);
+      if (alone(value, memory) && value.tag.offset + value.tag.length + 5 == memory.size() &&
+          memory[memory.size() - 5] == 0x15) {
+        ScalarPath::learn(entry, memory, memory.size() - 4, 4);
       }
       return;
     }
@@ -309,14 +211,14 @@ class PartDecoder {
       if (entry.dtype == 0) entry.dtype = number.dtype;
       if (number.valid) {
         if (number.rounded) ++entry.rounded;
-        keep_scalar(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
-                    number.value);
+        scalars_.keep(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
+                      number.value);
         if (pending) {
           // its plugin decides later whether it was a scalar
         } else {
-          if (number.slot && !memory.empty()) {
-            learn(entry, value, memory, static_cast<size_t>(number.slot - memory.data()),
-                  number.dtype == 1 ? 4 : 8);
+          if (number.slot && alone(value, memory)) {
+            ScalarPath::learn(entry, memory, static_cast<size_t>(number.slot - memory.data()),
+                              number.dtype == 1 ? 4 : 8);
           }
           return;
         }
@@ -334,24 +236,9 @@ class PartDecoder {
     }
   }
 
-  // Remembers the bytes of an event of one scalar, where the number lies at `slot` of the payload. Behind the
-  // wall time and the step there must be nothing but that one Value: scalar_record() would not see a step
-  // behind it.
-  void learn(TagEntry& entry, const ValueRef& value, Bytes memory, size_t slot, uint32_t width) {
-    if (event_.values.size() != 1 || value.end != memory.size() || memory.size() < 24 || memory[0] != 0x09)
-      return;
-    const uint8_t* rest = memory.data() + 9;
-    int64_t step;
-    if (*rest == 0x10 && !short_varint(++rest, step)) return;
-    const auto start = static_cast<size_t>(rest - memory.data());
-    if (slot < start || memory.size() - start > 512) return;
-    Cursor summary(memory.subspan(start));
-    uint64_t key;
-    uint64_t length;
-    if (!summary.varint(key) || key != 0x2a || !summary.varint(length) || length != summary.left()) return;
-    entry.shape.bytes = as_text(memory.subspan(start));
-    entry.shape.slot = static_cast<uint32_t>(slot - start);
-    entry.shape.width = width;
+  // Whether the event is in memory, and holds this one value and nothing behind it.
+  bool alone(const ValueRef& value, Bytes memory) const {
+    return !memory.empty() && event_.values.size() == 1 && value.end == memory.size();
   }
 
   template <class BytesOf>
@@ -428,11 +315,11 @@ class PartDecoder {
     FileSource source(reader_, at + kHeader, length);
     const bool whole = walk_event(source, event_);
     const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
-    if (tagged && (options_.defer || !yields(source)) && !options_.verify && followed(next)) {
+    if (tagged && (options_.defer || !yields(source)) && !options_.verify && recovery_.followed(next)) {
       take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
       return next;
     }
-    if (!agrees(at, length)) return bad_payload(at, length);
+    if (!recovery_.agrees(at, length)) return bad_payload(at, length);
     if (length >= kLargestEvent) {
       note_record(0);
       add_fault(FaultCode::bad_event, at, length + kOverhead);
@@ -501,93 +388,23 @@ class PartDecoder {
                : FaultCode::bad_length;
   }
 
-  // True where a record could start at `offset`, or the file ends there.
-  bool followed(uint64_t offset) {
-    if (offset == reader_.end()) return true;
-    const uint8_t* header = reader_.view(offset, kHeader);
-    uint64_t length;
-    return header && read_header(header, length);
-  }
-
-  // Whether the payload of the record at `at`, which is all there, agrees with its CRC.
-  bool agrees(uint64_t at, uint64_t length) {
-    uint32_t crc = 0;
-    uint64_t offset = at + kHeader;
-    for (uint64_t left = length; left > 0;) {
-      const auto piece = static_cast<size_t>(std::min<uint64_t>(left, kPiece));
-      const uint8_t* data = reader_.view(offset, piece);
-      if (!data) return false;
-      crc = crc32c(crc, data, piece);
-      offset += piece;
-      left -= piece;
-      if (cancelled()) return false;
-    }
-    const uint8_t* masked = reader_.view(offset, 4);
-    const bool good = masked && crc_mask(crc) == load_le<uint32_t>(masked);
-    if (!good) failed_bytes_ += length;
-    return good;
-  }
-
   // A whole record with a bad payload: it is lost alone where a record follows, else the scan decides.
   uint64_t bad_payload(uint64_t at, uint64_t length) {
     const uint64_t next = at + kOverhead + length;
-    if (!followed(next)) return lost(at, FaultCode::bad_payload);
+    if (!recovery_.followed(next)) return lost(at, FaultCode::bad_payload);
     add_fault(FaultCode::bad_payload, at, next - at);
     return next;
   }
 
- public:
-  struct Found {
-    uint64_t resume = 0;  // where reading goes on
-    bool record = false;  // a sound record starts there (or a lost one ends there, with a header behind it)
-  };
-
-  // Looks for the next record from `from` on. Where there is none, `resume` is the last unfinished record
-  // that a header announces, or the end of the file.
-  Found find_record(uint64_t from) {
-    uint64_t unfinished = 0;
-    for (uint64_t at = from; !cancelled();) {
-      const uint8_t* data;
-      const size_t size = reader_.available(at, data);
-      if (size < kHeader) {
-        if (reader_.end() - at < kHeader || !reader_.view(at, kHeader)) break;
-        continue;
-      }
-      const size_t offset = find_header({data, size}, UINT64_MAX >> 1);
-      if (offset == size) {
-        at += size - (kHeader - 1);
-        continue;
-      }
-      at += offset;
-      const uint64_t length = load_le<uint64_t>(data + offset);
-      const uint64_t left = reader_.end() - at;
-      if (left < kOverhead || length > left - kOverhead) {
-        if (unfinished == 0) unfinished = at;
-        ++at;
-        continue;
-      }
-      const uint64_t next = at + kOverhead + length;
-      if (failed_bytes_ > kFailedBudget && !followed(next)) {
-        ++at;
-        continue;
-      }
-      if (agrees(at, length)) return {at, true};
-      if (followed(next)) return {next, true};
-      ++at;
-    }
-    return {unfinished > 0 ? unfinished : reader_.end(), false};
-  }
-
- private:
   uint64_t lost(uint64_t at, FaultCode code) {
-    const Found found = find_record(at + 1);
+    const Recovery::Found found = recovery_.find_record(at + 1);
     add_fault(code, at, found.resume - at);
     return found.resume;
   }
 
   // What starts at `at` is not all there: the file is still being written, unless records lie behind it.
   uint64_t tail(uint64_t at) {
-    const Found found = find_record(at + 1);
+    const Recovery::Found found = recovery_.find_record(at + 1);
     if (found.record) {
       add_fault(FaultCode::torn, at, found.resume - at);
       return found.resume;
@@ -616,6 +433,21 @@ class PartDecoder {
   // ---- sessions and tags
   // ----------------------------------------------------------------------------------------
 
+  void add(Tally& tally) {
+    if (tally.records == 0) return;
+    part_.records += tally.records;
+    now_->records += tally.records;
+    if (now_->values == 0) {
+      now_->first_step = tally.first_step;
+      now_->max_step = tally.max_step;
+    }
+    now_->values += tally.records;
+    now_->last_step = tally.last_step;
+    now_->max_step = std::max(now_->max_step, tally.max_step);
+    now_->end = std::max(now_->end, tally.wall);
+    tally = {};
+  }
+
   void begin_session(uint64_t at) {
     Session session;
     session.offset = at;
@@ -625,6 +457,7 @@ class PartDecoder {
   void enter_session() {
     session_ = static_cast<uint32_t>(part_.sessions.size() - 1);
     now_ = &part_.sessions.back();
+    scalars_.enter(session_);
   }
 
   void note_record(double wall) {
@@ -643,19 +476,11 @@ class PartDecoder {
   }
 
   TagEntry& entry_of(std::string_view tag) {
-    if (guess_ && guess_->tag == tag) return *guess_;
+    if (TagEntry* guess = scalars_.guess(); guess && guess->tag == tag) return *guess;
     if (TagEntry* found = part_.tags.find(tag)) return *found;
     TagEntry& added = part_.tags.add(tag);
     if (options_.select && *options_.select) added.selected = (*options_.select)(options_.run, tag);
     return added;
-  }
-
-  // Writers log the same tags in the same order: what followed this tag the last time is the guess for the
-  // next.
-  void follow(TagEntry* entry) {
-    if (previous_ && previous_->next != entry) previous_->next = entry;
-    previous_ = entry;
-    guess_ = entry->next;
   }
 
   void finish() {
@@ -669,19 +494,15 @@ class PartDecoder {
 
   const File& file_;
   BlockReader& reader_;
-  Pool& pool_;
   const PartOptions& options_;
   Part& part_;
   const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
-  const bool store_all_ =
-      store_scalars_ && options_.first_step == INT64_MIN && options_.last_step == INT64_MAX;
   uint32_t session_ = 0;
   Session* now_ = nullptr;
-  TagEntry* guess_ = nullptr;
-  TagEntry* previous_ = nullptr;
   bool after_fault_ = false;
   size_t open_fault_ = 0;  // the first fault that no event has followed yet
-  uint64_t failed_bytes_ = 0;
+  ScalarPath scalars_;
+  Recovery recovery_;
   EventRef event_;
   Frame frames_[kBatch];
 };
@@ -694,11 +515,8 @@ void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOp
 }
 
 uint64_t next_record(const File& file, BlockReader& reader, uint64_t from) {
-  Pool pool;
-  PartOptions options;
-  Part part;
   reader.reset(&file, file.size());
-  return PartDecoder(file, reader, pool, options, part).find_record(from).resume;
+  return Recovery(reader).find_record(from).resume;
 }
 
 }  // namespace tbq

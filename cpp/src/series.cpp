@@ -17,7 +17,7 @@
 namespace tbq {
 namespace {
 
-constexpr size_t kRowBytes = 24;
+constexpr size_t kColumns = 3;
 constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kLargestSlab = size_t{32} << 20;
 
@@ -104,7 +104,7 @@ Pool::Block Pool::take(uint32_t rows) {
     free.pop_back();
     return block;
   }
-  uint8_t* data = carve(size_t{rows} * kRowBytes);
+  uint8_t* data = carve(kColumns * stride(rows) * sizeof(double));
   return {slab_, data, rows, false};
 }
 
@@ -233,6 +233,23 @@ const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
   left_ -= size;
   size_ += size;
   return to;
+}
+
+void Template::learn(Bytes bytes, size_t slot, uint32_t width) {
+  size_ = bytes.size();
+  slot_ = static_cast<uint32_t>(slot);
+  width_ = width;
+  words_.clear();
+  for (size_t at = 0;; at += 8) {
+    at = std::min(at, size_ - 8);
+    Word word{load_le<uint64_t>(bytes.data() + at), 0};
+    for (size_t i = 0; i < 8; ++i) {
+      const bool counts = at + i < slot || at + i >= slot + width;
+      if (counts) word.mask |= uint64_t{0xff} << (8 * i);
+    }
+    words_.push_back(word);
+    if (at + 8 == size_) return;
+  }
 }
 
 TagEntry& TagTable::add(std::string_view tag) {

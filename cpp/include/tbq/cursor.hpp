@@ -26,6 +26,14 @@ inline T load_le(const uint8_t* from) {
   return value;
 }
 
+// Tells the CPU that `row` of a column will soon be written, where it can be told; past the end is fine.
+template <class T>
+inline void will_write([[maybe_unused]] T* column, [[maybe_unused]] size_t row) {
+#if defined(__GNUC__)
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(column) + row * sizeof(T)), 1);
+#endif
+}
+
 enum class Wire : uint32_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_group = 4, fixed32 = 5 };
 
 struct Field {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tbq/cursor.hpp"
 #include "tbq/event.hpp"
 
 namespace tbq {
@@ -34,6 +35,10 @@ class Pool {
   static constexpr uint32_t kSmallest = 16;
   static constexpr uint32_t kFirst = 256;
   static constexpr uint32_t kLargest = 65536;
+
+  // From one column of a block to the next, in rows. A cache line more than the rows need: columns that are
+  // filled in step would otherwise lie a power of two apart, and all fall into one set of the cache.
+  static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:
   uint8_t* carve(size_t bytes);
@@ -64,8 +69,8 @@ struct ScalarChunk {
   Pool::Block block;
   uint32_t rows = 0;
   int64_t* steps() const { return reinterpret_cast<int64_t*>(block.data); }
-  double* walls() const { return reinterpret_cast<double*>(block.data) + block.rows; }
-  double* values() const { return reinterpret_cast<double*>(block.data) + 2 * size_t{block.rows}; }
+  double* walls() const { return reinterpret_cast<double*>(block.data) + Pool::stride(block.rows); }
+  double* values() const { return reinterpret_cast<double*>(block.data) + 2 * Pool::stride(block.rows); }
 };
 
 // The segments of a series; the newest one is open, and its `end` is true only after finish().
@@ -100,8 +105,9 @@ struct ScalarSeries {
   double* value_at = nullptr;
   uint32_t size = 0;  // rows in the last chunk
   uint32_t capacity = 0;
-  bool whole = false;   // every value is stored: what segments say is learnt from the rows, at the end
-  uint64_t before = 0;  // rows in earlier chunks
+  uint32_t open = UINT32_MAX;  // the session whose values need nothing but append()
+  bool whole = false;          // every value is stored: what segments say is learnt from the rows, at the end
+  uint64_t before = 0;         // rows in earlier chunks
   std::vector<ScalarChunk> chunks;
   Segments segments;
 
@@ -111,6 +117,10 @@ struct ScalarSeries {
     step_at[size] = step;
     wall_at[size] = wall;
     value_at[size] = value;
+    // Dozens of columns grow at a time, more than the CPU follows by itself.
+    will_write(step_at, size + 16);
+    will_write(wall_at, size + 16);
+    will_write(value_at, size + 16);
     ++size;
   }
   // Makes row counts true; after this nothing may be appended.
@@ -166,27 +176,51 @@ class Arena {
 
 // An event of one scalar, from behind its step on, in which only the number changes: remembered to know the
 // next one at once. Writers write the same bytes for a tag each time.
-struct Template {
-  std::string bytes;
-  uint32_t slot = 0;   // where the number lies in it
-  uint32_t width = 0;  // 4 or 8, 0 when there is none
+class Template {
+ public:
+  // `bytes` (eight at least) with a float (width 4) or a double (width 8) at `slot`.
+  void learn(Bytes bytes, size_t slot, uint32_t width);
+  bool known() const { return width_ > 0; }
+
+  bool fits(const uint8_t* data, size_t size) const {
+    if (size != size_) return false;
+    const Word* word = words_.data();
+    for (size_t at = 0; at + 8 < size; at += 8, ++word) {
+      if ((load_le<uint64_t>(data + at) ^ word->want) & word->mask) return false;
+    }
+    return ((load_le<uint64_t>(data + size - 8) ^ word->want) & word->mask) == 0;
+  }
+  double number(const uint8_t* data) const {
+    return width_ == 4 ? load_le<float>(data + slot_) : load_le<double>(data + slot_);
+  }
+
+ private:
+  // Eight bytes and which of them count. The last word ends with the event, and may overlap the one before.
+  struct Word {
+    uint64_t want = 0;
+    uint64_t mask = 0;
+  };
+  std::vector<Word> words_;
+  size_t size_ = 0;
+  uint32_t slot_ = 0;
+  uint32_t width_ = 0;
 };
 
 // Everything known of one tag in one part.
 struct TagEntry {
-  std::string tag;
   TagEntry* next = nullptr;  // the tag that followed this one the last time
+  Template shape;
+  ScalarSeries scalars;
+  std::string tag;
   bool selected = true;
   bool has_metadata = false;
   Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
-  Template shape;
-  uint64_t dtype = 0;  // of its first tensor
+  uint64_t dtype = 0;         // of its first tensor
   TagMetadata metadata;
   const uint8_t* metadata_bytes = nullptr;  // as first seen
   uint64_t metadata_length = 0;
-  uint64_t rounded = 0;  // integers that float64 could not hold
-  uint64_t refused = 0;  // scalars that are none: not exactly one number
-  ScalarSeries scalars;
+  uint64_t rounded = 0;                           // integers that float64 could not hold
+  uint64_t refused = 0;                           // scalars that are none: not exactly one number
   ScalarSeries pending_scalars;                   // one-number tensors from before the plugin was known
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
   BlobSeries pending_blobs;
