@@ -43,10 +43,10 @@ size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
     if (*p == kStep && !short_varint(++p, step)) break;
     const auto rest = static_cast<size_t>(end - p);
     TagEntry* entry = guess;
-    if (!entry || !entry->shape.fits(p, rest)) {
+    if (!entry || !entry->shape.fits(end, rest)) {
       if (entry && !entry->shape.known()) break;  // what comes next is most likely no scalar
       entry = look_up(p, rest);
-      if (!entry || !entry->shape.fits(p, rest)) break;
+      if (!entry || !entry->shape.fits(end, rest)) break;
       if (previous) previous->next = entry;
     }
     const double value = entry->shape.number(p);

@@ -239,16 +239,14 @@ void Template::learn(Bytes bytes, size_t slot, uint32_t width) {
   size_ = bytes.size();
   slot_ = static_cast<uint32_t>(slot);
   width_ = width;
-  words_.clear();
-  for (size_t at = 0;; at += 8) {
-    at = std::min(at, size_ - 8);
-    Word word{load_le<uint64_t>(bytes.data() + at), 0};
-    for (size_t i = 0; i < 8; ++i) {
-      const bool counts = at + i < slot || at + i >= slot + width;
-      if (counts) word.mask |= uint64_t{0xff} << (8 * i);
-    }
-    words_.push_back(word);
-    if (at + 8 == size_) return;
+  blocks_.assign((size_ + 15) / 16, {});
+  for (size_t at = 0; at < size_; ++at) {
+    if (at >= slot && at < slot + width) continue;
+    const size_t back = size_ - 1 - at;
+    Block& block = blocks_[back / 16];
+    const size_t place = 15 - back % 16;
+    block.want[place / 8] |= uint64_t{bytes[at]} << (8 * (place % 8));
+    block.mask[place / 8] |= uint64_t{0xff} << (8 * (place % 8));
   }
 }
 

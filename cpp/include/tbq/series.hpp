@@ -178,29 +178,32 @@ class Arena {
 // next one at once. Writers write the same bytes for a tag each time.
 class Template {
  public:
-  // `bytes` (eight at least) with a float (width 4) or a double (width 8) at `slot`.
+  // `bytes` with a float (width 4) or a double (width 8) at `slot`.
   void learn(Bytes bytes, size_t slot, uint32_t width);
   bool known() const { return width_ > 0; }
 
-  bool fits(const uint8_t* data, size_t size) const {
+  // Whether the `size` bytes before `end` are like it. Fifteen more before them must be readable.
+  bool fits(const uint8_t* end, size_t size) const {
     if (size != size_) return false;
-    const Word* word = words_.data();
-    for (size_t at = 0; at + 8 < size; at += 8, ++word) {
-      if ((load_le<uint64_t>(data + at) ^ word->want) & word->mask) return false;
+    for (const Block& block : blocks_) {
+      end -= 16;
+      const uint64_t low = (load_le<uint64_t>(end) ^ block.want[0]) & block.mask[0];
+      const uint64_t high = (load_le<uint64_t>(end + 8) ^ block.want[1]) & block.mask[1];
+      if (low | high) return false;
     }
-    return ((load_le<uint64_t>(data + size - 8) ^ word->want) & word->mask) == 0;
+    return true;
   }
   double number(const uint8_t* data) const {
     return width_ == 4 ? load_le<float>(data + slot_) : load_le<double>(data + slot_);
   }
 
  private:
-  // Eight bytes and which of them count. The last word ends with the event, and may overlap the one before.
-  struct Word {
-    uint64_t want = 0;
-    uint64_t mask = 0;
+  // Sixteen bytes and which of them count, from the last ones to the first.
+  struct Block {
+    uint64_t want[2] = {};
+    uint64_t mask[2] = {};
   };
-  std::vector<Word> words_;
+  std::vector<Block> blocks_;
   size_t size_ = 0;
   uint32_t slot_ = 0;
   uint32_t width_ = 0;
