@@ -1,0 +1,72 @@
+#include "tbq/series.hpp"
+
+#include <string>
+
+#include "check.hpp"
+
+namespace {
+
+tbq::Bytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Whether `text` fits where it ends a buffer, as an event does.
+bool fits(const tbq::Template& shape, const std::string& text) {
+  const std::string buffer = std::string(15, '\x5a') + text;
+  return shape.fits(bytes_of(buffer).data() + buffer.size(), text.size());
+}
+
+}  // namespace
+
+TEST(a_template_takes_another_number_and_no_other_byte) {
+  for (size_t size = 4; size < 70; ++size) {
+    for (const uint32_t width : {4U, 8U}) {
+      for (size_t slot = 0; slot + width <= size; slot += 3) {
+        std::string text(size, '\0');
+        for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(7 * i + 1);
+        tbq::Template shape;
+        CHECK(!shape.known());
+        shape.learn(bytes_of(text), slot, width);
+        CHECK(shape.known() && fits(shape, text));
+        CHECK(!fits(shape, text + "x") && !fits(shape, text.substr(1)));
+        for (size_t i = 0; i < size; ++i) {
+          std::string other = text;
+          other[i] = static_cast<char>(other[i] ^ 0x10);
+          CHECK(fits(shape, other) == (i >= slot && i < slot + width));
+        }
+      }
+    }
+  }
+}
+
+TEST(the_number_of_a_template) {
+  std::string text(20, 'a');
+  tbq::Template shape;
+  const float single = 0.1F;
+  text.replace(3, 4, reinterpret_cast<const char*>(&single), 4);
+  shape.learn(bytes_of(text), 3, 4);
+  CHECK(shape.number(bytes_of(text).data()) == static_cast<double>(single));
+  const double whole = -1e300;
+  text.replace(5, 8, reinterpret_cast<const char*>(&whole), 8);
+  shape.learn(bytes_of(text), 5, 8);
+  CHECK(shape.number(bytes_of(text).data()) == whole);
+}
+
+TEST(columns_that_grow_together_spread_over_the_cache) {
+  tbq::Pool pool;
+  tbq::ScalarSeries first;
+  tbq::ScalarSeries second;
+  for (int64_t i = 0; i < 100'000; ++i) {
+    first.append(pool, i, 0.5, 1.5);
+    second.append(pool, i, 0.5, 1.5);
+  }
+  const auto line = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64 % 64; };
+  const auto& a = first.chunks.back();
+  const auto& b = second.chunks.back();
+  const uintptr_t lines[] = {line(a.steps()), line(a.walls()), line(a.values()),
+                             line(b.steps()), line(b.walls()), line(b.values())};
+  for (size_t i = 0; i < 6; ++i) {
+    for (size_t j = 0; j < i; ++j) CHECK(lines[i] != lines[j]);
+  }
+  CHECK(first.rows() == 100'000 && a.steps()[first.size - 1] == 99'999);
+}
