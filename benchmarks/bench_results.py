@@ -38,6 +38,12 @@ def save(path: str, shapes: dict[str, tuple[int, ...]], scale: float = 0.05) -> 
     return sum(array.size for array in model.values())
 
 
+def fresh(run: Callable[[], object], out: str) -> Callable[[], object]:
+    """A round that finds no file of the round before: to replace one, the file system first writes the new one."""
+    run.before = lambda: Path(out).unlink(missing_ok=True)  # type: ignore[attr-defined]
+    return run
+
+
 def nested_loop(path: str, out: str) -> Callable[[], object]:
     """What people write: a loop over the indices of each parameter and csv.writer."""
     import csv
@@ -57,17 +63,17 @@ def nested_loop(path: str, out: str) -> Callable[[], object]:
                     writer.writerow([layer, parameter, ",".join(map(str, index)), array[index]])
         return {}
 
-    return run
+    return fresh(run, out)
 
 
 def tbq_elements(path: str, out: str) -> Callable[[], object]:
     import tbq.results.elements_parquet
 
     def run() -> dict[str, Any]:
-        tbq.results.weights(path, elements=True).write(out, force=True)
+        tbq.results.weights(path, elements=True).write(out)
         return {}
 
-    return run
+    return fresh(run, out)
 
 
 def tbq_statistics(path: str) -> Callable[[], object]:

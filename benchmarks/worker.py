@@ -1,8 +1,8 @@
 """One contestant in a process of its own: prepares once, then runs a round for each line on stdin.
 
 `python -m benchmarks.worker MODULE FUNCTION ARGUMENTS` calls `FUNCTION(*ARGUMENTS)` (JSON), which imports
-what it needs and returns what is to be timed. Each answer is a line of JSON: CPU and wall seconds,
-and what came out.
+what it needs and returns what is to be timed; if that has an attribute `before`, it is called ahead of each
+round, untimed. Each answer is a line of JSON: CPU and wall seconds, and what came out.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     timed = getattr(importlib.import_module(module), function)(*json.loads(arguments))
+    before = getattr(timed, "before", None)
     answers.write("ready\n")
     answers.flush()
     for _ in sys.stdin:
+        if before is not None:
+            before()
         gc.collect()
         wall, cpu = time.perf_counter(), time.process_time()
         result = timed()

@@ -22,6 +22,15 @@ using Room = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// With the shape, to check what is asked of it.
+struct Lines {
+  Lines(std::string_view prefix, const std::vector<uint64_t>& of, char separator)
+      : shape(of), lines(prefix, of, separator) {}
+
+  std::vector<uint64_t> shape;
+  ElementLines lines;
+};
+
 Buffer owned(std::unique_ptr<char[]> data, size_t size) {
   char* const raw = data.release();
   nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<char*>(p); });
@@ -40,15 +49,13 @@ void check(const std::vector<uint64_t>& shape, uint64_t start, uint64_t count) {
 }
 
 template <class T>
-size_t lines(std::string_view prefix, const std::vector<uint64_t>& shape, uint64_t start, Values<T> values,
-             char separator, Room room) {
-  check(shape, start, values.shape(0));
-  if (room.shape(0) / longest_line(prefix, shape) < values.shape(0))
-    throw nb::value_error("no room for the lines");
+size_t lines(const Lines& self, uint64_t start, Values<T> values, Room room) {
+  check(self.shape, start, values.shape(0));
+  if (room.shape(0) / self.lines.longest() < values.shape(0)) throw nb::value_error("no room for the lines");
   nb::gil_scoped_release release;
   char* const to = reinterpret_cast<char*>(room.data());
   const std::span<const T> all(values.data(), values.shape(0));
-  return static_cast<size_t>(element_lines<T>(to, prefix, shape, start, all, separator) - to);
+  return static_cast<size_t>(self.lines.write(to, start, all) - to);
 }
 
 }  // namespace
@@ -90,19 +97,17 @@ void bind_elements(nb::module_& m) {
         return nb::bytes(page.data(), page.size());
       },
       nb::arg("runs"), "A DELTA_BYTE_ARRAY page of the indices of runs (shape, start, count) of elements.");
-  m.def(
-      "longest_line",
-      [](std::string_view prefix, const std::vector<uint64_t>& shape) { return longest_line(prefix, shape); },
-      nb::arg("prefix"), nb::arg("shape"), "The bytes that a line of element_lines() may take.");
-  const char* doc = "Write CSV lines `prefix index separator value` to `room`; returns their size.";
-  m.def("element_lines", &lines<float>, nb::arg("prefix"), nb::arg("shape"), nb::arg("start"),
-        nb::arg("values"), nb::arg("separator"), nb::arg("room"), doc);
-  m.def("element_lines", &lines<double>, nb::arg("prefix"), nb::arg("shape"), nb::arg("start"),
-        nb::arg("values"), nb::arg("separator"), nb::arg("room"), doc);
-  m.def("element_lines", &lines<int64_t>, nb::arg("prefix"), nb::arg("shape"), nb::arg("start"),
-        nb::arg("values"), nb::arg("separator"), nb::arg("room"), doc);
-  m.def("element_lines", &lines<uint64_t>, nb::arg("prefix"), nb::arg("shape"), nb::arg("start"),
-        nb::arg("values"), nb::arg("separator"), nb::arg("room"), doc);
+  const char* doc = "Write the lines of elements from `start` on to `room`; returns their size.";
+  nb::class_<Lines>(m, "ElementLines", "CSV lines `prefix index separator value` of one array.")
+      .def(nb::init<std::string_view, const std::vector<uint64_t>&, char>(), nb::arg("prefix"),
+           nb::arg("shape"), nb::arg("separator"))
+      .def_prop_ro(
+          "longest", [](const Lines& self) { return self.lines.longest(); },
+          "The bytes that a line may take.")
+      .def("write", &lines<float>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)
+      .def("write", &lines<double>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)
+      .def("write", &lines<int64_t>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)
+      .def("write", &lines<uint64_t>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc);
 }
 
 }  // namespace tbq

@@ -7,7 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "tbq/shortest.hpp"
@@ -16,6 +18,7 @@ namespace tbq {
 namespace {
 
 constexpr size_t kStep = 32;           // text is copied in steps of so many bytes
+constexpr uint64_t kTails = 1 << 13;   // of 16 bytes each: they stay in the CPU's second cache
 constexpr size_t kLongestNumber = 20;  // digits of 2^64, and of -2^63 with its sign
 
 char* put(char* at, std::string_view text) {
@@ -26,21 +29,17 @@ char* put(char* at, std::string_view text) {
 
 template <class T>
 char* put_value(char* at, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(value)) return put(at, "nan");
-    if (std::isinf(value)) return put(at, value < 0 ? "-inf" : "inf");
-    return write_float64(at, static_cast<double>(value), std::is_same_v<T, float>);
+  if constexpr (std::is_same_v<T, float>) {
+    if (std::isfinite(value)) [[likely]]
+      return write_float32(at, value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (std::isfinite(value)) [[likely]]
+      return write_float64(at, value, false);
   } else {
     return std::to_chars(at, at + kNumberChars, value).ptr;
   }
-}
-
-char* put_index(char* at, uint64_t value) {
-  if (value < 10) {
-    *at = static_cast<char>('0' + value);
-    return at + 1;
-  }
-  return std::to_chars(at, at + kLongestNumber, value).ptr;
+  if (std::isnan(value)) return put(at, "nan");
+  return put(at, value < 0 ? "-inf" : "inf");
 }
 
 void put_varint(std::vector<uint8_t>& out, uint64_t value) {
@@ -188,46 +187,72 @@ std::vector<uint8_t> index_page(std::span<const Run> runs) {
   return page;
 }
 
-size_t longest_line(std::string_view prefix, std::span<const uint64_t> shape) {
-  return prefix.size() + IndexText::longest(shape) + kStep + kNumberChars + 4;
+ElementLines::ElementLines(std::string_view prefix, std::span<const uint64_t> shape, char separator)
+    : head_(prefix) {
+  const bool quoted = shape.size() > 1 && separator == ',';
+  if (quoted) head_ += '"';
+  if (quoted) close_ += '"';
+  close_ += separator;
+  longest_ = head_.size() + IndexText::longest(shape) + kStep + kNumberChars + sizeof(Tail) + 1;
+
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;  // no elements, no lines
+
+  // The trailing axes whose indices are few and short enough to be kept as texts.
+  size_t split = shape.size();
+  for (uint64_t count = 1; split > 0; --split) {
+    const uint64_t size = shape[split - 1];
+    if (size > kTails / count || IndexText::longest(shape.subspan(split - 1)) + close_.size() > Tail::kText)
+      break;
+    count *= size;
+  }
+  const bool tailed = split < shape.size() || shape.empty();
+  if (!tailed) --split;
+  outer_.assign(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(split));
+  const auto inner = shape.subspan(split);
+  inner_ = std::accumulate(inner.begin(), inner.end(), uint64_t{1}, std::multiplies<>());
+  if (!tailed) return;
+  tails_.resize(static_cast<size_t>(inner_));
+  IndexText index(inner, 0);
+  for (Tail& tail : tails_) {
+    tail.size = static_cast<uint8_t>(put(put(tail.text, index.text()), close_) - tail.text);
+    index.next();
+  }
 }
 
 template <class T>
-char* element_lines(char* to, std::string_view prefix, std::span<const uint64_t> shape, uint64_t start,
-                    std::span<const T> values, char separator) {
-  const bool quoted = shape.size() > 1 && separator == ',';
-  const uint64_t inner = shape.empty() ? 1 : shape.back();
+char* ElementLines::write(char* to, uint64_t start, std::span<const T> values) const {
   if (values.empty()) return to;
-  IndexText outer(shape.empty() ? shape : shape.first(shape.size() - 1), start / inner);
-  // What the lines of one run along the last axis begin with, with spare bytes to be copied in fixed steps.
-  std::vector<char> head(longest_line(prefix, shape));
-  char* const index = put(put(head.data(), prefix), quoted ? "\"" : "");
-  uint64_t last = start % inner;
-  for (size_t done = 0; done < values.size(); last = 0, outer.next()) {
-    char* head_end = index;
-    if (shape.size() > 1) head_end = put(put(index, outer.text()), ",");
+  IndexText outer(outer_, start / inner_);
+  std::vector<char> head(longest_);
+  char* const index = put(head.data(), head_);
+  auto last = static_cast<size_t>(start % inner_);
+  const T* value = values.data();
+  const T* const all = value + values.size();
+  for (; value != all; last = 0, outer.next()) {
+    char* head_end = put(index, outer.text());
+    if (!outer_.empty()) *head_end++ = ',';
     const auto size = static_cast<size_t>(head_end - head.data());
-    const size_t end = done + static_cast<size_t>(std::min<uint64_t>(values.size() - done, inner - last));
-    for (; done < end; ++done, ++last) {
+    const T* const end = value + std::min<uint64_t>(static_cast<uint64_t>(all - value), inner_ - last);
+    for (; value != end; ++value, ++last) {
       for (size_t i = 0; i < size; i += kStep) std::memcpy(to + i, head.data() + i, kStep);
       to += size;
-      if (!shape.empty()) to = put_index(to, last);
-      if (quoted) *to++ = '"';
-      *to++ = separator;
-      to = put_value(to, values[done]);
+      if (!tails_.empty()) {
+        const Tail& tail = tails_[last];
+        std::memcpy(to, &tail, sizeof tail);
+        to += tail.size;
+      } else {
+        to = put(write_int64(to, static_cast<int64_t>(last)), close_);
+      }
+      to = put_value(to, *value);
       *to++ = '\n';
     }
   }
   return to;
 }
 
-template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                             std::span<const float>, char);
-template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                             std::span<const double>, char);
-template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                             std::span<const int64_t>, char);
-template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                             std::span<const uint64_t>, char);
+template char* ElementLines::write(char*, uint64_t, std::span<const float>) const;
+template char* ElementLines::write(char*, uint64_t, std::span<const double>) const;
+template char* ElementLines::write(char*, uint64_t, std::span<const int64_t>) const;
+template char* ElementLines::write(char*, uint64_t, std::span<const uint64_t>) const;
 
 }  // namespace tbq

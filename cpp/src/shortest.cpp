@@ -175,6 +175,97 @@ inline uint64_t eight_digits(uint64_t value) {
   return tens + ((pairs - 10 * tens) << 8);
 }
 
+// The same of a value below 10^4, in four bytes.
+inline uint32_t four_digits(uint32_t value) {
+  const uint32_t hundreds = (value * 10486) >> 20;
+  const uint32_t pairs = ((value - 100 * hundreds) << 16) + hundreds;
+  const uint32_t tens = ((pairs * 103) >> 10) & 0xf000fU;
+  return tens + ((pairs - 10 * tens) << 8);
+}
+
+// What float32 numbers from 2^-13 up to 2^13 need, by exponent. They are c * 2^-bits, and 10^places is the
+// first power of ten that is not below 2^bits: decimals of so many places are at least as dense as such
+// numbers, those of a place less are not, so that the shortest is the only one of places - 1 that reads back,
+// or else the closest of `places`. c * 10^places is below 2^61 there, hence all of it exact in plain
+// integers.
+class Scales {
+ public:
+  static constexpr uint32_t kFirst = 127 - 13;
+  static constexpr uint32_t kCount = 26;
+  static constexpr int kPlaces = 12;  // at most 11 are needed; 12 are 4 and 8 digits
+  struct Scale {
+    uint64_t power = 1;   // 10^places
+    uint64_t factor = 1;  // 10^(kPlaces - places)
+    int bits = 0;
+  };
+
+  constexpr Scales() {
+    for (uint32_t i = 0; i < kCount; ++i) {
+      Scale& scale = scales_[i];
+      scale.bits = 150 - static_cast<int>(kFirst + i);
+      int places = 0;
+      for (; scale.power >> scale.bits == 0; ++places) scale.power *= 10;
+      for (; places < kPlaces; ++places) scale.factor *= 10;
+    }
+  }
+  constexpr const Scale& operator[](uint32_t i) const { return scales_[i]; }
+
+ private:
+  std::array<Scale, kCount> scales_{};
+};
+
+constexpr Scales kScales;
+
+// Whether write_middling takes a number: from 2^-13 up to 2^13, and no power of two, below which numbers are
+// twice as dense.
+inline bool is_middling(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t exponent = ((bits >> 23) & 0xff) - Scales::kFirst;  // wraps where it is smaller
+  return exponent < Scales::kCount && (bits & ((uint32_t{1} << 23) - 1)) != 0;
+}
+
+// There is no branch on the digits here: those of weights are as good as random, so that each would be
+// mispredicted half of the time.
+inline char* write_middling(char* to, float number) {
+  const auto bits = std::bit_cast<uint32_t>(number);
+  const uint64_t c = (bits & ((uint32_t{1} << 23) - 1)) | (uint32_t{1} << 23);
+  const Scales::Scale& scale = kScales[((bits >> 23) & 0xff) - Scales::kFirst];
+  *to = '-';
+  to += bits >> 31;
+  const uint64_t value = c * scale.power;  // in units of 10^-places * 2^-bits, as are all below
+  const uint64_t ones = value >> scale.bits;
+  const uint64_t closest = (value + (uint64_t{1} << (scale.bits - 1)) - 1 + (ones & 1)) >> scale.bits;
+  const uint64_t tens = (ones + 5) / 10 * 10;
+  const uint64_t reach = scale.power / 2 - (c & 1);  // what is halfway reads back as the even neighbour
+  const uint64_t tens_do = value - (tens << scale.bits) + reach <= 2 * reach ? 1 : 0;
+  const uint64_t decimal = closest ^ ((closest ^ tens) & (0 - tens_do));  // compilers make a branch of `?:`
+
+  const uint64_t scaled = decimal * scale.factor;
+  const uint64_t high = scaled / 100000000;  // the whole part and 4 places
+  uint64_t first = high;
+  if (high < 10000) {
+    *to++ = '0';
+  } else {
+    const uint64_t whole = high / 10000;
+    const uint32_t digits = four_digits(static_cast<uint32_t>(whole));
+    const int zeros = std::countr_zero(digits) / 8;
+    const uint32_t ascii = (digits + 0x30303030U) >> (8 * zeros);
+    std::memcpy(to, &ascii, 4);
+    to += 4 - zeros;
+    first = high - 10000 * whole;
+  }
+  const uint32_t four = four_digits(static_cast<uint32_t>(first));
+  const uint64_t eight = eight_digits(scaled - 100000000 * high);
+  const uint32_t four_ascii = four + 0x30303030U;
+  const uint64_t eight_ascii = eight + 0x3030303030303030U;
+  *to = '.';
+  std::memcpy(to + 1, &four_ascii, 4);
+  std::memcpy(to + 5, &eight_ascii, 8);
+  if (eight == 0) [[unlikely]]
+    return to + 5 - std::countl_zero(four | 1) / 8;  // at least one place
+  return to + 13 - std::countl_zero(eight) / 8;
+}
+
 // The digits of a number above 0, without leading zeros. Copies of a fixed kSlack bytes from `begin` stay
 // inside.
 class Digits {
@@ -318,7 +409,17 @@ char* write_int64(char* to, int64_t value) {
   return append_uint(to, size);
 }
 
+char* write_float32(char* to, float value) {
+  if (is_middling(value)) [[likely]]
+    return write_middling(to, value);
+  return write_float64(to, static_cast<double>(value), true);
+}
+
 char* write_float64(char* to, double value, bool narrow) {
+  if (narrow && std::abs(value) < 8192.0) {
+    const auto single = static_cast<float>(value);
+    if (static_cast<double>(single) == value && is_middling(single)) return write_middling(to, single);
+  }
   if (std::signbit(value)) {
     *to++ = '-';
     value = -value;

@@ -24,9 +24,9 @@ std::string joined(const std::vector<uint64_t>& shape, uint64_t start, size_t co
 template <class T>
 std::string lines(const std::vector<uint64_t>& shape, const std::vector<T>& values, char separator = ',',
                   uint64_t start = 0, const std::string& prefix = "p,") {
-  std::vector<char> room(tbq::longest_line(prefix, shape) * values.size());
-  const char* end =
-      tbq::element_lines<T>(room.data(), prefix, shape, start, std::span<const T>(values), separator);
+  const tbq::ElementLines all(prefix, shape, separator);
+  std::vector<char> room(all.longest() * values.size());
+  const char* end = all.write(room.data(), start, std::span<const T>(values));
   return {room.data(), static_cast<size_t>(end - room.data())};
 }
 
@@ -82,6 +82,39 @@ TEST(element_lines_start_anywhere_and_cross_rows) {
 TEST(element_lines_of_a_long_prefix) {
   const std::string prefix(1000, 'x');
   CHECK(lines<float>({2}, {0.5F, 0.25F}, ',', 0, prefix + ",") == prefix + ",0,0.5\n" + prefix + ",1,0.25\n");
+}
+
+// Trailing axes are kept as texts where those are few and short; each of these shapes is cut differently.
+TEST(element_lines_are_the_same_however_the_index_is_cut) {
+  const std::vector<std::vector<uint64_t>> shapes{
+      {3, 8192},                                   // the last axis whole
+      {3, 8193},                                   // too long
+      {2, 3, 4, 5},                                // all of them
+      {100, 90, 3, 3},                             // all but the first
+      {7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3},        // few, but too long to be kept
+      {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9000},  // neither
+      {11},
+      {20000}};
+  for (const auto& shape : shapes) {
+    uint64_t total = 1;
+    for (const uint64_t size : shape) total *= size;
+    for (const char separator : {',', '\t'}) {
+      const std::vector<int64_t> values(static_cast<size_t>(total), 5);
+      const std::string quote = separator == ',' && shape.size() > 1 ? "\"" : "";
+      std::string want;
+      IndexText index(shape, 0);
+      for (uint64_t i = 0; i < total; ++i, index.next()) {
+        want += "p," + quote + std::string(index.text()) + quote + separator + "5\n";
+      }
+      CHECK(lines<int64_t>(shape, values, separator) == want);
+    }
+  }
+}
+
+TEST(element_lines_of_an_empty_array_are_none) {
+  CHECK(lines<float>({3, 0, 2}, {}).empty());
+  CHECK(lines<float>({0, 9000}, {}).empty());
+  CHECK(lines<float>({1, 0}, {}, '\t').empty());
 }
 
 TEST(index_page_packs_what_parquet_says) {

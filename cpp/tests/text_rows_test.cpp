@@ -75,6 +75,59 @@ TEST(float_digits_are_those_of_the_standard_library) {
   }
 }
 
+// Numbers of middling size take a way of their own: it must say what the standard library says, at every
+// exponent it takes and beside, for fractions at both ends, for short ones, and for any.
+TEST(float32_texts_are_those_of_the_standard_library) {
+  std::mt19937 random(13);
+  const auto check = [](uint32_t bits) {
+    const auto value = std::bit_cast<float>(bits);
+    std::vector<char> exact(tbq::kNumberChars);
+    const std::string text(exact.data(), tbq::write_float32(exact.data(), value));
+    CHECK(text == text_of(static_cast<double>(value), true));
+    char want[64];
+    std::string fixed(want, std::to_chars(want, want + 64, value, std::chars_format::fixed).ptr);
+    if (fixed.find('.') == std::string::npos) fixed += ".0";
+    CHECK(text == fixed);
+  };
+  for (uint32_t exponent = 127 - 13; exponent < 127 + 15; ++exponent) {
+    for (uint32_t sign = 0; sign < 2; ++sign) {
+      const uint32_t top = sign << 31 | exponent << 23;
+      for (uint32_t i = 0; i < 300; ++i) {
+        check(top | i);
+        check(top | (0x7fffff - i));
+        check(top | (i & 0xff) << 15);
+      }
+      for (int i = 0; i < 3000; ++i) check(top | (random() & 0x7fffff));
+    }
+  }
+  for (int i = 1; i < 20000; ++i) {
+    check(std::bit_cast<uint32_t>(static_cast<float>(i) / 10000));
+    check(std::bit_cast<uint32_t>(static_cast<float>(i) / 64));
+  }
+}
+
+TEST(float32_texts_at_the_ends) {
+  const auto text = [](float value) {
+    std::vector<char> exact(tbq::kNumberChars);
+    return std::string(exact.data(), tbq::write_float32(exact.data(), value));
+  };
+  CHECK(text(0.0F) == "0.0");
+  CHECK(text(-0.0F) == "-0.0");
+  CHECK(text(1.0F) == "1.0");
+  CHECK(text(-0.5F) == "-0.5");
+  CHECK(text(3.0F) == "3.0");
+  CHECK(text(-8191.0F) == "-8191.0");
+  CHECK(text(8191.9995F) == "8191.9995");
+  CHECK(text(1234.5F) == "1234.5");
+  CHECK(text(0.99999994F) == "0.99999994");
+  CHECK(text(0.0001F) == "0.0001");
+  CHECK(text(0.00012207032F) == "0.00012207032");
+  CHECK(text(9.999999e-05F) == "9.999999e-05");
+  CHECK(text(std::numeric_limits<float>::denorm_min()) == "1e-45");
+  CHECK(text(std::numeric_limits<float>::min()) == "1.1754944e-38");
+  CHECK(text(-std::numeric_limits<float>::max()) == "-3.4028235e+38");
+}
+
 TEST(int64_and_timestamps) {
   const auto int_text = [](int64_t value) {
     char text[tbq::kNumberChars];

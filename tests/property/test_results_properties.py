@@ -74,6 +74,35 @@ def test_csv_lines_read_back_bit_for_bit(array, separator):
         np.testing.assert_array_equal(back, array.ravel())
 
 
+EDGES = [0.0, -0.0, 1.0, 0.1, 1e-4, 9.999999e-05, 8191.9995, 8192.0, 1e-45, 1.1754944e-38, 3.4028235e38]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(width=32) | st.sampled_from(EDGES) | st.floats(-2, 2, width=32), min_size=1))
+def test_float32_cells_are_the_shortest_python_has(numbers):
+    values = np.array(numbers, np.float32)
+    with parameters({"layer.w": values}) as found:
+        text = b"".join(bytes(block) for block in lines(found)).decode()
+    for value, line in zip(values, text.splitlines(), strict=True):
+        cell = line.rsplit(",", 1)[1]
+        if float(value).is_integer() and abs(value) < 1e16:
+            assert cell == f"{'-' if np.signbit(value) else ''}{abs(int(value))}.0"  # whole: all digits
+        else:
+            assert cell == repr(float(str(value)))
+
+
+def test_float32_cells_at_every_exponent():
+    bits = np.arange(256, dtype=np.uint32)[:, None] << 23 | np.array([0, 1, 2, 0x400000, 0x7FFFFF], np.uint32)
+    values = np.concatenate([bits.ravel(), bits.ravel() | np.uint32(1 << 31)]).view(np.float32)
+    with parameters({"w": values}) as found:
+        text = b"".join(bytes(block) for block in lines(found)).decode()
+    cells = [line.rsplit(",", 1)[1] for line in text.splitlines()]
+    back = np.array([float(cell) for cell in cells]).astype(np.float32)
+    finite = np.isfinite(values)
+    np.testing.assert_array_equal(back[finite].view(np.uint32), values[finite].view(np.uint32))
+    assert [c for c, ok in zip(cells, finite, strict=True) if not ok] == [str(v) for v in values[~finite]]
+
+
 @settings(deadline=None)
 @given(MODELS)
 def test_parquet_of_elements_is_what_the_rows_are(model):

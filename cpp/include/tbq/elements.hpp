@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,23 +55,39 @@ struct Run {
 // each one keeps, and the rest of it. Consecutive indices share almost all, so that is 2 to 3 bytes each.
 std::vector<uint8_t> index_page(std::span<const Run> runs);
 
-// No line of element_lines() is longer.
-size_t longest_line(std::string_view prefix, std::span<const uint64_t> shape);
+// CSV lines `prefix index separator value` of one array, the index in quotes where it holds the separator.
+// Values are written in the shortest form that reads back to their type. Threads may share one.
+class ElementLines {
+ public:
+  ElementLines(std::string_view prefix, std::span<const uint64_t> shape, char separator);
 
-// CSV lines `prefix index separator value`, the index in quotes where it holds the separator. Values are
-// written in the shortest form that reads back to their type. Writes at `to`, where there must be room for
-// longest_line() a value, and returns the end.
-template <class T>
-char* element_lines(char* to, std::string_view prefix, std::span<const uint64_t> shape, uint64_t start,
-                    std::span<const T> values, char separator);
+  // No line takes more bytes, with those that are written past its end.
+  size_t longest() const { return longest_; }
 
-extern template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                                    std::span<const float>, char);
-extern template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                                    std::span<const double>, char);
-extern template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                                    std::span<const int64_t>, char);
-extern template char* element_lines(char*, std::string_view, std::span<const uint64_t>, uint64_t,
-                                    std::span<const uint64_t>, char);
+  // Writes the lines of elements from `start` on at `to`, where there must be room for longest() each, and
+  // returns the end. The elements must lie in the shape.
+  template <class T>
+  char* write(char* to, uint64_t start, std::span<const T> values) const;
+
+ private:
+  // The end of an index and what follows it, copied whole.
+  struct Tail {
+    static constexpr size_t kText = 15;
+    char text[kText];
+    uint8_t size;
+  };
+
+  std::string head_;             // the prefix, and the quote that opens the index
+  std::string close_;            // the quote that closes it, and the separator
+  std::vector<uint64_t> outer_;  // the leading axes, written once for inner_ lines
+  uint64_t inner_ = 1;           // elements of the others
+  std::vector<Tail> tails_;      // their indices; empty where that is one long axis
+  size_t longest_ = 0;
+};
+
+extern template char* ElementLines::write(char*, uint64_t, std::span<const float>) const;
+extern template char* ElementLines::write(char*, uint64_t, std::span<const double>) const;
+extern template char* ElementLines::write(char*, uint64_t, std::span<const int64_t>) const;
+extern template char* ElementLines::write(char*, uint64_t, std::span<const uint64_t>) const;
 
 }  // namespace tbq

@@ -18,6 +18,9 @@ char* write_int64(char* to, int64_t value);
 // type.
 char* write_float64(char* to, double value, bool narrow);
 
+// A finite float32, as write_float64 writes it with `narrow`.
+char* write_float32(char* to, float value);
+
 // Microseconds since 1970 as 2023-11-14T22:13:20.000000Z; what is outside of the years 0 to 9999 is clamped.
 char* write_timestamp(char* to, int64_t microseconds);
 

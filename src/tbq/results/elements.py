@@ -33,7 +33,7 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS = 1 << 17  # rows of a batch
-LINES = 1 << 14  # rows formatted at once: the text stays in the CPU's cache
+LINES = 1 << 15  # rows formatted at once: the text stays in the CPU's cache
 _EXACT = 1 << 53  # integers up to here are exact in float64
 
 T = TypeVar("T")
@@ -103,9 +103,9 @@ def _index(shape: tuple[int, ...], start: int, count: int) -> pa.Array:
 def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[memoryview]:
     """The elements as CSV text without its header; a block is overwritten once the next is asked for."""
 
-    def runs() -> Iterator[tuple[str, tuple[int, ...], int, NDArray[Any]]]:
+    def runs() -> Iterator[tuple[_core.ElementLines, int, NDArray[Any]]]:
         for parameter in parameters:
-            prefix = _prefix(parameter, separator)
+            writer = _core.ElementLines(_prefix(parameter, separator), parameter.shape, separator)
             start = 0
             for block in parameter.blocks(LINES):
                 values = _real(parameter, block)
@@ -115,23 +115,22 @@ def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[mem
                     values = values.astype(np.int64, copy=False)
                 elif values.dtype == np.float16:
                     values = values.astype(np.float32)
-                yield prefix, parameter.shape, start, np.ascontiguousarray(values)
+                yield writer, start, np.ascontiguousarray(values)
                 start += values.size
 
-    free: SimpleQueue[NDArray[np.uint8]] = (
-        SimpleQueue()
-    )  # rooms to write in, used again: fresh pages are dear
+    # Rooms to write in, used again: fresh pages are dear.
+    free: SimpleQueue[NDArray[np.uint8]] = SimpleQueue()
 
-    def text(run: tuple[str, tuple[int, ...], int, NDArray[Any]]) -> tuple[NDArray[np.uint8], int]:
-        prefix, shape, start, values = run
-        want = _core.longest_line(prefix, shape) * values.size
+    def text(run: tuple[_core.ElementLines, int, NDArray[Any]]) -> tuple[NDArray[np.uint8], int]:
+        writer, start, values = run
+        want = writer.longest * values.size
         try:
             room = free.get_nowait()
         except Empty:
             room = np.empty(0, np.uint8)
         if room.size < want:
             room = np.empty(want, np.uint8)
-        return room, _core.element_lines(prefix, shape, start, values, separator, room)
+        return room, writer.write(start, values, room)
 
     for room, size in ahead(text, runs()):
         yield room.data[:size]
