@@ -121,7 +121,7 @@ TEST(float32_texts_at_the_ends) {
   CHECK(text(1234.5F) == "1234.5");
   CHECK(text(0.99999994F) == "0.99999994");
   CHECK(text(0.0001F) == "0.0001");
-  CHECK(text(0.00012207032F) == "0.00012207032");
+  CHECK(text(0.00012207031F) == "0.00012207031");
   CHECK(text(9.999999e-05F) == "9.999999e-05");
   CHECK(text(std::numeric_limits<float>::denorm_min()) == "1e-45");
   CHECK(text(std::numeric_limits<float>::min()) == "1.1754944e-38");

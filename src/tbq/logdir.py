@@ -66,9 +66,8 @@ def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
         named: list[tuple[str | None, Path]] = list(path.items())
     else:
         named = [(None, one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
-    if not any(
-        os.fspath(one).lower().endswith((".csv", ".tsv", ".json", ".jsonl", ".parquet")) for _, one in named
-    ):
+    endings = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
+    if not any(os.fspath(one).lower().endswith(endings) for _, one in named):
         return None
     from tbq.results.opened import MetricsAsEvents
 

@@ -150,8 +150,9 @@ def test_predictions_of_every_file(capfdbinary, outputs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["p.npy", "--labels", "short.npy"], "40 outputs and 10 labels"),
-        (["p.npy", "--labels", "long.npy"], "40 outputs and 80 labels"),
+        (["p.npy", "--labels", "short.npy"], "tbq: 40 outputs and 10 labels"),
+        (["p.npy", "--labels", "long.npy"], "tbq: 40 outputs and 80 labels"),
+        (["p.npy", "--labels", "number.npz"], "'y' is one number, want an array"),
         (["both.npz"], "holds 2 arrays: logits, y"),
         (["both.npz:x"], "no array 'x'"),
         (["table.csv"], "column 'id' holds no numbers"),
@@ -166,6 +167,7 @@ def test_predictions_of_every_file(capfdbinary, outputs, tmp_path):
 def test_predictions_that_cannot_be(capfdbinary, outputs, tmp_path, arguments, words):
     np.save("short.npy", outputs[1][:10])
     np.save("long.npy", np.tile(outputs[1], 2))
+    np.savez("number.npz", y=np.array(3))
     (tmp_path / "names.txt").write_text("a\n")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "p.npy").read_bytes()[:-5])
     code, _, err = run(capfdbinary, "predictions", *arguments, "-o", "out.csv")

@@ -250,6 +250,17 @@ def test_paths_that_are_no_files(tmp_path):
         weights(tmp_path / "dir.npz")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "arrow"])
+def test_names_that_are_no_unicode_are_escaped(tmp_path, ending):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(pack(b'{"a\\ud800.w": %b}' % json.dumps(entry([1], 0, 4)).encode(), bytes(4)))
+    assert weights(path).to_arrow()["layer"].to_pylist() == ["a\\ud800"]
+    found = weights(path, elements=True)
+    assert found.to_arrow()["layer"].to_pylist() == ["a\\ud800"]
+    found.write(tmp_path / f"w.{ending}")
+    assert b"ud800" in (tmp_path / f"w.{ending}").read_bytes()
+
+
 def test_names_of_layers_cannot_break_a_line(tmp_path):
     import csv
 

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+import tbq
 from tbq.errors import SourceError, UsageError
 from tbq.results import is_metrics_file, metrics
 
@@ -114,6 +115,35 @@ def test_a_json_dict_of_lists(tmp_path):
 def test_runs_are_named_after_the_file_or_its_folder(tmp_path):
     assert metrics(write(tmp_path / "exp/lr3.csv", "loss\n1\n")).to_arrow().column("run")[0].as_py() == "lr3"
     assert metrics(write(tmp_path / "exp/log.csv", "loss\n1\n")).to_arrow().column("run")[0].as_py() == "exp"
+
+
+def test_a_run_is_named_after_the_working_directory_too(tmp_path, monkeypatch):
+    write(tmp_path / "exp/metrics.csv", "loss\n1\n")
+    monkeypatch.chdir(tmp_path / "exp")
+    assert metrics("metrics.csv").to_arrow().column("run")[0].as_py() == "exp"
+
+
+def test_keras_csv_logger_to_a_log(tmp_path):
+    path = write(tmp_path / "exp/training.log", "epoch,accuracy,loss\n0,0.5,2.0\n1,0.75,1.5\n")
+    assert is_metrics_file(path) and found(metrics(path))["loss"] == [(0, 2.0), (1, 1.5)]
+    log = tbq.open(path)
+    assert log.runs == ["exp"] and log.series("accuracy").values.tolist() == [0.5, 0.75]
+
+
+def test_a_log_that_is_no_csv_is_no_metrics(tmp_path):
+    assert not is_metrics_file(write(tmp_path / "out.log", "started\n"))
+    assert not is_metrics_file(tmp_path / "none.log") and not is_metrics_file(tmp_path)
+    with tbq.SummaryWriter(tmp_path / "run") as writer:
+        writer.add_scalar("loss, total", 1.0, 1)
+    (event_file,) = (tmp_path / "run").iterdir()
+    assert not is_metrics_file(event_file.rename(tmp_path / "run.log"))
+    assert tbq.open(tmp_path / "run.log").scalars().to_arrow()["value"].to_pylist() == [1.0]
+
+
+def test_names_that_are_no_unicode_are_escaped(tmp_path):
+    path = write(tmp_path / "exp/result.json", '{"training_iteration": 1, "loss\\ud800": 0.5}')
+    assert found(metrics(path)) == {"loss\\ud800": [(1, 0.5)]}
+    assert tbq.open(path).scalars().to_arrow()["value"].to_pylist() == [0.5]
 
 
 def test_which_names_are_metrics():

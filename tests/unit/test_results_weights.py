@@ -175,6 +175,47 @@ def test_every_format_holds_every_element(tmp_path, ending):
     np.testing.assert_array_equal(np.float32([r["value"] for r in got]), MODEL["encoder.0.weight"].ravel())
 
 
+PARQUET_MODELS = {
+    "no elements": {"a.w": np.zeros((0, 3))},
+    "no elements of one": {"a.w": np.zeros((2, 0, 3)), "b.w": np.ones(3)},
+    "rank 0": {"s": np.ones(()), "t.u": np.array(2)},
+    "types": {
+        f"l.{name}": np.arange(-3, 5).astype(name)
+        for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 float16 float32 float64".split()
+    },
+    "not finite": {"x": np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324])},
+    "many axes": {"r.w": np.arange(64.0).reshape((2,) + (1,) * 14 + (2,) + (1,) * 13 + (16,))},
+    "many names": {f"layer{n}.p{n % 7}": np.full(n % 3, n, np.float32) for n in range(3000)},
+    "several pages": {"a.w": np.arange(1 << 17), "b.w": np.arange((1 << 17) + 1), "c.w": np.ones((3, 9))},
+    "odd names": {'é/"x",\n.w': np.ones(2), ".": np.ones(1)},
+}
+
+
+@pytest.mark.parametrize("model", PARQUET_MODELS.values(), ids=PARQUET_MODELS)
+def test_parquet_of_elements_is_the_same_to_every_reader(tmp_path, model):
+    import duckdb
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "w.parquet"
+    weights(model, elements=True).write(path)
+    want = [
+        (*split_name(name), ",".join(map(str, index)), float(array[index]))
+        for name, array in model.items()
+        for index in np.ndindex(array.shape)
+    ]
+    with pq.ParquetFile(path) as file:
+        assert file.metadata.num_rows == len(want)
+        found = [
+            list(zip(*(column.to_pylist() for column in file.read().columns), strict=True)),
+            pl.read_parquet(path).rows(),
+        ]
+    with duckdb.connect() as connection:
+        found.append(connection.execute("select * from read_parquet(?)", [str(path)]).fetchall())
+    for rows_found in found:
+        assert repr(rows_found) == repr(want)  # as text, since NaN equals nothing
+
+
 def test_rows_are_arrow_streams_and_frames():
     import pyarrow as pa
 
@@ -324,3 +365,16 @@ def test_slabs_cover_in_order():
 def test_lazy_name():
     assert tbq.results.weights is weights
     assert math.isclose(rows(tbq.results.weights({"a.b": np.ones(4)}))[0]["norm"], 2)
+
+
+@pytest.mark.parametrize("size", [1, 5, 12, 1 << 16])
+def test_blocks_of_chunked_and_of_fortran_arrays_are_in_c_order(tmp_path, size):
+    array = np.arange(120.0).reshape(12, 10)
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.create_dataset("a/w", data=array, chunks=(5, 3), compression="gzip")
+    np.savez(tmp_path / "m.npz", **{"a.w": np.asfortranarray(array)})
+    for name in ("m.h5", "m.npz"):
+        with parameters(tmp_path / name) as (found,):
+            blocks = list(found.blocks(size))
+        assert max(block.size for block in blocks) <= size
+        np.testing.assert_array_equal(np.concatenate(blocks), array.ravel())

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Options", "format_of", "output", "output_path", "write", "write_many", "write_runs"]
+__all__ = [
+    "FORMATS",
+    "Options",
+    "compressed",
+    "format_of",
+    "output",
+    "output_path",
+    "write",
+    "write_many",
+    "write_runs",
+]
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ def write_many(
         with output_path(path, force) as beside:
             module.write_many(arrows, beside, options)
         return
-    with output(path, force) as stream, _compressed(stream, compression) as squeezed:
+    with output(path, force) as stream, compressed(stream, compression) as squeezed:
         if kind.many:
             module.write_many(arrows, squeezed, options)
         else:
@@ -177,7 +187,8 @@ def _arrow(table: Any) -> pa.Table:
 
 
 @contextlib.contextmanager
-def _compressed(stream: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+def compressed(stream: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+    """A stream that compresses as `format_of` says (`gz`, `zst`, or None for as it is) into `stream`."""
     if compression == "gz":
         import gzip
 

@@ -83,6 +83,14 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
         raise damaged(path, error) from None
 
 
+def _rows(path: str) -> int:
+    """The rows that a `.npy` file says it has."""
+    from tbq.results.checkpoint.npz import header
+
+    with open(path, "rb") as file:
+        return header(file)[0][0]
+
+
 def _tensor(path: str, key: str | None) -> Array:
     from tbq.results.checkpoint import _of_file
 
@@ -99,6 +107,8 @@ def _tensor(path: str, key: str | None) -> Array:
                 f"no array '{key}' in it", path=path, hint=f"it holds {', '.join(list(found)[:10])}"
             )
         chosen = found[key] if key is not None else next(iter(found.values()))
+        if not chosen.shape:
+            raise SourceError(f"'{chosen.name}' is one number, want an array", path=path)
         parts = list(chosen.blocks())
         flat = np.concatenate(parts) if parts else np.empty(0)
         return flat.reshape(chosen.shape)
@@ -224,6 +234,9 @@ def _batches(
     done = 0
     for start, block in npy_blocks(path) if streamed else [(0, read_array(outputs))]:
         done = start + len(block)
+        if any(found is not None and len(found) < done for found in beside):
+            done = _rows(path) if streamed else done
+            break
         parts = [None if found is None else found[start:done] for found in beside]
         yield block, parts[0], parts[1]
     for what, found in zip(("labels", "ids"), beside, strict=True):

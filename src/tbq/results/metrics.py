@@ -35,13 +35,27 @@ Row = tuple[int | None, float | None, Mapping[str, Any]]
 def is_metrics_file(path: str | os.PathLike[str]) -> bool:
     """Whether the name is one of a file of metrics: `.csv .tsv .json .jsonl .parquet`, and no event file.
 
+    A `.log`, as in Keras' `CSVLogger("training.log")`, is one when it is there and begins as text with a comma.
     Such a file is input only where it is named; one that lies in a logdir is not.
 
     >>> is_metrics_file("lightning_logs/version_0/metrics.csv"), is_metrics_file("events.out.tfevents.1.host")
     (True, False)
     """
     name = Path(path).name.lower()
-    return "tfevents" not in name and name.endswith((".csv", ".tsv", ".json", ".jsonl", ".parquet"))
+    if "tfevents" in name:
+        return False
+    return name.endswith((".csv", ".tsv", ".json", ".jsonl", ".parquet")) or (
+        name.endswith(".log") and _is_csv_text(path)
+    )
+
+
+def _is_csv_text(path: str | os.PathLike[str]) -> bool:
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(1 << 16)
+    except OSError:
+        return False
+    return b"," in first and b"\0" not in first  # the length that an event file begins with has zeros
 
 
 def metrics(history: Any, *, run: str | None = None) -> Table:
@@ -73,13 +87,14 @@ def _run_name(path: str) -> str:
     stem = Path(path).stem
     if stem.lower() not in _PLAIN_NAMES:
         return stem
-    return Path(path).parent.name or "."
+    return Path(path).absolute().parent.name or "."
 
 
 def _table(rows: Iterable[Row], run: str) -> Table:
     """Rows of many values, turned so that each tag has its own, in order of first sight by tag name."""
     import pyarrow as pa
 
+    from tbq.results.checkpoint.parameter import as_text
     from tbq.schema import schema
     from tbq.table import Table
 
@@ -101,8 +116,8 @@ def _table(rows: Iterable[Row], run: str) -> Table:
     count = sum(len(series[tag][0]) for tag in tags)
     codes = [code for code, tag in enumerate(tags) for _ in series[tag][0]]
     columns = [
-        pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([run])),
-        pa.DictionaryArray.from_arrays(pa.array(codes, label.index_type), pa.array(tags)),
+        pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([as_text(run)])),
+        pa.DictionaryArray.from_arrays(pa.array(codes, label.index_type), pa.array(list(map(as_text, tags)))),
         pa.array([step for tag in tags for step in series[tag][0]], pa.int64()),
         pa.array([time for tag in tags for time in series[tag][1]], pa.float64()),
         pa.array([value for tag in tags for value in series[tag][2]], pa.float64()),
@@ -152,7 +167,7 @@ def _of_file(path: str) -> Iterable[Row]:
             "is a directory, want a file of metrics" if Path(path).is_dir() else "no such file", path=path
         )
     ending = Path(path).suffix.lower()
-    if ending in (".csv", ".tsv"):
+    if ending in (".csv", ".tsv", ".log"):
         return _numbered(_csv(path))
     if ending in (".json", ".jsonl"):
         return _numbered(_json(path))
@@ -163,7 +178,7 @@ def _of_file(path: str) -> Iterable[Row]:
     raise UsageError(
         f"no reader of metrics for '{ending}' files",
         path=path,
-        hint="known are .csv and .tsv (CSVLogger, Lightning, Ray, MetricsTable), "
+        hint="known are .csv, .tsv and .log (CSVLogger, Lightning, Ray, MetricsTable), "
         ".json and .jsonl (Hugging Face, Ray) and .parquet (MetricsTable)",
     )
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tbq.export import Options, _compressed, format_of, output, write
+from tbq.export import Options, compressed, format_of, output, write
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +33,7 @@ def write_rows(
     if name not in _WRITERS:
         write(rows.to_table(), path, force=force, format=format, **given)
         return
-    with output(path, force) as stream, _compressed(stream, compression) as squeezed:
+    with output(path, force) as stream, compressed(stream, compression) as squeezed:
         if name in own and not options.csv_safe:
             own[name](squeezed)
         else:

@@ -32,6 +32,7 @@ _DEPTH = 64
 # A dataset may claim a shape without holding its elements; past this many bytes the claim must be backed.
 _UNBACKED = 1 << 30
 _RATIO = 2000
+_CHUNKED = 1 << 22  # elements of a dataset in chunks that are read at once
 
 # Keras stores a layer's variables by number only. These classes make them in a known order: the snake-case
 # class name -> names, taken when the count agrees. Anything else keeps its numbers.
@@ -190,11 +191,16 @@ def _parameter(path: str, name: str, dataset: Any) -> Parameter:
     elif claimed > _UNBACKED and claimed > dataset.id.get_storage_size() * _RATIO:
         unreadable = f"it claims {claimed} bytes and holds {dataset.id.get_storage_size()}"
 
+    # A chunk is decompressed whole: rows are read by as many as a chunk has, not one after the other.
+    chunk = min(dataset.chunks[0] * math.prod(shape[1:]), _CHUNKED) if dataset.chunks else 0
+
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:
         native = dtype.newbyteorder("=")
         try:
-            for where in slabs(shape, size):
-                yield np.asarray(dataset[where]).reshape(-1).astype(native, copy=False)
+            for where in slabs(shape, max(size, chunk)):
+                flat = np.asarray(dataset[where]).reshape(-1).astype(native, copy=False)
+                for start in range(0, flat.size, size):
+                    yield flat[start : start + size]
         except (OSError, RuntimeError, ValueError) as error:
             raise SourceError(f"'{name}' cannot be read: {error}", path=path) from None
 

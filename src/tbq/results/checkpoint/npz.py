@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from tbq.errors import SourceError
-from tbq.results.checkpoint.parameter import Parameter
+from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
 if TYPE_CHECKING:
@@ -79,9 +79,8 @@ def blocks(
         data = _upto(stream, left * dtype.itemsize)
         if len(data) == left * dtype.itemsize:
             array = np.frombuffer(data, dtype).reshape(shape, order="F")
-            flat = np.ascontiguousarray(array).reshape(-1)
-            for start in range(0, left, size):
-                yield flat[start : start + size].astype(native, copy=False)
+            for where in slabs(shape, size):
+                yield array[where].reshape(-1).astype(native, copy=False)
         return
     while left > 0:
         want = min(left, size) * dtype.itemsize

@@ -31,6 +31,15 @@ def split_name(name: str) -> tuple[str, str]:
     return (name[:cut], name[cut + 1 :]) if cut >= 0 else ("", name)
 
 
+def as_text(name: str) -> str:
+    """A name that every format can hold: what is not Unicode (a lone surrogate) is written as an escape.
+
+    >>> as_text("layer" + chr(0xD800))
+    'layer\\\\ud800'
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A named array whose elements are read when asked for, in C order, never all at once."""
@@ -42,6 +51,11 @@ class Parameter:
     read: Callable[[int], Iterator[Array]] = field(repr=False)
     # Why the elements cannot be read, where they cannot.
     unreadable: str | None = None
+
+    def __post_init__(self) -> None:
+        # Both come from files that anybody may have made.
+        object.__setattr__(self, "name", as_text(self.name))
+        object.__setattr__(self, "dtype", as_text(self.dtype))
 
     @property
     def layer(self) -> str:

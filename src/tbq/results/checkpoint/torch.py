@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,19 +40,21 @@ def load(path: str) -> Any:
                 code="unsafe",
             ) from None
         except (RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            said = str(error).strip().splitlines()
+            said = re.match(r"(.+?)(?:\. |\n|$)", str(error).strip())  # the first sentence
             raise SourceError(
-                f"not a whole torch file: {said[0] if said else type(error).__name__}",
+                f"not a whole torch file: {said[1] if said else type(error).__name__}",
                 path=path,
                 hint="copy or download it again",
             ) from None
 
 
 def _reason(text: str) -> str:
-    for line in text.splitlines():
-        if "WeightsUnpickler error" in line or "Unsupported" in line or "GLOBAL" in line:
-            return line.strip()[:160]
-    return text.strip().splitlines()[0][:160] if text.strip() else "a pickle"
+    """What a pickle would have run, out of torch's page of advice."""
+    found = re.search(r"GLOBAL ([\w.]+)", text)
+    if found:
+        return f"it names {found[1]}"
+    found = re.search(r"WeightsUnpickler error:\s*(.+)", text)
+    return found[1].strip()[:160] if found else "it holds more than tensors"
 
 
 def read(path: str) -> list[Parameter]:
