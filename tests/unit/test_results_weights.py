@@ -181,7 +181,19 @@ PARQUET_MODELS = {
     "rank 0": {"s": np.ones(()), "t.u": np.array(2)},
     "types": {
         f"l.{name}": np.arange(-3, 5).astype(name)
-        for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 float16 float32 float64".split()
+        for name in [
+            "bool",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "float16",
+            "float32",
+            "float64",
+        ]
     },
     "not finite": {"x": np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324])},
     "many axes": {"r.w": np.arange(64.0).reshape((2,) + (1,) * 14 + (2,) + (1,) * 13 + (16,))},
