@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -156,3 +157,26 @@ def test_findings_are_plain_values(tmp_path: Path) -> None:
         "code", "name", "severity", "message", "run", "path", "offset", "tag", "hint"
     }  # fmt: skip
     assert found == tbq.doctor(tmp_path)[0]
+
+
+def test_the_first_nan_of_a_run_is_where_to_look(tmp_path: Path) -> None:
+    rows = [
+        pl.scalar(tag, step, math.nan if step >= first else 1 / (1 + step))
+        for step in range(50)
+        for tag, first in (("accuracy", 40), ("loss", 30))
+    ]
+    pl.write(tmp_path, pl.header(), *rows)
+    found = tbq.doctor(tmp_path)
+    assert [(one.code, one.tag) for one in found] == [("TBQ501", "accuracy"), ("TBQ501", "loss")]
+    assert all("before step 30" in (one.hint or "") for one in found)
+
+
+def test_what_tensorboard_shows_is_said_of_a_repaired_log(tmp_path: Path) -> None:
+    path = pl.healthy(tmp_path, pl.T0, range(60))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(40, 90))
+    (found,) = tbq.doctor(tmp_path)
+    assert found.code == "TBQ403" and found.message.endswith("tbq 180")
+    records = pl.split(path.read_bytes())
+    path.write_bytes(b"".join([*records[:40], bytes(100), *records[40:]]))
+    found = tbq.doctor(tmp_path)[-1]
+    assert found.code == "TBQ403" and found.message.endswith("tbq 180 (once the damage is repaired)")
