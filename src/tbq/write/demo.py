@@ -126,6 +126,8 @@ def _media(writer: _Recorder) -> None:
     noise = random.Random(2)
     with writer.step(0, writer.at(0)):
         writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
+        writer.add_graph(_graph())
+        writer.add_mesh("cube", *_cube())
     for step in (0, 50, 100):
         wall_time = writer.at(step)
         writer.add_image("samples", image.plain_png(_picture(step)), step, wall_time)
@@ -148,3 +150,29 @@ def _picture(step: int) -> Any:
     turn = (np.arctan2(y, x) + math.radians(step)) / (2 * math.pi)
     wheel = [(np.cos(2 * math.pi * (turn + third)) + 1) / 2 for third in (0, 1 / 3, 2 / 3)]
     return (np.stack(wheel, axis=2) * (np.hypot(x, y) <= 1)[:, :, None] * 255).astype(np.uint8)
+
+
+def _graph() -> bytes:
+    """A GraphDef: a dense layer and its loss."""
+    from tbq.write import wire
+
+    nodes = {
+        "x": ("Placeholder", []),
+        "dense/kernel": ("Const", []),
+        "dense/MatMul": ("MatMul", ["x", "dense/kernel"]),
+        "loss": ("Mean", ["dense/MatMul"]),
+    }
+    return b"".join(
+        wire.message(1, wire.text(1, name), wire.text(2, op), *(wire.text(3, one) for one in inputs))
+        for name, (op, inputs) in nodes.items()
+    )
+
+
+def _cube() -> tuple[Any, Any, Any]:
+    """The corners of a cube, a colour each, and its twelve triangles."""
+    import numpy as np
+
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [half for a, b, c, d in sides for half in ((a, b, c), (a, c, d))]
+    return corners[None] * 2.0 - 1, corners[None] * 255, np.array([faces])
