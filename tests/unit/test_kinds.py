@@ -113,3 +113,10 @@ def test_tags_that_look_like_patterns_are_names_first(tmp_path: Path) -> None:
     assert log.text("t[0]") == "t[0]"
     assert log.texts(tag="t[01]").to_arrow()["text"].to_pylist() == ["t0", "t1"]
     assert list(log.tables(tag="t[0]")) == ["texts"]
+
+
+def test_a_mesh_that_is_not_there_is_named_as_asked_for(tmp_path: Path) -> None:
+    log = tbq.open(tbq.demo(tmp_path / "runs"))
+    assert log.mesh("cube").vertices.shape == (1, 8, 3)
+    with pytest.raises(tbq.TbqError, match=r"no mesh is called 'c\.be'"):
+        log.mesh("c.be")
