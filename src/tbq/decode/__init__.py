@@ -136,12 +136,13 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
     for run, parts in dropped.items():
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
+        rows, tags = f"row{'s' * (count != 1)}", f"tag{'s' * (len(parts) != 1)}"
+        steps = f"step {low:,}" if low == high else f"steps {low:,} to {high:,}"
         found.append(
             _problems.Problem(
                 "restart",
                 "info",
-                f"restarts={restarts} dropped {count:,} rows of {len(parts):,} tags, "
-                f"steps {low:,} to {high:,}",
+                f"restarts={restarts} dropped {count:,} {rows} of {len(parts):,} {tags}, {steps}",
                 run=runs[run].name,
                 hint="to keep them: restarts='keep', --restarts keep",
             )
