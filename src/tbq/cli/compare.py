@@ -10,8 +10,8 @@ from tbq.cli.options import names, output_options, read_options, steps_option, t
 
 _EXAMPLES = """\b
 Examples:
-  tbq compare runs exp1 exp2
-  tbq compare runs exp1 exp2 --tag 'val/*' -o differences.csv
+  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0
+  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0 --tag 'val/*' -o differences.csv
 """
 
 

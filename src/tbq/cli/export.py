@@ -28,11 +28,11 @@ KINDS = tuple(name for name in _TABLES if name != "media")
 _EXAMPLES = """\b
 Examples:
   tbq export runs -o scalars.csv
-  tbq export runs --layout wide --tag 'loss/*' -o wide.parquet
+  tbq export runs --layout wide --tag 'val/*' -o wide.parquet
   tbq export runs --layout summary --stat last,min -o best.xlsx
   tbq export runs -o out/{run}.csv
   tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
-  tbq export runs --run 'exp*' --steps 100: | head
+  tbq export runs --run 'lr=*' --steps 100: | head
   tbq export runs --kind histograms -o histograms.parquet
   tbq export runs --kind all -o everything.duckdb
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   tbq ls runs
-  tbq ls runs --run 'exp*' -o runs.csv
+  tbq ls runs --run 'lr=*' -o runs.csv
 """
 
 

@@ -10,7 +10,7 @@ _KINDS = ("images", "audio", "texts", "meshes", "graphs")
 _EXAMPLES = """\b
 Examples:
   tbq media runs -o media
-  tbq media runs --kind images --tag 'samples/*' --every 10 -o media
+  tbq media runs --kind images --tag 'samples*' --every 10 -o images
 """
 
 

@@ -12,7 +12,7 @@ from tbq.errors import UsageError
 _EXAMPLES = """\b
 Examples:
   tbq reduce runs --group '(.*)/seed' -o curves.csv
-  tbq reduce runs --group 'lr0.1/*' --group 'lr1/*' --stat mean,ci95 --tag loss
+  tbq reduce runs --group 'lr=0.1/*' --group 'lr=0.03/*' --stat mean,ci95 --tag val/loss
   tbq reduce runs --group '(.*)/seed' -o reduced --as-events
 """
 

@@ -13,9 +13,9 @@ from tbq.errors import UsageError
 
 _EXAMPLES = """\b
 Examples:
-  tbq sql runs "select run, min(value) from scalars where tag = 'loss' group by run"
-  tbq sql runs "select run, step, ema(value, 0.6) from scalars where tag = \\$tag" --param tag=loss -o smooth.csv
-  tbq sql --logdir a=runs1 --logdir b=runs2 "select * from summary"
+  tbq sql runs "select run, min(value) from scalars where tag = 'val/loss' group by run"
+  tbq sql runs 'select run, step, ema(value, 0.6) from scalars where tag = $tag' --param tag=val/loss -o smooth.csv
+  tbq sql --logdir a=runs --logdir b=demo "select * from summary"
   tbq sql runs "show tables"
 """
 

@@ -12,7 +12,7 @@ _EXAMPLES = """\b
 Examples:
   tbq summary runs
   tbq summary runs --best val/loss:min --top 10
-  tbq summary runs --best val/loss:min --sort hparam.lr --require val/acc -o best.csv
+  tbq summary runs --best val/loss:min --sort hparam.lr --require val/accuracy -o best.csv
 """
 
 

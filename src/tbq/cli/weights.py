@@ -12,7 +12,7 @@ _EXAMPLES = """\b
 Examples:
   tbq weights model.safetensors -o weights.csv
   tbq weights model.keras --elements --layer 'dense*' -o dense.parquet
-  tbq weights epoch1.pt epoch2.pt --diff
+  tbq weights epoch1.safetensors epoch2.safetensors --diff
 """
 
 
