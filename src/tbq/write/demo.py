@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import random
@@ -24,7 +25,7 @@ class _Recorder(SummaryWriter):
 
     def __init__(self, log_dir: Path, start: float) -> None:
         self._start = start
-        super().__init__(log_dir)
+        super().__init__(log_dir, on_error="raise")
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
         super()._open(directory, start or self._start, origin or _ORIGIN)
@@ -55,6 +56,15 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
+    try:
+        _write(directory)
+    except BaseException:
+        _remove_earlier(directory)
+        raise
+    return directory
+
+
+def _write(directory: Path) -> None:
     start = _START
     for rate in _RATES:
         for seed in _SEEDS:
@@ -75,12 +85,18 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             _train(resumed, 0.03, 8, range(100, _STEPS))
     with _Recorder(directory / "media", start + 900) as writer:
         _media(writer)
-    return directory
 
 
 def _remove_earlier(directory: Path) -> None:
-    for file in directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"):
+    """Take away what a demo wrote, and the directories that held nothing else."""
+    files = list(directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"))
+    for file in files:
         file.unlink()
+    for folder in sorted(
+        {above for file in files for above in file.relative_to(directory).parents}, reverse=True
+    ):
+        with contextlib.suppress(OSError):  # it holds something else
+            (directory / folder).rmdir()
 
 
 def _loss(rate: float, step: int) -> float:
