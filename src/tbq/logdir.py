@@ -80,9 +80,10 @@ def _nothing(found: Found) -> SourceError:
     unreadable = next(iter(found.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
-    what = (
-        f"none of its {found.others:,} files is an event file" if found.others else "the directory is empty"
+    others = (
+        f"none of its {found.others:,} files is one" if found.others > 1 else "the one file in it is none"
     )
+    what = others if found.others else "there is no file in it"
     return SourceError(
         f"no event files here: {what}",
         path=path,

@@ -176,10 +176,25 @@ def test_a_file_that_goes_while_it_is_read(logdir: Path) -> None:
     (logdir / "bad" / NAME).write_bytes(GOOD)
     log = tbq.open(logdir)
     (logdir / "bad" / NAME).unlink()
-    with pytest.warns(TbqWarning, match="No such file"):
+    with pytest.warns(TbqWarning, match="was deleted while it was read"):
         table = log.scalars().to_arrow()
     assert values_of(table) == WANTED
     assert [problem.code for problem in log.problems] == ["unreadable"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_what_is_no_file_is_named(logdir: Path) -> None:
+    os.mkfifo(logdir / "bad" / NAME)
+    with pytest.warns(TbqWarning, match="is a pipe, not a file"):
+        assert values_of(tbq.open(logdir).scalars().to_arrow()) == WANTED
+    (logdir / "bad" / NAME).unlink()
+    (logdir / "bad" / NAME).symlink_to("/dev/zero")
+    with pytest.warns(TbqWarning, match="is a device, not a file"):
+        assert values_of(tbq.open(logdir).scalars().to_arrow()) == WANTED
+    (logdir / "bad" / NAME).unlink()
+    (logdir / "bad" / NAME).symlink_to("nowhere")
+    with pytest.raises(SourceError, match="is a link to nothing"):
+        tbq.open(logdir / "bad").scalars()
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
