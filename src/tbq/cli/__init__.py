@@ -86,6 +86,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 
     from tbq.errors import TbqError, TbqWarning
 
+    _open_closed_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("always", TbqWarning)
         warnings.showwarning = _warn
@@ -107,6 +108,18 @@ def main(args: list[str] | None = None) -> NoReturn:
         except BrokenPipeError:
             _forget_stdout()
             sys.exit(0)
+        except OSError as failure:  # of stdout: what is written to files and read from them explains itself
+            _forget_stdout()
+            where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
+            click.echo(f"tbq: {where}{(failure.strerror or str(failure)).lower()}", err=True)
+            sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
 
 
 def _forget_stdout() -> None:

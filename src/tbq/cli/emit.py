@@ -27,6 +27,7 @@ def emit(
     """Write the table as the output options say; `draw` is how it looks on a terminal, if not as any table."""
     from tbq.export import format_of, write, write_runs
 
+    format = _format(output, format)
     if output is not None and "{run}" in output:
         format_of(output, format)  # a wrong ending is told before anything is written
         paths = write_runs(table, output, force=force, format=format, **options)
@@ -48,15 +49,23 @@ def emit(
 def check_output(output: str | None, format: str | None, force: bool) -> None:
     """Tell of a wrong or taken target before time is spent on reading."""
     from tbq.export import format_of
-    from tbq.export.target import check_free
+    from tbq.export.target import check_folder, check_free
 
+    format = _format(output, format)
     if output is None:
         if format is not None:
             format_of("-", format)
         return
-    format_of(output, format)
     if "{run}" not in output:
         check_free(output, force)
+    format_of(output, format)
+    if "{run}" not in output:
+        check_folder(output)
+
+
+def _format(output: str | None, format: str | None) -> str | None:
+    """Standard output has no ending: it is CSV where nothing else is asked for."""
+    return "csv" if output == "-" and format is None else format
 
 
 def draw_table(table: Table) -> None:

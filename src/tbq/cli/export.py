@@ -118,6 +118,9 @@ def command(
             _write_all(log.tables(**what), output or "", format, force, options)
             return
         table = log.table(kind, **what)
+    if not len(table):
+        hint = f"`tbq tags {logdir[0]}` lists what there is, `tbq doctor {logdir[0]}` says what is wrong"
+        click.echo(f"tbq: {log.path}: no {kind}\n  {hint}", err=True)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
     emit(_laid_out(table, layout, stat), output=output, format=format, force=force, **options)

@@ -25,7 +25,9 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
             base.execute(f"create table {_quoted(name)} as select * from arriving")
             base.unregister("arriving")
     except duckdb.Error as failure:
-        raise OutputError(f"DuckDB cannot hold the table: {failure}") from failure
+        full = "No space left on device" in str(failure)  # said of a file that is already gone
+        reason = "no space left on device" if full else str(failure)
+        raise OutputError(f"cannot be written by DuckDB: {reason}") from failure
     finally:
         base.close()
 
