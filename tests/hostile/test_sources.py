@@ -14,7 +14,7 @@ import pytest
 from tables import decode
 
 import tbq
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import DamageError, SourceError, TbqWarning
 from tbq.source import inflate
 
 if TYPE_CHECKING:
@@ -169,6 +169,23 @@ def test_packed_files_of_many_runs_on_many_threads(tmp_path: Path) -> None:
     table = tbq.open(tmp_path).scalars(threads=8).to_arrow()
     for run in range(24):
         assert values_of(table, f"run{run}") == [run] * (20 + run)
+
+
+def test_a_directory_that_cannot_be_listed_is_told(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if str(path).endswith("bad"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.warns(TbqWarning, match="bad: cannot be listed: permission denied"):
+        log = tbq.open(logdir)
+    assert values_of(log.scalars().to_arrow()) == WANTED
+    assert [problem.code for problem in log.problems] == ["unreadable"]
+    with pytest.raises(DamageError, match="cannot be listed"):
+        log.scalars(on_error="raise")
 
 
 def test_a_file_that_goes_while_it_is_read(logdir: Path) -> None:

@@ -100,7 +100,7 @@ def main(args: list[str] | None = None) -> NoReturn:
             wrong.show()
             sys.exit(wrong.exit_code)
         except TbqError as failure:
-            click.echo(f"tbq: {failure}", err=True)
+            _say(failure)
             sys.exit(failure.exit_code)
         except (KeyboardInterrupt, click.Abort):
             click.echo("tbq: interrupted", err=True)
@@ -132,4 +132,11 @@ def _warn(message: Warning | str, category: type[Warning], *_: object, **__: obj
     from tbq.errors import TbqWarning
 
     if issubclass(category, TbqWarning):
-        click.echo(f"tbq: {message}", err=True)
+        _say(message)
+
+
+def _say(words: object) -> None:
+    """A line for the user; names in it are what a log says, so control characters stay out of the terminal."""
+    from tbq.printable import printable
+
+    click.echo(f"tbq: {printable(str(words), keep=chr(10))}", err=True)

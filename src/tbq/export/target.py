@@ -62,6 +62,9 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         with _explained(path):
+            with open(beside, "xb"):  # what the system refuses it says here, and not through a library
+                pass
+            beside.unlink()
             yield beside
             check_free(path, force)
             beside.replace(target)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
 from tbq.export.times import is_wall_time, timestamps
+from tbq.printable import GAP, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +24,6 @@ TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
-_GAP = "…"
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     widths = _narrowed(wanted, numeric, width)
-    cells = [[_shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
+    cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
         drawn.add_column(Text(head), justify="right" if number else "left", no_wrap=True)
     left = len(heads) - fitting
     if left:
-        drawn.add_column(_GAP)
+        drawn.add_column(GAP)
     for i, row in enumerate(cells):
         if i == shown.gap:
-            drawn.add_row(*[_GAP] * min(len(row), fitting + 1))
-        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[_GAP] * (left > 0))
+            drawn.add_row(*[GAP] * min(len(row), fitting + 1))
+        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[GAP] * (left > 0))
     return drawn, left
 
 
@@ -95,7 +95,7 @@ def page(table: pa.Table, kind: str) -> str:
     shown = Excerpt.of(table.select(list(range(table.num_columns - left))), ROWS)
     parts = list(table_html(shown.table))
     if shown.gap is not None:
-        parts.insert(1 + shown.gap, f"<tr>{f'<td>{_GAP}</td>' * shown.table.num_columns}</tr>\n")
+        parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
     return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, left))}</p></div>"
 
 
@@ -118,20 +118,12 @@ def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
     return widths
 
 
-def _shortened(cell: str, room: int) -> str:
-    """The start and the end of a text that has no room: names of runs and tags differ at their ends."""
-    if len(cell) <= room:
-        return cell
-    tail = (room - 1) * 2 // 3
-    return f"{cell[: room - 1 - tail]}{_GAP}{cell[len(cell) - tail :]}"
-
-
 def _fitting(widths: list[int], room: int) -> int:
     """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
     used, fitting = 0, 0
     for width in widths:
         used += width + 2
-        if used > room - (0 if fitting == len(widths) - 1 else len(_GAP) + 2):
+        if used > room - (0 if fitting == len(widths) - 1 else len(GAP) + 2):
             break
         fitting += 1
     return max(fitting, 1)
@@ -148,6 +140,4 @@ def _readable(table: pa.Table) -> pa.Table:
 
 
 def _cell(text: str | None) -> str:
-    one_line = (text or "").replace("\r", " ").replace("\n", "⏎").replace("\t", " ")
-    short = _shortened(one_line, _MAX_TEXT)
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
+    return printable(shortened(text or "", _MAX_TEXT))
