@@ -31,3 +31,12 @@ def shortened(text: str, room: int) -> str:
         return text
     tail = (room - 1) * 2 // 3
     return f"{text[: room - 1 - tail]}{GAP}{text[len(text) - tail :]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """How many of something there are.
+
+    >>> counted(1, "file"), counted(2000, "file")
+    ('1 file', '2,000 files')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -21,7 +21,7 @@ RED = "\x1b[31mred\n"
 
 def test_examples() -> None:
     result = doctest.testmod(module)
-    assert result.attempted == 2 and result.failed == 0
+    assert result.attempted == 3 and result.failed == 0
 
 
 @given(st.text(), st.integers(1, 30))

@@ -231,7 +231,7 @@ def test_a_run_that_holds_nothing_else_is_left_out(tmp_path: Path) -> None:
     write(tmp_path / "runs/b", header(), *scalars(["lr"], range(5)))
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", keep_tag="loss")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a"]
-    assert "1 runs hold nothing" in str(report)
+    assert "1 run with nothing" in str(report)
 
 
 def test_pattern_that_drops_nothing_warns_and_that_keeps_nothing_fails(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_damage_is_refused_without_repair_and_told_with_it(tmp_path: Path) -> No
     assert records(new(tmp_path / "new")) == rows
     (gone,) = report.gone
     assert (gone.code, gone.path, gone.offset) == ("zeros", str(source), sum(map(len, rows[:10])))
-    assert report.gone_bytes == 100 and "1 places, 100 bytes" in str(report)
+    assert report.gone_bytes == 100 and "1 place, 100 bytes" in str(report)
 
 
 def test_damage_in_a_large_record_is_not_copied(tmp_path: Path) -> None:
@@ -472,8 +472,8 @@ def test_tail_and_files_without_records_are_told(tmp_path: Path) -> None:
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new")
     assert records(new(tmp_path / "new")) == rows
     said = str(report)
-    assert "1 files end in an unfinished record" in said and "1 files are empty" in said
-    assert "1 files that are no event files" in said
+    assert "at the end of 1 file" in said and "1 file without a byte" in said
+    assert "1 file of other kinds" in said
 
 
 # ---- targets ----------------------------------------------------------------------------------
@@ -560,3 +560,14 @@ def test_float64_scalars_are_left_as_they_are(tmp_path: Path) -> None:
     write(tmp_path / "runs", header(), *rows, *scalars(["y"], range(3)))
     tbq.rewrite(tmp_path / "runs", tmp_path / "new", drop_tag="y")
     assert records(new(tmp_path / "new"))[1:] == rows
+
+
+def test_nothing_left_is_an_error_and_no_directory(tmp_path: Path) -> None:
+    pl.healthy(tmp_path / "runs")
+    for dry_run in (True, False):
+        with pytest.raises(SelectionError, match="nothing would be left"):
+            tbq.rewrite(tmp_path / "runs", tmp_path / "new", drop_tag="*", dry_run=dry_run)
+    pl.write(tmp_path / "zero")
+    with pytest.raises(SourceError, match="no file in it holds a record"):
+        tbq.rewrite(tmp_path / "zero", tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "zero"]

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
+from tbq.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +32,11 @@ def emit(
     if output is not None and "{run}" in output:
         format_of(output, format)  # a wrong ending is told before anything is written
         paths = write_runs(table, output, force=force, format=format, **options)
-        say(f"{len(paths):,} files, {len(table):,} rows")
+        say(f"{counted(len(paths), 'file')}, {counted(len(table), 'row')}")
     elif output is not None:
         write(table, output, force=force, format=format, **options)
         if output != "-":
-            say(f"{output}: {len(table):,} row{'s' * (len(table) != 1)}")
+            say(f"{output}: {counted(len(table), 'row')}")
     elif format is None and sys.stdout.isatty():
         (draw or draw_table)(table)
     else:

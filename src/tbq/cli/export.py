@@ -138,9 +138,10 @@ def _write_all(
 ) -> None:
     from tbq.cli.emit import say
     from tbq.export.everything import write_all
+    from tbq.printable import counted
 
     paths = write_all(tables, output, format=format, force=force, **options)
-    say(f"{output}: {len(tables):,} tables in {len(paths):,} file{'s' * (len(paths) != 1)}")
+    say(f"{output}: {counted(len(tables), 'table')} in {counted(len(paths), 'file')}")
 
 
 def _laid_out(table: Table, layout: str, stat: str) -> Table:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
 from tbq.export.times import is_wall_time, timestamps
-from tbq.printable import GAP, printable, shortened
+from tbq.printable import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,9 +101,8 @@ def page(table: pa.Table, kind: str) -> str:
 
 def caption(table: pa.Table, kind: str, left: int = 0) -> str:
     """One line: what it is, how much there is, and how many columns are not shown."""
-    rows, columns = len(table), table.num_columns
     more = f", {left:,} not shown" if left else ""
-    return f"{kind}: {rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}{more}"
+    return f"{kind}: {counted(len(table), 'row')} × {counted(table.num_columns, 'column')}{more}"
 
 
 def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
