@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import names, output_options, read_options, steps_option, tag_option
+
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
 
 _EXAMPLES = """\b
 Examples:
@@ -29,26 +32,18 @@ def command(
     run_b: str,
     tag: tuple[str, ...],
     steps: str | None,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Compare two runs: hyperparameters that differ, then the last, least and largest value of each scalar."""
     import tbq
-    from tbq.cli.emit import check_output, emit
 
-    check_output(output, format, force)
+    out.check()
     table = tbq.open(logdir).compare(
         run_a,
         run_b,
         tag=names(tag),
         steps=steps,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **reading,
     )
-    emit(table, output=output, format=format, force=force, **options)
+    out.emit(table)

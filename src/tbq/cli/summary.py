@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, read_options, select_options, source
+from tbq.cli.options import logdir_argument, output_options, read_options, select_options, source
+
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
 
 _EXAMPLES = """\b
 Examples:
@@ -46,23 +49,15 @@ def command(
     require: tuple[str, ...],
     stat: str,
     media: bool,
-    run: tuple[str, ...],
-    tag: tuple[str, ...],
-    steps: str | None,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    selection: dict[str, Any],
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """A row a run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
     import tbq
-    from tbq.cli.emit import check_output, emit
     from tbq.query.leaderboard import leaderboard, parse_best
 
-    check_output(output, format, force)
+    out.check()
     table = leaderboard(
         tbq.open(source(logdir)),
         sort=sort,
@@ -71,11 +66,7 @@ def command(
         stats=[part.strip() for part in stat.split(",")],
         require=list(require),
         media=media,
-        run=names(run),
-        tag=names(tag),
-        steps=steps,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **selection,
+        **reading,
     )
-    emit(table, output=output, format=format, force=force, **options)
+    out.emit(table)
