@@ -170,7 +170,7 @@ class _Work:
         self.gone_bytes += report.gone_bytes
         self.gone_places += report.gone_places
         dropped = {reason: int(getattr(report, field)) for reason, field in _REASONS.items()}
-        kept = not empty or report.records_out > self.headers[index]
+        kept = report.records_out > (self.headers[index] if empty else 0)
         if not kept:
             self.left_out += 1
             if beside and place:
