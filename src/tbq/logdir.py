@@ -180,7 +180,7 @@ class LogDir(Kinds, Queries):
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
                     f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}",
+                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 

@@ -10,6 +10,7 @@ from tbq.cli.options import names, output_options, read_options, steps_option, t
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
+    from tbq.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -46,4 +47,23 @@ def command(
         steps=steps,
         **reading,
     )
-    out.emit(table)
+    out.emit(table, _draw)
+
+
+def _draw(table: Table) -> None:
+    """For people: hyperparameters, which may be words, apart from numbers."""
+    import pyarrow.compute as pc
+
+    from tbq.cli.emit import draw_table
+    from tbq.table import Table
+
+    arrow = table.to_arrow()
+    settings = arrow.filter(pc.equal(arrow["what"], "hparam")).select(["name", "a_text", "b_text"])
+    numbers = arrow.filter(pc.equal(arrow["what"], "scalar"))
+    if len(settings):
+        draw_table(Table(settings.rename_columns(["hparam", "a", "b"]), "hyperparameters that differ"))
+    if len(numbers):
+        columns = ["name", "stat", "a", "b", "difference", "relative"]
+        draw_table(
+            Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars, b beside a")
+        )

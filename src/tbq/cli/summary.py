@@ -10,6 +10,7 @@ from tbq.cli.options import logdir_argument, output_options, read_options, selec
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
+    from tbq.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -58,10 +59,11 @@ def command(
     from tbq.query.leaderboard import leaderboard, parse_best
 
     out.check()
+    bests = parse_best(best)
     table = leaderboard(
         tbq.open(source(logdir)),
         sort=sort,
-        best=parse_best(best),
+        best=bests,
         top=top,
         stats=[part.strip() for part in stat.split(",")],
         require=list(require),
@@ -69,4 +71,18 @@ def command(
         **selection,
         **reading,
     )
-    out.emit(table)
+    ordering = [f"{tag}.{what}" for tag in bests for what in ("best", "best_step")]
+    ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
+    out.emit(table, lambda table: _draw(table, ordering))
+
+
+def _draw(table: Table, ordering: list[str]) -> None:
+    """For people: what the order is by comes first, then what the runs were given, then the rest."""
+    from tbq.cli.emit import draw_table
+    from tbq.table import Table
+
+    arrow = table.to_arrow()
+    first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]
+    given = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
+    rest = [name for name in arrow.column_names if name not in (*first, *given)]
+    draw_table(Table(arrow.select([*first, *given, *rest]), table.kind))

@@ -50,7 +50,11 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     from rich.text import Text
 
     shown = Excerpt.of(table, rows)
-    cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table)]
+    floating = [pa.types.is_floating(field.type) for field in shown.table.schema]
+    cells = [
+        [_number(cell) if number else _cell(cell) for cell, number in zip(row, floating, strict=True)]
+        for row in cell_rows(shown.table)
+    ]
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
@@ -136,6 +140,18 @@ def _readable(table: pa.Table) -> pa.Table:
             whole = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
             table = table.set_column(i, field.name, pc.strftime(whole, format="%Y-%m-%d %H:%M:%S"))
     return table
+
+
+def _number(text: str | None) -> str:
+    """What a float32 has is shown whole; the long tail of a float64, as means have it, is cut to seven digits.
+
+    >>> _number("0.82370764"), _number("0.1943519189953804"), _number("1767609000.0")
+    ('0.82370764', '0.1943519', '1767609000.0')
+    """
+    if not text or text.endswith(".0"):
+        return text or ""
+    digits = sum(letter.isdigit() for letter in text.partition("e")[0].lstrip("-0."))
+    return text if digits <= 9 else f"{float(text):.7g}"
 
 
 def _cell(text: str | None) -> str:
