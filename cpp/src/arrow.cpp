@@ -210,18 +210,21 @@ Column dictionary_column(std::string name, Buffer codes, int64_t length,
   return column;
 }
 
-std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values) {
-  std::vector<int32_t> offsets{0};
+std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values, size_t limit) {
+  std::vector<int64_t> offsets{0};
   std::vector<char> data;
   for (const std::string& value : values) {
     const std::string text = valid_utf8(value);
     data.insert(data.end(), text.begin(), text.end());
-    offsets.push_back(static_cast<int32_t>(data.size()));
+    offsets.push_back(static_cast<int64_t>(data.size()));
   }
   auto column = std::make_shared<Column>();
-  column->format = std::string("u");
+  const bool large = data.size() > limit;
+  column->format = std::string(large ? "U" : "u");
   column->length = static_cast<int64_t>(values.size());
-  column->buffers = {Buffer{}, Buffer::of(std::move(offsets)), Buffer::of(std::move(data))};
+  Buffer places = large ? Buffer::of(std::move(offsets))
+                        : Buffer::of(std::vector<int32_t>(offsets.begin(), offsets.end()));
+  column->buffers = {Buffer{}, std::move(places), Buffer::of(std::move(data))};
   return column;
 }
 

@@ -177,26 +177,37 @@ void EventBuffer::watch(std::string_view tag, Stamp stamp) {
   state.last = stamp.step;
 }
 
-uint32_t EventBuffer::scalars(std::span<const Scalar> scalars, Stamp stamp) {
-  size_t summary = 0;
-  for (const Scalar& scalar : scalars) summary += field_size(value_size(scalar));
-  const size_t size = stamp_size(stamp) + field_size(summary);
-
+template <class Fill, class Watch>
+uint32_t EventBuffer::append(size_t size, Stamp stamp, Fill&& fill, Watch&& watch_steps) {
+  size += stamp_size(stamp);
   const std::lock_guard lock(mutex_);
   if (closed_) return kClosed;
   uint8_t* payload = open_record(size);
   if (payload != nullptr) {
     Out out(payload);
     put_stamp(out, stamp);
-    out.open(kEventSummary, summary);
-    for (const Scalar& scalar : scalars) {
-      out.open(kSummaryValue, value_size(scalar));
-      put_value(out, scalar);
-    }
+    fill(out);
   }
-  watch_first(stamp);
-  for (const Scalar& scalar : scalars) watch(scalar.tag, stamp);
+  watch_steps();
   return close_record(payload, size);
+}
+
+uint32_t EventBuffer::scalars(std::span<const Scalar> scalars, Stamp stamp) {
+  size_t summary = 0;
+  for (const Scalar& scalar : scalars) summary += field_size(value_size(scalar));
+  return append(
+      field_size(summary), stamp,
+      [&](Out& out) {
+        out.open(kEventSummary, summary);
+        for (const Scalar& scalar : scalars) {
+          out.open(kSummaryValue, value_size(scalar));
+          put_value(out, scalar);
+        }
+      },
+      [&] {
+        watch_first(stamp);
+        for (const Scalar& scalar : scalars) watch(scalar.tag, stamp);
+      });
 }
 
 uint32_t EventBuffer::value(std::string_view tag, uint8_t key, std::string_view payload,
@@ -204,50 +215,29 @@ uint32_t EventBuffer::value(std::string_view tag, uint8_t key, std::string_view 
   const size_t inner = field_size(tag.size()) + (key != 0 ? field_size(payload.size()) : 0) +
                        (metadata.empty() ? 0 : field_size(metadata.size()));
   const size_t summary = field_size(inner);
-  const size_t size = stamp_size(stamp) + field_size(summary);
-
-  const std::lock_guard lock(mutex_);
-  if (closed_) return kClosed;
-  uint8_t* room = open_record(size);
-  if (room != nullptr) {
-    Out out(room);
-    put_stamp(out, stamp);
-    out.open(kEventSummary, summary);
-    out.open(kSummaryValue, inner);
-    out.field(kValueTag, tag);
-    if (key != 0) out.field(key, payload);
-    if (!metadata.empty()) out.field(kValueMetadata, metadata);
-  }
-  watch_first(stamp);
-  watch(tag, stamp);
-  return close_record(room, size);
+  return append(
+      field_size(summary), stamp,
+      [&](Out& out) {
+        out.open(kEventSummary, summary);
+        out.open(kSummaryValue, inner);
+        out.field(kValueTag, tag);
+        if (key != 0) out.field(key, payload);
+        if (!metadata.empty()) out.field(kValueMetadata, metadata);
+      },
+      [&] {
+        watch_first(stamp);
+        watch(tag, stamp);
+      });
 }
 
 uint32_t EventBuffer::summary(std::string_view summary, Stamp stamp) {
-  const size_t size = stamp_size(stamp) + field_size(summary.size());
-  const std::lock_guard lock(mutex_);
-  if (closed_) return kClosed;
-  uint8_t* payload = open_record(size);
-  if (payload != nullptr) {
-    Out out(payload);
-    put_stamp(out, stamp);
-    out.field(kEventSummary, summary);
-  }
-  watch_first(stamp);
-  return close_record(payload, size);
+  return append(
+      field_size(summary.size()), stamp, [&](Out& out) { out.field(kEventSummary, summary); },
+      [&] { watch_first(stamp); });
 }
 
 uint32_t EventBuffer::fields(std::string_view fields, Stamp stamp) {
-  const size_t size = stamp_size(stamp) + fields.size();
-  const std::lock_guard lock(mutex_);
-  if (closed_) return kClosed;
-  uint8_t* payload = open_record(size);
-  if (payload != nullptr) {
-    Out out(payload);
-    put_stamp(out, stamp);
-    out.bytes(fields);
-  }
-  return close_record(payload, size);
+  return append(fields.size(), stamp, [&](Out& out) { out.bytes(fields); }, [] {});
 }
 
 Chunk EventBuffer::take() {

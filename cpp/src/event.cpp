@@ -14,6 +14,7 @@ void EventRef::clear() {
   file_version = {};
   writer = {};
   session_start = false;
+  strange = false;
   values.clear();
 }
 
@@ -21,7 +22,7 @@ namespace {
 
 // Later fields of a oneof win, as protobuf has it.
 template <class Source>
-bool walk_value(Source& source, Range range, ValueRef& value) {
+bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
@@ -47,6 +48,8 @@ bool walk_value(Source& source, Range range, ValueRef& value) {
         case 6:
           form = Form::audio;
           break;
+        case 7:  // node_name
+          break;
         case 8:
           form = Form::tensor;
           break;
@@ -55,14 +58,18 @@ bool walk_value(Source& source, Range range, ValueRef& value) {
           value.metadata = item.range;
           break;
         default:
+          strange = true;
           break;
       }
       if (form != Form::none) {
         value.form = form;
         value.payload = item.range;
       }
+    } else {
+      strange = true;
     }
   }
+  if (value.form == Form::none) strange = true;
   return fields.ok();
 }
 
@@ -71,9 +78,12 @@ bool walk_summary(Source& source, Range range, EventRef& out) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (!item.is(1, Wire::bytes)) continue;
+    if (!item.is(1, Wire::bytes)) {
+      out.strange = true;
+      continue;
+    }
     ValueRef value;
-    if (!walk_value(source, item.range, value)) return false;
+    if (!walk_value(source, item.range, value, out.strange)) return false;
     value.end = item.range.offset + item.range.length;
     out.values.push_back(value);
   }
@@ -162,8 +172,11 @@ bool walk_event(Source& source, EventRef& out) {
           ok = walk_source_metadata(source, item.range, out) && ok;
           break;
         default:
+          out.strange = true;
           break;
       }
+    } else {
+      out.strange = true;
     }
   }
   return ok && fields.ok();

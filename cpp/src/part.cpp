@@ -32,8 +32,7 @@ const char* fault_name(FaultCode code) {
 namespace {
 
 constexpr size_t kBatch = 256;
-constexpr uint64_t kLargestEvent = uint64_t{1} << 31;  // protobuf's own limit
-constexpr size_t kMostFaults = 10000;                  // listed for one part
+constexpr size_t kMostFaults = 10000;  // listed for one part
 
 // Whether n bytes are the same; meant for a few dozen that mostly are.
 inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
@@ -204,11 +203,13 @@ class PartDecoder {
     }
     const bool pending = value.form == Form::tensor && !entry.has_metadata;
     Kind kind = kind_of(value.form, entry.metadata.plugin);
+    bool is_number = false;
     if (value.form == Form::tensor && (kind == Kind::scalars || pending) &&
         value.payload.length <= kLargeRecord) {
       const Bytes bytes = bytes_of(value.payload);
       const ScalarTensor number = scalar_of_tensor(bytes);
       if (entry.dtype == 0) entry.dtype = number.dtype;
+      is_number = number.valid;
       if (number.valid) {
         if (number.rounded) ++entry.rounded;
         scalars_.keep(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
@@ -230,9 +231,13 @@ class PartDecoder {
     }
     BlobSeries& series = pending ? entry.pending_blobs : entry.blobs[static_cast<uint8_t>(kind)];
     series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
+    BlobSeries& refused = entry.pending_refused;
+    const bool maybe_refused = pending && !is_number;
+    if (maybe_refused) refused.segments.note(session_, refused.rows.size(), event_.step, event_.wall_time);
     if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
     if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
       keep_blob(at, length, value, bytes_of, memory, entry, series);
+      if (maybe_refused) refused.rows.push_back(series.rows.back());
     }
   }
 
@@ -345,9 +350,10 @@ class PartDecoder {
   }
 
   // What a record says of its tags or sessions counts for all that follow, so the first word on it must be
-  // verified.
+  // verified; and what it says that nobody would write is the sign of damage, which may hide a scalar.
   bool tells_nothing_new(FileSource& source) const {
-    if (event_.values.empty() || event_.has_file_version || event_.session_start) return false;
+    if (event_.strange || event_.values.empty() || event_.has_file_version || event_.session_start)
+      return false;
     return std::all_of(event_.values.begin(), event_.values.end(), [&](const ValueRef& value) {
       const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
       const TagEntry* entry = part_.tags.find(as_text(tag));
@@ -488,6 +494,7 @@ class PartDecoder {
       entry->scalars.finish();
       entry->pending_scalars.finish();
       entry->pending_blobs.segments.finish(entry->pending_blobs.rows.size());
+      entry->pending_refused.segments.finish(entry->pending_refused.rows.size());
       for (auto& [kind, series] : entry->blobs) series.segments.finish(series.rows.size());
     }
   }

@@ -7,9 +7,8 @@
 #include <numeric>
 
 #include "file_source.hpp"
-#include "rewrite_series.hpp"
-#include "tbq/crc32c.hpp"
-#include "tbq/edit.hpp"
+#include "recovery.hpp"
+#include "rewrite_fates.hpp"
 #include "tbq/output.hpp"
 #include "tbq/record.hpp"
 
@@ -35,12 +34,9 @@ namespace {
 
 constexpr size_t kBatch = 256;
 constexpr size_t kPiece = 64 * 1024;
-constexpr uint64_t kLargestEvent = uint64_t{1} << 31;  // protobuf's own limit
 constexpr uint64_t kWhole = uint64_t{1} << 20;  // a record up to this size is held in memory to be copied
 constexpr uint64_t kTick = uint64_t{8} << 20;
 constexpr size_t kMostGone = 10000;
-
-enum class Fate { keep, drop, edit };
 
 class RunRewriter {
  public:
@@ -50,35 +46,19 @@ class RunRewriter {
         paths_(paths),
         run_(run),
         options_(options),
-        states_(survey, run, rules),
-        reader_(options.block) {
-    partial_ = options_.first_step != INT64_MIN || options_.last_step != INT64_MAX || options_.every > 1 ||
-               options_.max_points > 0 || options_.resume;
-    verbatim_ = states_.untouched() && !partial_ && options_.offset == 0;
-  }
+        fates_(survey, run, rules, options),
+        reader_(options.block) {}
 
   RewriteReport run(const std::string& target) {
-    if (options_.max_points > 0) {
-      pass_ = Pass::count;
-      if (!walk()) return report_;
-      states_.each([&](SeriesState& one) {
-        one.picks.prepare(options_.max_points, one.report->kind == Kind::scalars);
-      });
-      pass_ = Pass::pick;
-      if (!walk()) return report_;
-      states_.each([](SeriesState& one) { one.picks.finish(); });
-      pass_ = Pass::write;
-    }
+    if (options_.max_points > 0 && (!walk(Pass::count) || !walk(Pass::pick))) return report_;
     if (out_.open(target) != 0) return unwritable();
-    if (!walk()) return report_;
+    if (!walk(Pass::write)) return report_;
     if (out_.close() != 0) return unwritable();
     report_.bytes_out = out_.bytes();
     return report_;
   }
 
  private:
-  enum class Pass { count, pick, write };
-
   RewriteReport unwritable() {
     report_.state = RewriteState::unwritable;
     report_.error = out_.error();
@@ -91,6 +71,9 @@ class RunRewriter {
     report_.error = error;
     return false;
   }
+  bool unreadable(uint64_t at) {
+    return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+  }
   bool emit(const uint8_t* data, size_t size) {
     if (pass_ != Pass::write || out_.write({data, size})) return true;
     unwritable();
@@ -101,9 +84,10 @@ class RunRewriter {
   // --------------------------------------------------------------------------------------
 
   // One pass over all sessions of the run; false where it stopped, with the reason in the report.
-  bool walk() {
+  bool walk(Pass pass) {
     report_ = {};
-    states_.rewind();
+    pass_ = pass;
+    fates_.begin(pass, report_);
     const auto& all = survey_.sessions;
     const auto first = std::lower_bound(all.begin(), all.end(), run_,
                                         [](const SessionReport& one, uint32_t run) { return one.run < run; });
@@ -124,7 +108,7 @@ class RunRewriter {
                               : survey_.files[mine.file].resume;
     }
     for (auto at = first; at != last; ++at) {
-      session_ = static_cast<uint32_t>(at - all.begin());
+      fates_.enter(static_cast<uint32_t>(at - all.begin()));
       if (!piece(at->file, at->offset, ends[static_cast<size_t>(at - first)])) return false;
     }
     return true;
@@ -196,14 +180,14 @@ class RunRewriter {
   bool records(uint64_t& at, uint64_t limit) {
     const uint8_t* data;
     size_t size = reader_.available(at, data);
-    if (size == 0) return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+    if (size == 0) return unreadable(at);
     size = static_cast<size_t>(std::min<uint64_t>(size, limit - at));
     Bytes bytes(data, size);
     Frames frames{};
     do {
       frames = split_records(bytes, frames_, kBatch);
       report_.records_in += frames.count;
-      if (verbatim_) {
+      if (fates_.verbatim()) {
         report_.records_out += frames.count;
         if (!emit(bytes.data(), static_cast<size_t>(frames.at - bytes.data()))) return false;
       } else if (!change(bytes.data(), frames.count)) {
@@ -231,21 +215,19 @@ class RunRewriter {
   bool more(uint64_t& at, uint64_t limit) {
     if (limit - at < kHeader) return damage(at, limit, FaultCode::torn, limit);
     const uint8_t* header = reader_.view(at, kHeader);
-    if (!header) return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+    if (!header) return unreadable(at);
     uint64_t length;
     if (!read_header(header, length)) return damage(at, limit, FaultCode::bad_length, 0);
     if (limit - at < kOverhead || length > limit - at - kOverhead)
       return damage(at, limit, FaultCode::torn, 0);
     if (reader_.view(at, static_cast<size_t>(length + kOverhead))) return true;
-    return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+    return unreadable(at);
   }
 
   // A whole record with a bad payload is lost alone where another, or the end, follows it.
   bool bad_payload(uint64_t& at, uint64_t limit, uint64_t length) {
     const uint64_t next = at + kOverhead + length;
-    uint64_t unused;
-    const uint8_t* header = next < reader_.end() ? reader_.view(next, kHeader) : nullptr;
-    const bool followed = next == limit || (header && read_header(header, unused));
+    const bool followed = next == limit || recovery_.followed(next);
     return damage(at, limit, FaultCode::bad_payload, followed ? next : 0);
   }
 
@@ -253,22 +235,26 @@ class RunRewriter {
     if (limit - at < kOverhead || length > limit - at - kOverhead)
       return damage(at, limit, FaultCode::torn, 0);
     const uint64_t next = at + kOverhead + length;
-    if (!verbatim_ && dropped_unread(at, length)) {
+    FileSource source(reader_, at + kHeader, length);
+    const size_t unread = fates_.verbatim() ? 0 : fates_.dropped_unread(source);
+    if (unread > 0 && recovery_.followed(next)) {
       ++report_.records_in;
+      report_.dropped_rule += unread;
       at = next;
       return true;
     }
-    if (!agrees(at, length)) {
+    if (length <= kWhole) reader_.view(at, static_cast<size_t>(length + kOverhead));
+    if (!recovery_.agrees(at, length)) {
       if (reader_.error() != 0) return stop(RewriteState::unreadable, at, reader_.error());
       return bad_payload(at, limit, length);
     }
     ++report_.records_in;
-    if (verbatim_ || length >= kLargestEvent) {
+    if (fates_.verbatim() || length >= kLargestEvent) {
       ++report_.records_out;
       if (!copy(at, next)) return false;
     } else {
       const uint8_t* record = reader_.view(at, static_cast<size_t>(length + kOverhead));
-      if (!record) return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+      if (!record) return unreadable(at);
       frames_[0] = {record + kHeader, static_cast<size_t>(length)};
       if (!change(record, 1)) return false;
     }
@@ -276,27 +262,11 @@ class RunRewriter {
     return true;
   }
 
-  bool agrees(uint64_t at, uint64_t length) {
-    if (length <= kWhole) reader_.view(at, static_cast<size_t>(length + kOverhead));
-    uint32_t crc = 0;
-    uint64_t offset = at + kHeader;
-    for (uint64_t left = length; left > 0;) {
-      const auto piece = static_cast<size_t>(std::min<uint64_t>(left, kPiece));
-      const uint8_t* data = reader_.view(offset, piece);
-      if (!data) return false;
-      crc = crc32c(crc, data, piece);
-      offset += piece;
-      left -= piece;
-    }
-    const uint8_t* masked = reader_.view(offset, 4);
-    return masked && crc_mask(crc) == load_le<uint32_t>(masked);
-  }
-
   bool copy(uint64_t at, uint64_t end) {
     while (at < end) {
       const auto piece = static_cast<size_t>(std::min<uint64_t>(end - at, kPiece));
       const uint8_t* data = reader_.view(at, piece);
-      if (!data) return stop(RewriteState::unreadable, at, reader_.error() != 0 ? reader_.error() : EIO);
+      if (!data) return unreadable(at);
       if (!emit(data, piece)) return false;
       at += piece;
     }
@@ -311,7 +281,7 @@ class RunRewriter {
     const uint8_t* from = begin;  // what is to be copied starts here
     for (size_t i = 0; i < count; ++i) {
       const Frame& frame = frames_[i];
-      const Fate fate = fate_of({frame.payload, frame.length});
+      const Fate fate = fates_.of({frame.payload, frame.length});
       report_.records_out += fate != Fate::drop;
       if (fate == Fate::keep) continue;
       const uint8_t* start = frame.payload - kHeader;
@@ -320,7 +290,7 @@ class RunRewriter {
       if (fate == Fate::drop || pass_ != Pass::write) continue;
       ++report_.changed;
       record_.clear();
-      append_record(record_, {reinterpret_cast<const uint8_t*>(event_bytes_.data()), event_bytes_.size()});
+      append_record(record_, fates_.edited());
       if (!emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size())) return false;
     }
     if (count == 0) return true;
@@ -328,236 +298,20 @@ class RunRewriter {
     return end == from || emit(from, static_cast<size_t>(end - from));
   }
 
-  Fate fate_of(Bytes payload) {
-    Fate fate;
-    if (pass_ == Pass::write && plain(payload, fate)) return fate;
-    event_.clear();
-    MemorySource source(payload);
-    if (!walk_event(source, event_)) return Fate::keep;
-    return fate_of_event(payload);
-  }
-
-  // An event of a time, perhaps a step, and one value that begins with its tag: decided by these alone, where
-  // that is enough. False where it is not.
-  bool plain(Bytes payload, Fate& fate) {
-    if (options_.offset != 0) return false;
-    const uint8_t* p = payload.data();
-    const uint8_t* const end = p + payload.size();
-    if (payload.size() < 24 || p[0] != 0x09) return false;
-    Cursor cursor(payload.subspan(9));
-    uint64_t step = 0;
-    if (*cursor.position() == 0x10) {
-      Field field;
-      if (!cursor.field(field)) return false;
-      step = field.value;
-    }
-    for (const uint8_t key : {uint8_t{0x2a}, uint8_t{0x0a}}) {
-      uint64_t length;
-      Bytes one;
-      if (cursor.empty() || *cursor.position() != key || !cursor.take(1, one) || !cursor.varint(length) ||
-          length != cursor.left()) {
-        return false;
-      }
-    }
-    Field tag;
-    if (!cursor.field(tag) || !tag.is(1, Wire::bytes)) return false;
-    TagStates* found = follow(as_text(tag.bytes));
-    if (!found || found->all.size() != 1) return false;
-    SeriesState& state = *found->all.front();
-    if (state.rule->renamed && !state.rule->drop) return false;
-    if (partial_) {
-      const uint8_t* rest = cursor.position();
-      if (end - rest != 5 || *rest != 0x15 || (state.metadata_lost && !state.metadata_kept)) return false;
-    } else {
-      Field field;  // another tag behind this one would win
-      while (!cursor.empty()) {
-        if (!cursor.field(field) || field.number == 1) return false;
-      }
-    }
-    fate = wanted(state, static_cast<int64_t>(step)) ? Fate::keep : Fate::drop;
-    return true;
-  }
-
-  TagStates* follow(std::string_view tag) {
-    TagStates* found = last_ && last_->next && last_->next->name() == tag ? last_->next : states_.find(tag);
-    if (last_) last_->next = found;
-    last_ = found;
-    return found;
-  }
-
-  Fate fate_of_event(Bytes payload) {
-    edits_.clear();
-    bool any = false;
-    bool moves = false;
-    for (const ValueRef& value : event_.values) {
-      ValueEdit edit;
-      if (SeriesState* state = state_of(value, payload)) {
-        const Kind kind = state->report->kind;
-        moves = moves || !stepless(kind) || kind == Kind::logs;
-        if (!wanted(*state, event_.step, &value, payload)) {
-          edit.drop = true;
-          state->metadata_lost = state->metadata_lost || value.has_metadata;
-        } else {
-          if (state->rule->renamed && tagged(value.form)) edit.tag = &state->rule->tag;
-          if (value.has_metadata) {
-            state->metadata_kept = true;
-          } else if (state->metadata_lost && !state->metadata_kept && tagged(value.form)) {
-            const std::string& metadata = state->report->metadata_bytes;
-            edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
-            state->metadata_kept = true;
-          }
-        }
-      }
-      any = any || edit.any();
-      edits_.push_back(edit);
-    }
-    const int64_t step = event_.step + (moves ? options_.offset : 0);
-    if (!any && step == event_.step) return Fate::keep;
-    switch (edit_event(payload, edits_, step != event_.step ? &step : nullptr, event_bytes_)) {
-      case Edited::kept:
-        return Fate::edit;
-      case Edited::gone:
-        return Fate::drop;
-      case Edited::malformed:
-        break;
-    }
-    return Fate::keep;
-  }
-
-  static bool tagged(Form form) { return form < Form::graph_def || form == Form::run_metadata; }
-
-  SeriesState* state_of(const ValueRef& value, Bytes payload) {
-    static constexpr std::string_view names[] = {"graph_def", "meta_graph_def", "log_message", "session_log"};
-    std::string_view tag;
-    switch (value.form) {
-      case Form::graph_def:
-        tag = names[0];
-        break;
-      case Form::meta_graph_def:
-        tag = names[1];
-        break;
-      case Form::log_message:
-        tag = names[2];
-        break;
-      case Form::session_log:
-        tag = names[3];
-        break;
-      default:
-        tag = as_text(payload.subspan(value.tag.offset, value.tag.length));
-    }
-    TagStates* found = follow(tag);
-    if (!found) return nullptr;
-    Kind kind = kind_of(value.form, found->all.front()->report->metadata.plugin);
-    if (kind == Kind::scalars && value.form == Form::tensor && found->all.size() > 1 &&
-        found->has(Kind::tensors)) {
-      if (!number(value, payload, nullptr)) kind = Kind::tensors;
-    }
-    return &found->of(kind);
-  }
-
-  static bool number(const ValueRef& value, Bytes payload, double* out) {
-    if (value.form == Form::simple_value) {
-      if (out) *out = value.scalar;
-      return true;
-    }
-    if (value.payload.length > kLargeRecord) return false;
-    const ScalarTensor tensor = scalar_of_tensor(payload.subspan(value.payload.offset, value.payload.length));
-    if (out) *out = tensor.value;
-    return tensor.valid;
-  }
-
-  // Whether a value of this series at this step stays; counts it.
-  bool wanted(SeriesState& state, int64_t step, const ValueRef* value = nullptr, Bytes payload = {}) {
-    if (state.rule->drop) {
-      ++report_.dropped_rule;
-      return false;
-    }
-    if (!partial_ || stepless(state.report->kind)) return true;
-    if (options_.resume && step >= state.limit(session_)) {
-      ++report_.dropped_restart;
-      return false;
-    }
-    if (step < options_.first_step || step > options_.last_step) {
-      ++report_.dropped_steps;
-      return false;
-    }
-    const uint64_t place = state.seen++;
-    bool stays = place % options_.every == 0;
-    if (stays && options_.max_points > 0) {
-      const uint64_t thinned = place / options_.every;
-      switch (pass_) {
-        case Pass::count:
-          state.picks.count();
-          break;
-        case Pass::pick: {
-          double number_at = 0;
-          if (state.report->kind == Kind::scalars && value && number(*value, payload, &number_at)) {
-            state.picks.offer(thinned, number_at);
-          }
-          break;
-        }
-        case Pass::write:
-          stays = state.picks.has(thinned);
-          break;
-      }
-    }
-    report_.dropped_thinned += !stays;
-    return stays;
-  }
-
-  // A large record whose values are all dropped by their series' rules, and that holds nothing else, need not
-  // be read.
-  bool dropped_unread(uint64_t at, uint64_t length) {
-    FileSource source(reader_, at + kHeader, length);
-    event_.clear();
-    if (!walk_event(source, event_) || event_.values.empty() || event_.has_file_version) return false;
-    Fields<FileSource> fields(source, {0, length});
-    Fields<FileSource>::Item item;
-    while (fields.next(item)) {
-      if (item.number != 1 && item.number != 2 && item.number != 5) return false;
-      if (item.number != 5) continue;
-      Fields<FileSource> inner(source, item.range);
-      Fields<FileSource>::Item value;
-      while (inner.next(value)) {
-        if (!value.is(1, Wire::bytes)) return false;
-      }
-    }
-    for (const ValueRef& value : event_.values) {
-      if (value.tag.length > kLargeRecord) return false;
-      const uint8_t* name = source.at(value.tag.offset, static_cast<size_t>(value.tag.length));
-      if (!name) return false;
-      const TagStates* found =
-          states_.find({reinterpret_cast<const char*>(name), static_cast<size_t>(value.tag.length)});
-      if (!found || found->all.size() != 1 || !found->all.front()->rule->drop) return false;
-    }
-    const uint64_t next = at + kOverhead + length;
-    const uint8_t* header = next < reader_.end() ? reader_.view(next, kHeader) : nullptr;
-    uint64_t unused;
-    if (next != reader_.end() && !(header && read_header(header, unused))) return false;
-    report_.dropped_rule += event_.values.size();
-    return true;
-  }
-
   const Result& survey_;
   const std::vector<std::string>& paths_;
   const uint32_t run_;
   const RewriteOptions& options_;
-  RunStates states_;
+  Fates fates_;
   BlockReader reader_;
+  Recovery recovery_{reader_};
   File file_;
   Output out_;
   RewriteReport report_;
   Pass pass_ = Pass::write;
-  bool partial_ = false;   // values of one series may meet different fates
-  bool verbatim_ = false;  // nothing changes at all
   bool open_ = false;
   uint32_t file_index_ = 0;
-  uint32_t session_ = 0;
   uint64_t since_ = 0;
-  TagStates* last_ = nullptr;
-  EventRef event_;
-  std::vector<ValueEdit> edits_;
-  std::string event_bytes_;
   std::string record_;
   Frame frames_[kBatch];
 };

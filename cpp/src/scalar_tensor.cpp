@@ -1,8 +1,9 @@
 // The one number of a TensorProto that TF2 logs as a scalar, in any numeric dtype.
 #include <bit>
-#include <cmath>
 
 #include "tbq/event.hpp"
+#include "tbq/half.hpp"
+#include "tbq/tensor.hpp"
 
 namespace tbq {
 
@@ -49,22 +50,6 @@ const char* dtype_name(uint64_t dtype) {
 
 namespace {
 
-double half_to_double(uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const int fraction = bits & 0x3ff;
-  double value;
-  if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else if (exponent == 31) {
-    value = fraction == 0 ? HUGE_VAL : std::nan("");
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return bits & 0x8000 ? -value : value;
-}
-
-double bfloat_to_double(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-
 void set_int(ScalarTensor& out, int64_t value) {
   out.valid = true;
   out.value = static_cast<double>(value);
@@ -79,27 +64,6 @@ void set_double(ScalarTensor& out, double value) {
   out.valid = true;
   out.value = value;
 }
-
-enum class Dtype : uint64_t {
-  float32 = 1,
-  float64 = 2,
-  int32 = 3,
-  uint8 = 4,
-  int16 = 5,
-  int8 = 6,
-  int64 = 9,
-  boolean = 10,
-  qint8 = 11,
-  quint8 = 12,
-  qint32 = 13,
-  bfloat16 = 14,
-  qint16 = 15,
-  quint16 = 16,
-  uint16 = 17,
-  half = 19,
-  uint32 = 22,
-  uint64 = 23,
-};
 
 // From tensor_content.
 void from_content(Bytes content, ScalarTensor& out) {
@@ -150,11 +114,13 @@ void from_content(Bytes content, ScalarTensor& out) {
     case Dtype::boolean:
       if (sized(1)) set_int(out, data[0] != 0);
       break;
-    case Dtype::half:
-      if (sized(2)) set_double(out, half_to_double(load_le<uint16_t>(data)));
+    case Dtype::float16:
+      if (sized(2)) set_double(out, double_of_half(load_le<uint16_t>(data)));
       break;
     case Dtype::bfloat16:
-      if (sized(2)) set_double(out, bfloat_to_double(load_le<uint16_t>(data)));
+      if (sized(2)) set_double(out, double_of_bfloat(load_le<uint16_t>(data)));
+      break;
+    default:  // is_number() has left none of these
       break;
   }
 }
@@ -210,9 +176,9 @@ bool from_list(const Field& field, ScalarTensor& out) {
         if (bits > 0xffff) {
           set_double(out, std::bit_cast<float>(bits));
         } else if (dtype == Dtype::bfloat16) {
-          set_double(out, bfloat_to_double(static_cast<uint16_t>(bits)));
-        } else if (dtype == Dtype::half) {
-          set_double(out, half_to_double(static_cast<uint16_t>(bits)));
+          set_double(out, double_of_bfloat(static_cast<uint16_t>(bits)));
+        } else if (dtype == Dtype::float16) {
+          set_double(out, double_of_half(static_cast<uint16_t>(bits)));
         }
       } else if (field.number == 17) {
         set_uint(out, last);
@@ -229,6 +195,7 @@ bool from_list(const Field& field, ScalarTensor& out) {
 }
 
 bool is_number(uint64_t dtype) {
+  if (dtype >= kDtypeCount) return false;
   switch (static_cast<Dtype>(dtype)) {
     case Dtype::float32:
     case Dtype::float64:
@@ -245,12 +212,13 @@ bool is_number(uint64_t dtype) {
     case Dtype::qint16:
     case Dtype::quint16:
     case Dtype::uint16:
-    case Dtype::half:
+    case Dtype::float16:
     case Dtype::uint32:
     case Dtype::uint64:
       return true;
+    default:
+      return false;
   }
-  return false;
 }
 
 // True where the TensorShapeProto describes one element.

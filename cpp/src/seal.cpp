@@ -180,8 +180,13 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
         numbers.push_back({&entry->pending_scalars, nullptr, mine, part});
       }
       if (!entry->scalars.segments.all.empty()) numbers.push_back({&entry->scalars, nullptr, mine, part});
-      if (!entry->pending_blobs.segments.all.empty() && pending != Kind::scalars) {
-        others[pending].push_back({nullptr, &entry->pending_blobs, mine, part});
+      // Under a plugin of scalars, a tensor that is no number is still a tensor.
+      const BlobSeries& waiting = pending == Kind::scalars ? entry->pending_refused : entry->pending_blobs;
+      if (!waiting.segments.all.empty()) {
+        others[pending == Kind::scalars ? Kind::tensors : pending].push_back({nullptr, &waiting, mine, part});
+      }
+      if (pending == Kind::scalars) {
+        for (const Segment& segment : waiting.segments.all) report.refused += segment.count;
       }
       for (const auto& [kind, from] : entry->blobs) {
         if (!from.segments.all.empty())

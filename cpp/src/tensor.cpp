@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "tbq/half.hpp"
+
 namespace tbq {
 
 const char* tensor_error_text(TensorError error) {
@@ -107,20 +109,6 @@ uint16_t bfloat_of_float(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-double double_of_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const int fraction = bits & 0x3ff;
-  double value;
-  if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else if (exponent == 31) {
-    value = fraction == 0 ? HUGE_VAL : std::nan("");
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return bits & 0x8000 ? -value : value;
 }
 
 // Appends the element that a varint holds.
@@ -329,8 +317,7 @@ bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
       for (size_t i = 0; i < count; ++i) {
         uint16_t bits;
         std::memcpy(&bits, from + 2 * i, 2);
-        to[i] = dtype == Dtype::float16 ? double_of_half(bits)
-                                        : std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+        to[i] = dtype == Dtype::float16 ? double_of_half(bits) : double_of_bfloat(bits);
       }
       return true;
     }

@@ -78,3 +78,12 @@ TEST(text_that_is_not_utf8_is_replaced) {
     CHECK(tbq::valid_utf8(std::string("12345678") + wrong + "z").back() == 'z');
   }
 }
+
+TEST(names_past_the_limit_are_large_strings) {
+  const auto small = tbq::string_dictionary({"ab", "c"}, 3);
+  const auto large = tbq::string_dictionary({"ab", "c"}, 2);
+  CHECK(std::string(small->format) == "u");
+  CHECK(std::string(large->format) == "U");
+  CHECK(static_cast<const int32_t*>(small->buffers[1].data)[2] == 3);
+  CHECK(static_cast<const int64_t*>(large->buffers[1].data)[2] == 3);
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
 from tbq import problems as _problems
-from tbq.errors import SelectionError, SourceError, UsageError
+from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.kinds import Kinds
 from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
@@ -54,6 +55,8 @@ def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
     found = discover(path if items is None else items.paths)
     if not found.runs:
         raise _nothing(found)
+    for problem in found.problems:
+        warnings.warn(str(problem), TbqWarning, stacklevel=2)
     log = LogDir(found)
     if items is not None:
         weakref.finalize(log, items.remove)
@@ -79,9 +82,10 @@ def _nothing(found: Found) -> SourceError:
     unreadable = next(iter(found.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
-    what = (
-        f"none of its {found.others:,} files is an event file" if found.others else "the directory is empty"
+    others = (
+        f"none of its {found.others:,} files is one" if found.others > 1 else "the one file in it is none"
     )
+    what = others if found.others else "there is no file in it"
     return SourceError(
         f"no event files here: {what}",
         path=path,
@@ -175,7 +179,7 @@ class LogDir(Kinds, Queries):
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
                     f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}",
+                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 
@@ -275,6 +279,8 @@ class LogDir(Kinds, Queries):
     ) -> Result:
         result, found = self._decode_quietly(runs, kinds, options)
         _decode.refuse_unreadable(result, runs)
+        if on_error == "raise":  # else it was told when the log was opened
+            found = [*self._found.problems, *found]
         _decode.tell(found, on_error)
         return result
 

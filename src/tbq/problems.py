@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
         return Problem(code, severity, message, path=path, offset=offset, run=run, hint=hint)
 
     if report.state == "unreadable":
-        return [problem("unreadable", "error", f"cannot be read: {os.strerror(report.error)}")]
+        return [problem("unreadable", "error", *why_unreadable(path, report.error))]
     if report.state == "git_lfs":
         return [problem("git_lfs", "error", "is a Git-LFS pointer, not the file itself", "run: git lfs pull")]
     if report.state == "not_events":
@@ -68,7 +71,7 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
             problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed")
         )
     if report.error:
-        found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error)}"))
+        found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error).lower()}"))
     if report.truncated:
         found.append(
             problem(
@@ -80,6 +83,24 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
             )
         )
     return found
+
+
+def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
+    """Why a file could not be opened, given the number of the error, and what to do about it."""
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return ("is a link to nothing" if Path(path).is_symlink() else "was deleted while it was read"), None
+    except OSError:
+        mode = 0
+    kinds = (
+        (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"),
+    )  # fmt: skip
+    for is_kind, name in kinds:
+        if is_kind(mode):
+            return f"is a {name}, not a file", "copy what it gives to a file, and read that"
+    hint = "see who may read it: ls -l; chmod a+r" if error in (errno.EACCES, errno.EPERM) else None
+    return f"cannot be read: {os.strerror(error).lower()}", hint
 
 
 def of_unpacking(

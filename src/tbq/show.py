@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError
 from tbq.kinds.values import locate
+from tbq.printable import counted
 from tbq.select import Selection
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
             f"{row['frames'] / row['sample_rate']:.3g} s" if row["sample_rate"] and row["frames"] else "?"
         )
         lines.append(
-            f"[{row['index']}] {seconds}, {row['sample_rate'] or 0:g} Hz, {row['channels']} channels, "
+            f"[{row['index']}] {seconds}, {row['sample_rate'] or 0:g} Hz, {counted(row['channels'] or 0, 'channel')}, "
             f"{row['content_type']}, {len(row['data']):,} bytes"
         )
     return "\n".join([*lines, _extract(key)])

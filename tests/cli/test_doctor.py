@@ -93,7 +93,7 @@ def test_rewrite_says_what_it_did(tbq: Run, tmp_path: Path) -> None:
     ]
     dry = tbq("rewrite", tmp_path / "runs", "-o", tmp_path / "new", *options, "--dry-run")
     assert dry.returncode == 0 and dry.stdout.startswith(
-        f"would write {tmp_path / 'new'}: 1 files from 2, 92 of 222 records"
+        f"would write {tmp_path / 'new'}: 1 file from 2, 92 of 222 records"
     )
     assert not (tmp_path / "new").exists()
     done = tbq("rewrite", tmp_path / "runs", "-o", tmp_path / "new", *options)

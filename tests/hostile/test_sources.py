@@ -14,7 +14,7 @@ import pytest
 from tables import decode
 
 import tbq
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import DamageError, SourceError, TbqWarning
 from tbq.source import inflate
 
 if TYPE_CHECKING:
@@ -171,15 +171,47 @@ def test_packed_files_of_many_runs_on_many_threads(tmp_path: Path) -> None:
         assert values_of(table, f"run{run}") == [run] * (20 + run)
 
 
+def test_a_directory_that_cannot_be_listed_is_told(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if str(path).endswith("bad"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.warns(TbqWarning, match="bad: cannot be listed: permission denied"):
+        log = tbq.open(logdir)
+    assert values_of(log.scalars().to_arrow()) == WANTED
+    assert [problem.code for problem in log.problems] == ["unreadable"]
+    with pytest.raises(DamageError, match="cannot be listed"):
+        log.scalars(on_error="raise")
+
+
 def test_a_file_that_goes_while_it_is_read(logdir: Path) -> None:
     """Listed by open, gone before it is decoded."""
     (logdir / "bad" / NAME).write_bytes(GOOD)
     log = tbq.open(logdir)
     (logdir / "bad" / NAME).unlink()
-    with pytest.warns(TbqWarning, match="No such file"):
+    with pytest.warns(TbqWarning, match="was deleted while it was read"):
         table = log.scalars().to_arrow()
     assert values_of(table) == WANTED
     assert [problem.code for problem in log.problems] == ["unreadable"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_what_is_no_file_is_named(logdir: Path) -> None:
+    os.mkfifo(logdir / "bad" / NAME)
+    with pytest.warns(TbqWarning, match="is a pipe, not a file"):
+        assert values_of(tbq.open(logdir).scalars().to_arrow()) == WANTED
+    (logdir / "bad" / NAME).unlink()
+    (logdir / "bad" / NAME).symlink_to("/dev/zero")
+    with pytest.warns(TbqWarning, match="is a device, not a file"):
+        assert values_of(tbq.open(logdir).scalars().to_arrow()) == WANTED
+    (logdir / "bad" / NAME).unlink()
+    (logdir / "bad" / NAME).symlink_to("nowhere")
+    with pytest.raises(SourceError, match="is a link to nothing"):
+        tbq.open(logdir / "bad").scalars()
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:

@@ -121,6 +121,24 @@ def test_a_flipped_bit_loses_one_record_at_most(log: Log, data: Any, folder: Pat
         assert report.records == len(log.payloads) - 1
 
 
+def test_a_flipped_bit_around_a_scalar_beside_an_image_is_told(folder: Path) -> None:
+    """TF1 merges them into one large event; a bit that makes the scalar look like nothing must not hide it."""
+    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(range(256)) * 20)))
+    scalar = ef.value("loss", ef.float_field(2, 0.5))
+    before = [ef.version(), ef.event(ef.summary(image)), ef.scalar("loss", 0, 1.0)]
+    event = ef.event(ef.summary(image, scalar), step=1)
+    data = ef.event_file([*before, event, ef.scalar("loss", 2, 0.25)])
+    begin = len(ef.event_file(before)) + 12
+    places = [*range(begin, begin + 40), *range(begin + len(event) - len(scalar) - 8, begin + len(event))]
+    for place in places:
+        for bit in range(8):
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << bit
+            decoded = decode_bytes(bytes(damaged), folder)
+            assert [row.step for row in decoded.rows] == [0, 2]
+            assert len(decoded.files[0].faults) == 1, (place - begin, bit)
+
+
 @examples(60)
 @given(log=LOGS, data=st.data())
 def test_a_hole_of_zeros_loses_what_it_covers(log: Log, data: Any, folder: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import math
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import broken
 import protolog as pl
@@ -13,6 +16,7 @@ import pytest
 
 import tbq
 from tbq.doctor import codes, explain
+from tbq.doctor.look import Look
 from tbq.doctor.report import text
 from tbq.errors import UsageError
 
@@ -45,8 +49,21 @@ def test_healthy_log_gives_none(name: str, tmp_path: Path) -> None:
 
 def test_every_code_has_a_broken_log() -> None:
     covered = {code for case in broken.CASES for code, _ in case.findings}
-    # Reading fails in the middle of a file only where a disk does.
+    # Reading fails in the middle of a file only where a disk does: the next test.
     assert set(codes()) - covered == {"TBQ208"}
+
+
+def test_a_disk_that_fails_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pl.healthy(tmp_path)
+    report = Look(tmp_path).reports[0]
+    failed = SimpleNamespace(path=report.path, run=0, error=errno.EIO, resume=1000, faults=[], more_faults=0)
+    files = {name: column.copy() for name, column in Look(tmp_path).files.items()}
+    files["error"][0] = errno.EIO
+    monkeypatch.setattr(Look, "files", files)
+    monkeypatch.setattr(Look, "reports", [failed])
+    (found,) = tbq.doctor(tmp_path)
+    assert (found.code, found.path, found.offset) == ("TBQ208", str(path), 1000)
+    assert found.message == "reading stopped: input/output error" and "dmesg" in (found.hint or "")
 
 
 def test_codes_are_in_order_and_explained() -> None:
@@ -156,3 +173,26 @@ def test_findings_are_plain_values(tmp_path: Path) -> None:
         "code", "name", "severity", "message", "run", "path", "offset", "tag", "hint"
     }  # fmt: skip
     assert found == tbq.doctor(tmp_path)[0]
+
+
+def test_the_first_nan_of_a_run_is_where_to_look(tmp_path: Path) -> None:
+    rows = [
+        pl.scalar(tag, step, math.nan if step >= first else 1 / (1 + step))
+        for step in range(50)
+        for tag, first in (("accuracy", 40), ("loss", 30))
+    ]
+    pl.write(tmp_path, pl.header(), *rows)
+    found = tbq.doctor(tmp_path)
+    assert [(one.code, one.tag) for one in found] == [("TBQ501", "accuracy"), ("TBQ501", "loss")]
+    assert all("before step 30" in (one.hint or "") for one in found)
+
+
+def test_what_tensorboard_shows_is_said_of_a_repaired_log(tmp_path: Path) -> None:
+    path = pl.healthy(tmp_path, pl.T0, range(60))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(40, 90))
+    (found,) = tbq.doctor(tmp_path)
+    assert found.code == "TBQ403" and found.message.endswith("tbq 180")
+    records = pl.split(path.read_bytes())
+    path.write_bytes(b"".join([*records[:40], bytes(100), *records[40:]]))
+    found = tbq.doctor(tmp_path)[-1]
+    assert found.code == "TBQ403" and found.message.endswith("tbq 180 (once the damage is repaired)")

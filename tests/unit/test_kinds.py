@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import protolog
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +114,34 @@ def test_tags_that_look_like_patterns_are_names_first(tmp_path: Path) -> None:
     assert log.text("t[0]") == "t[0]"
     assert log.texts(tag="t[01]").to_arrow()["text"].to_pylist() == ["t0", "t1"]
     assert list(log.tables(tag="t[0]")) == ["texts"]
+
+
+def test_a_mesh_that_is_not_there_is_named_as_asked_for(tmp_path: Path) -> None:
+    log = tbq.open(tbq.demo(tmp_path / "runs"))
+    assert log.mesh("cube").vertices.shape == (1, 8, 3)
+    with pytest.raises(tbq.TbqError, match=r"no mesh is called 'c\.be'"):
+        log.mesh("c.be")
+
+
+def test_tensors_under_a_tag_of_scalars_are_tensors_wherever_its_plugin_is_told(tmp_path: Path) -> None:
+    """The metadata may stand in a later file of the run: what is no number until then must not vanish."""
+    pair = protolog.number(1.0)
+    pair.float_val.append(2.0)
+    pair.tensor_shape.dim.add().size = 2
+    rows = [
+        protolog.event(step, protolog.T0 + step, protolog.tensor_value("loss", tensor))
+        for step, tensor in enumerate([protolog.number(0.5), pair, protolog.number(0.25), pair])
+    ]
+    told = protolog.event(
+        9, protolog.T0 + 9, protolog.tensor_value("loss", protolog.number(0.125), "scalars")
+    )
+    protolog.write(tmp_path, protolog.header(), *rows)
+    alone = tbq.open(tmp_path)
+    assert alone.tensors().to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
+    protolog.write(tmp_path, protolog.header(protolog.T0 + 9), told, file=protolog.name(protolog.T0 + 9))
+    log = tbq.open(tmp_path)
+    with pytest.warns(tbq.TbqWarning, match="2 values logged as scalars are no single number"):
+        assert log.scalars().to_arrow()["step"].to_pylist() == [0, 2, 9]
+    tensors = log.tensors(on_error="ignore").to_arrow()
+    assert tensors["step"].to_pylist() == [1, 3] and tensors["shape"].to_pylist() == [[2], [2]]
+    assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ505"]

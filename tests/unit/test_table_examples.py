@@ -6,8 +6,8 @@ import importlib
 import pytest
 
 MODULES = [
-    "tbq.export", "tbq.export.runs", "tbq.export.target", "tbq.schema", "tbq.select", "tbq.table.table",
-    "tbq.table.wide",
+    "tbq.export", "tbq.export.runs", "tbq.export.target", "tbq.schema", "tbq.select", "tbq.table.draw",
+    "tbq.table.table", "tbq.table.wide",
 ]  # fmt: skip
 
 

@@ -147,7 +147,9 @@ def test_databases_need_a_file() -> None:
 
 @pytest.mark.parametrize("path", ["out", "out.txt", "out.csv.bz2", "out.gz"])
 def test_an_unknown_ending(path: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="says no format") as caught:
+    with pytest.raises(
+        UsageError, match=r"is none that tbq writes|has no ending that says the format"
+    ) as caught:
         write(pa.table({"a": [1]}), tmp_path / path)
     assert caught.value.exit_code == 2
     assert "parquet" in str(caught.value)
@@ -156,3 +158,24 @@ def test_an_unknown_ending(path: str, tmp_path: Path) -> None:
 def test_parquet_is_not_squeezed_twice(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not compressed from outside"):
         write(pa.table({"a": [1]}), tmp_path / "out.parquet.gz")
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "duckdb", "csv", "parquet"])
+def test_a_folder_that_takes_nothing_is_told_by_every_format(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: object, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(
+        OutputError, match=r"out\.\w+: cannot be written: permission denied\n  choose a folder"
+    ):
+        write(pa.table({"a": [1]}), tmp_path / f"out.{ending}")
+
+
+def test_too_many_columns_for_sqlite(tmp_path: Path) -> None:
+    table = pa.table({f"c{i}": [1.0] for i in range(2001)})
+    with pytest.raises(OutputError, match=r"out\.sqlite: cannot be written by SQLite: too many columns"):
+        write(table, tmp_path / "out.sqlite")
+    assert list(tmp_path.iterdir()) == []

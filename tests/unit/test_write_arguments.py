@@ -23,6 +23,8 @@ CASES = {
     "value complex": (lambda w: w.add_scalar("a", 1j, 1), "scalar_value: got 1j"),
     "value np complex": (lambda w: w.add_scalar("a", np.complex64(1), 1), "scalar_value: got"),
     "value huge": (lambda w: w.add_scalar("a", 10**400, 1), "scalar_value: got 1000"),
+    "value past printing": (lambda w: w.add_scalar("a", 10**5000, 1), "scalar_value: got … (int)"),
+    "line outside": (lambda w: w.add_scalars("a", {"../../../b": 1.0}, 1), "run_name: got 'a_../../../b'"),
     "exact huge": (
         lambda w: w.add_scalar("a", 2**64, 1, exact=True),
         "scalar_value: got 18446744073709551616",
@@ -106,7 +108,11 @@ CASES = {
     ),
     "graph": (lambda w: w.add_graph("model"), "model: got 'model'"),
     "hparams list": (lambda w: w.add_hparams([1], {}), "hparam_dict: got [1]"),
-    "hparams value": (lambda w: w.add_hparams({"a": [1, 2]}, {}), "hparam_dict['a']: got [1, 2]"),
+    "hparams value": (
+        lambda w: w.add_hparams({"a": [1, 2]}, {}),
+        "hparam_dict['a']: got [1, 2] (list), want a number, a bool or a str",
+    ),
+    "hparams outside": (lambda w: w.add_hparams({"a": 1}, {}, run_name="../b"), "run_name: got '../b'"),
     "hparams metric": (lambda w: w.add_hparams({}, {"m": "x"}), "metric_dict['m']: got 'x'"),
     "hparams domain": (
         lambda w: w.add_hparams({"a": 1}, {}, {"a": ["x"]}),

@@ -139,20 +139,42 @@ def decoded(audio):
         return data.reshape(-1, stream.getnchannels())
 
 
-def test_arrays_of_other_libraries_by_their_protocols(tmp_path, read_events):
-    class WithArray:
-        def __array__(self, dtype=None, copy=None):
-            return np.array([1.0, 2.0], dtype=dtype)
+class WithArray:
+    """What JAX arrays, among others, offer, and nothing else."""
 
-    class WithDlpack:
-        def __dlpack__(self, **options):
-            return np.array([1.0, 2.0]).__dlpack__(**options)
+    def __init__(self, value):
+        self.value = np.array(value)
 
-        def __dlpack_device__(self):
-            return np.array([1.0]).__dlpack_device__()
+    def __array__(self, dtype=None, copy=None):
+        return self.value if dtype is None else self.value.astype(dtype)
 
+
+class WithDlpack:
+    def __init__(self, value):
+        self.value = np.array(value)
+
+    def __dlpack__(self, **options):
+        return self.value.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.value.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [WithArray, WithDlpack])
+def test_numbers_and_steps_of_other_libraries_by_their_protocols(tmp_path, read_events, kind):
     with tbq.SummaryWriter(tmp_path) as writer:
-        for name, value in (("array", WithArray()), ("dlpack", WithDlpack()), ("list", [1, 2.0])):
+        writer.add_scalar("a", kind(0.5), kind(3))
+        writer.log({"b": kind([0.25])}, kind(4))
+        with pytest.raises(tbq.TbqError, match=r"got an array of shape \(2,\), want one number"):
+            writer.add_scalar("c", kind([1.0, 2.0]), 1)
+    rows = [(e.step, v.tag, v.simple_value) for e in read_events(tmp_path) for v in e.summary.value]
+    assert rows == [(3, "a", 0.5), (4, "b", 0.25)]
+
+
+def test_arrays_of_other_libraries_by_their_protocols(tmp_path, read_events):
+    pair = [1.0, 2.0]
+    with tbq.SummaryWriter(tmp_path) as writer:
+        for name, value in (("array", WithArray(pair)), ("dlpack", WithDlpack(pair)), ("list", [1, 2.0])):
             writer.add_histogram(name, value, 1)
             writer.add_tensor(name, value, 2)
     assert [v.histo.sum for v in values(read_events, tmp_path) if v.HasField("histo")] == [3.0] * 3

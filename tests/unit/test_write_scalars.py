@@ -134,12 +134,13 @@ def test_step_stamps_what_is_logged_inside(tmp_path, read_events):
             writer.add_scalar("a", 1.0)
             writer.log({"b": 1.0})
             writer.add_text("c", "text")
+            writer.add_graph(b"")
             writer.add_scalar("d", 1.0, 8)
             other.add_scalar("a", 1.0)
         writer.add_scalar("e", 1.0)
     events = read_events(tmp_path)[1:]
-    assert [event.step for event in events] == [7, 7, 7, 8, 0]
-    assert [event.wall_time for event in events[:4]] == [99.0] * 4
+    assert [event.step for event in events] == [7, 7, 7, 7, 8, 0]
+    assert [event.wall_time for event in events[:5]] == [99.0] * 5
     assert read_events(tmp_path / "other")[1].step == 0
 
 

@@ -431,9 +431,10 @@ class LabelBuilder {
   std::shared_ptr<const Column> names_;
 };
 
-// The dictionary itself: a string column ("u"). Bytes that are not UTF-8 are replaced (U+FFFD), as Python's
-// "replace" does.
-std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values);
+// The dictionary itself: a string column ("u"), or one of large strings ("U") where its offsets could not
+// hold more than `limit` bytes. Bytes that are not UTF-8 are replaced (U+FFFD), as Python's "replace" does.
+std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values,
+                                                size_t limit = INT32_MAX);
 
 // `text` with each invalid byte sequence replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);

@@ -116,6 +116,9 @@ class EventBuffer {
   };
 
   // Room for a record with `payload` bytes, or null when it is dropped.
+  // One event: `fill(out)` puts the `size` bytes behind its stamp.
+  template <class Fill, class Watch>
+  uint32_t append(size_t size, Stamp stamp, Fill&& fill, Watch&& watch_steps);
   uint8_t* open_record(size_t payload);
   uint32_t close_record(uint8_t* payload, size_t size);
   void watch(std::string_view tag, Stamp stamp);

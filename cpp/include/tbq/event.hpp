@@ -48,6 +48,24 @@ enum class Form : uint8_t {
   session_log,
 };
 
+// The tag that the tables give a value that stands in the Event itself; "" for all others.
+constexpr std::string_view untagged_name(Form form) {
+  switch (form) {
+    case Form::graph_def:
+      return "graph_def";
+    case Form::meta_graph_def:
+      return "meta_graph_def";
+    case Form::log_message:
+      return "log_message";
+    case Form::session_log:
+      return "session_log";
+    default:
+      return {};
+  }
+}
+
+constexpr uint64_t kLargestEvent = uint64_t{1} << 31;  // protobuf's own limit
+
 // A range of a record's payload.
 struct Range {
   uint64_t offset = 0;
@@ -71,6 +89,7 @@ struct EventRef {
   Range file_version;
   Range writer;  // source_metadata.writer
   bool session_start = false;
+  bool strange = false;  // has fields that no writer is known for, or a value without one
   std::vector<ValueRef> values;
 
   void clear();

@@ -226,7 +226,8 @@ struct TagEntry {
   uint64_t refused = 0;                           // scalars that are none: not exactly one number
   ScalarSeries pending_scalars;                   // one-number tensors from before the plugin was known
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
-  BlobSeries pending_blobs;
+  BlobSeries pending_blobs;                       // all tensors from before the plugin was known
+  BlobSeries pending_refused;                     // those of them that are not exactly one number
 };
 
 class TagTable {

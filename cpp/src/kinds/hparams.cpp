@@ -184,6 +184,15 @@ class HparamsBase : public Expander {
     }
     return true;
   }
+  // Calls each(info) for the messages that an experiment lists in field `number`.
+  template <class Each>
+  void each_info(const Value& value, uint32_t number, Each&& each) {
+    Message message;
+    if (!read(value, message) || message.number != 2) return;
+    walk(value, message.bytes, [&](const Field& field) {
+      if (field.is(number, Wire::bytes)) each(field.bytes);
+    });
+  }
   void text(const Value& value, TextBuilder& column, std::string_view what) {
     if (what.empty()) {
       column.append_null();
@@ -281,11 +290,7 @@ class Metrics final : public HparamsBase {
  public:
   using HparamsBase::HparamsBase;
   void append(const Value& value) override {
-    Message message;
-    if (!read(value, message) || message.number != 2) return;
-    walk(value, message.bytes, [&](const Field& field) {
-      if (field.is(5, Wire::bytes)) append_one(value, field.bytes);
-    });
+    each_info(value, 5, [&](Bytes info) { append_one(value, info); });
   }
   void finish(Batch& batch) override {
     batch.columns.push_back(group_.finish("group"));
@@ -327,11 +332,7 @@ class Domains final : public HparamsBase {
  public:
   using HparamsBase::HparamsBase;
   void append(const Value& value) override {
-    Message message;
-    if (!read(value, message) || message.number != 2) return;
-    walk(value, message.bytes, [&](const Field& field) {
-      if (field.is(4, Wire::bytes)) append_one(value, field.bytes);
-    });
+    each_info(value, 4, [&](Bytes info) { append_one(value, info); });
   }
   void finish(Batch& batch) override {
     batch.columns.push_back(name_.finish("name"));

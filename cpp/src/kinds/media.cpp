@@ -95,20 +95,47 @@ ImageHead image_head(Bytes bytes) {
   return head;
 }
 
-class Images final : public Expander {
+// A row an encoded file: a message of its own (v1), or some of the strings of a tensor (v2).
+class Encoded : public Expander {
  public:
-  using Expander::Expander;
-  void append(const Value& value) override {
-    if (value.row->form == Form::image) {
+  Encoded(ValueProblems& problems, Form old) : Expander(problems), old_(old) {}
+  void append(const Value& value) final {
+    if (value.row->form == old_) {
       append_v1(value);
     } else {
       append_v2(value);
     }
   }
-  void reserve(uint64_t bytes, uint64_t values) override {
+  void reserve(uint64_t bytes, uint64_t values) final {
     reserve_keys(bytes, values);
     data_.data().reserve(static_cast<size_t>(bytes));
   }
+
+ protected:
+  virtual void append_v1(const Value& value) = 0;
+  virtual void append_v2(const Value& value) = 0;
+
+  template <class T>
+  static void put(FixedBuilder<T>& column, T number, bool known) {
+    if (known) {
+      column.append(number);
+    } else {
+      column.append_null();
+    }
+  }
+
+  FixedBuilder<int64_t> index_;
+  BytesBuilder data_{"Z"};
+  RepeatBudget budget_;
+  std::vector<Bytes> texts_;
+
+ private:
+  const Form old_;
+};
+
+class Images final : public Encoded {
+ public:
+  explicit Images(ValueProblems& problems) : Encoded(problems, Form::image) {}
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));
     batch.columns.push_back(width_.finish("width"));
@@ -119,7 +146,7 @@ class Images final : public Expander {
   }
 
  private:
-  void append_v1(const Value& value) {
+  void append_v1(const Value& value) override {
     int64_t height = -1, width = -1, colorspace = -1;
     Bytes encoded;
     Cursor cursor(value.payload);
@@ -135,7 +162,7 @@ class Images final : public Expander {
   }
 
   // [width, height, image, image, …]
-  void append_v2(const Value& value) {
+  void append_v2(const Value& value) override {
     if (value.row->form != Form::tensor) return refuse(value, "an image without a value");
     const TensorError error = copy_strings(read_tensor(value.payload), budget_, texts_);
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
@@ -158,23 +185,17 @@ class Images final : public Expander {
     const ImageHead head = image_head(encoded);
     add_keys(value);
     index_.append(index);
-    put(width_, width > 0 ? width : head.width);
-    put(height_, height > 0 ? height : head.height);
-    put(colorspace_, colorspace);
+    if (width <= 0) width = head.width;
+    if (height <= 0) height = head.height;
+    put(width_, width, width >= 0);
+    put(height_, height, height >= 0);
+    put(colorspace_, colorspace, colorspace >= 0);
     data_.append(as_text(encoded));
     if (head.format == kUnknownFormat) {
       format_.append_null();
       report(value, "bad_image", "the image is of no known format (PNG, JPEG, GIF, BMP, WebP, TIFF)");
     } else {
       format_.append(head.format);
-    }
-  }
-
-  static void put(FixedBuilder<int64_t>& column, int64_t number) {
-    if (number < 0) {
-      column.append_null();
-    } else {
-      column.append(number);
     }
   }
 
@@ -189,11 +210,8 @@ class Images final : public Expander {
     data_.append(as_text(value.payload));
   }
 
-  FixedBuilder<int64_t> index_, width_, height_, colorspace_;
+  FixedBuilder<int64_t> width_, height_, colorspace_;
   LabelBuilder format_{dictionary_of({"png", "jpeg", "gif", "bmp", "webp", "tiff"})};
-  BytesBuilder data_{"Z"};
-  RepeatBudget budget_;
-  std::vector<Bytes> texts_;
 };
 
 // ---- audio
@@ -238,20 +256,9 @@ const char* audio_type(Bytes bytes) {
   return nullptr;
 }
 
-class Audio final : public Expander {
+class Audio final : public Encoded {
  public:
-  using Expander::Expander;
-  void append(const Value& value) override {
-    if (value.row->form == Form::audio) {
-      append_v1(value);
-    } else {
-      append_v2(value);
-    }
-  }
-  void reserve(uint64_t bytes, uint64_t values) override {
-    reserve_keys(bytes, values);
-    data_.data().reserve(static_cast<size_t>(bytes));
-  }
+  explicit Audio(ValueProblems& problems) : Encoded(problems, Form::audio) {}
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));
     batch.columns.push_back(sample_rate_.finish("sample_rate"));
@@ -263,7 +270,7 @@ class Audio final : public Expander {
   }
 
  private:
-  void append_v1(const Value& value) {
+  void append_v1(const Value& value) override {
     double rate = 0;
     int64_t channels = 0, frames = 0;
     Bytes encoded;
@@ -282,7 +289,7 @@ class Audio final : public Expander {
   }
 
   // [k, 2] of (encoded, label), or [k] of encoded.
-  void append_v2(const Value& value) {
+  void append_v2(const Value& value) override {
     if (value.row->form != Form::tensor) return refuse(value, "an audio clip without a value");
     const TensorView tensor = read_tensor(value.payload);
     const TensorError error = copy_strings(tensor, budget_, texts_);
@@ -320,15 +327,6 @@ class Audio final : public Expander {
     data_.append(as_text(encoded));
   }
 
-  template <class T>
-  static void put(FixedBuilder<T>& column, T number, bool known) {
-    if (known) {
-      column.append(number);
-    } else {
-      column.append_null();
-    }
-  }
-
   void refuse(const Value& value, const char* why) {
     report(value, "bad_audio", why);
     add_keys(value);
@@ -341,12 +339,9 @@ class Audio final : public Expander {
     data_.append(as_text(value.payload));
   }
 
-  FixedBuilder<int64_t> index_, channels_, frames_;
+  FixedBuilder<int64_t> channels_, frames_;
   FixedBuilder<double> sample_rate_;
   TextBuilder content_type_, label_;
-  BytesBuilder data_{"Z"};
-  RepeatBudget budget_;
-  std::vector<Bytes> texts_;
 };
 
 // ---- texts

@@ -86,6 +86,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 
     from tbq.errors import TbqError, TbqWarning
 
+    _open_closed_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("always", TbqWarning)
         warnings.showwarning = _warn
@@ -99,7 +100,7 @@ def main(args: list[str] | None = None) -> NoReturn:
             wrong.show()
             sys.exit(wrong.exit_code)
         except TbqError as failure:
-            click.echo(f"tbq: {failure}", err=True)
+            _say(failure)
             sys.exit(failure.exit_code)
         except (KeyboardInterrupt, click.Abort):
             click.echo("tbq: interrupted", err=True)
@@ -107,6 +108,18 @@ def main(args: list[str] | None = None) -> NoReturn:
         except BrokenPipeError:
             _forget_stdout()
             sys.exit(0)
+        except OSError as failure:  # of stdout: what is written to files and read from them explains itself
+            _forget_stdout()
+            where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
+            click.echo(f"tbq: {where}{(failure.strerror or str(failure)).lower()}", err=True)
+            sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
 
 
 def _forget_stdout() -> None:
@@ -119,4 +132,11 @@ def _warn(message: Warning | str, category: type[Warning], *_: object, **__: obj
     from tbq.errors import TbqWarning
 
     if issubclass(category, TbqWarning):
-        click.echo(f"tbq: {message}", err=True)
+        _say(message)
+
+
+def _say(words: object) -> None:
+    """A line for the user; names in it are what a log says, so control characters stay out of the terminal."""
+    from tbq.printable import printable
+
+    click.echo(f"tbq: {printable(str(words), keep=chr(10))}", err=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import names, output_options, read_options, steps_option, tag_option
 
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
+    from tbq.table import Table
+
 _EXAMPLES = """\b
 Examples:
-  tbq compare runs exp1 exp2
-  tbq compare runs exp1 exp2 --tag 'val/*' -o differences.csv
+  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0
+  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0 --tag 'val/*' -o differences.csv
 """
 
 
@@ -29,26 +33,37 @@ def command(
     run_b: str,
     tag: tuple[str, ...],
     steps: str | None,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Compare two runs: hyperparameters that differ, then the last, least and largest value of each scalar."""
     import tbq
-    from tbq.cli.emit import check_output, emit
 
-    check_output(output, format, force)
+    out.check()
     table = tbq.open(logdir).compare(
         run_a,
         run_b,
         tag=names(tag),
         steps=steps,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **reading,
     )
-    emit(table, output=output, format=format, force=force, **options)
+    out.emit(table, _draw)
+
+
+def _draw(table: Table) -> None:
+    """For people: hyperparameters, which may be words, apart from numbers."""
+    import pyarrow.compute as pc
+
+    from tbq.cli.emit import draw_table
+    from tbq.table import Table
+
+    arrow = table.to_arrow()
+    settings = arrow.filter(pc.equal(arrow["what"], "hparam")).select(["name", "a_text", "b_text"])
+    numbers = arrow.filter(pc.equal(arrow["what"], "scalar"))
+    if len(settings):
+        draw_table(Table(settings.rename_columns(["hparam", "a", "b"]), "hyperparameters that differ"))
+    if len(numbers):
+        columns = ["name", "stat", "a", "b", "difference", "relative"]
+        draw_table(
+            Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars, b beside a")
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command(name="demo", epilog="Example:  tbq demo runs")
+@click.command(name="demo", epilog="\b\nExample:\n  tbq demo runs")
 @click.argument("directory", metavar="DIR")
 @click.option(
     "--force", is_flag=True, help="Write into a directory that is not empty; replaces an earlier demo."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
+from tbq.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,48 +17,63 @@ if TYPE_CHECKING:
 _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
 
 
-def emit(
-    table: Table,
-    *,
-    output: str | None,
-    format: str | None = None,
-    force: bool = False,
-    draw: Callable[[Table], None] | None = None,
-    **options: Any,
-) -> None:
-    """Write the table as the output options say; `draw` is how it looks on a terminal, if not as any table."""
-    from tbq.export import format_of, write, write_runs
+@dataclass(frozen=True)
+class Output:
+    """What the output options say of a table."""
 
-    if output is not None and "{run}" in output:
-        format_of(output, format)  # a wrong ending is told before anything is written
-        paths = write_runs(table, output, force=force, format=format, **options)
-        say(f"{len(paths):,} files, {len(table):,} rows")
-    elif output is not None:
-        write(table, output, force=force, format=format, **options)
-        if output != "-":
-            say(f"{output}: {len(table):,} row{'s' * (len(table) != 1)}")
-    elif format is None and sys.stdout.isatty():
-        (draw or draw_table)(table)
-    else:
-        name, _ = format_of("-", format or "csv")
-        if sys.stdout.isatty() and name not in _TEXT_FORMATS:
-            raise UsageError(f"{name} is not for terminals", hint=f"name a file: -o out.{name}")
-        sys.stdout.flush()
-        write(table, "-", format=format or "csv", **options)
+    path: str | None
+    format: str | None
+    force: bool
+    time: str
+    csv_safe: bool
+    json_nan: str
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How values are written, as keywords of the library."""
+        return {"time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan}
 
-def check_output(output: str | None, format: str | None, force: bool) -> None:
-    """Tell of a wrong or taken target before time is spent on reading."""
-    from tbq.export import format_of
-    from tbq.export.target import check_free
+    def check(self) -> None:
+        """Tell of a wrong or taken target before time is spent on reading."""
+        from tbq.export import format_of
+        from tbq.export.target import check_folder, check_free
 
-    if output is None:
-        if format is not None:
-            format_of("-", format)
-        return
-    format_of(output, format)
-    if "{run}" not in output:
-        check_free(output, force)
+        if self.path is None:
+            format_of("-", self.format or "csv")
+            return
+        one = "{run}" not in self.path
+        if one:
+            check_free(self.path, self.force)
+        format_of(self.path, self._format)
+        if one:
+            check_folder(self.path)
+
+    def emit(self, table: Table, draw: Callable[[Table], None] | None = None) -> None:
+        """Write the table; `draw` is how it looks on a terminal, if not as any table."""
+        from tbq.export import format_of, write, write_runs
+
+        options = {"format": self._format, "force": self.force, **self.options}
+        if self.path is not None and "{run}" in self.path:
+            format_of(self.path, self.format)  # a wrong ending is told before anything is written
+            paths = write_runs(table, self.path, **options)
+            say(f"{counted(len(paths), 'file')}, {counted(len(table), 'row')}")
+        elif self.path is not None:
+            write(table, self.path, **options)
+            if self.path != "-":
+                say(f"{self.path}: {counted(len(table), 'row')}")
+        elif self.format is None and sys.stdout.isatty():
+            (draw or draw_table)(table)
+        else:
+            name, _ = format_of("-", self.format or "csv")
+            if sys.stdout.isatty() and name not in _TEXT_FORMATS:
+                raise UsageError(f"{name} is not for terminals", hint=f"name a file: -o out.{name}")
+            sys.stdout.flush()
+            write(table, "-", format=self.format or "csv", **self.options)
+
+    @property
+    def _format(self) -> str | None:
+        """Standard output has no ending: it is CSV where nothing else is asked for."""
+        return "csv" if self.path == "-" and self.format is None else self.format
 
 
 def draw_table(table: Table) -> None:

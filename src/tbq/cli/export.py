@@ -11,7 +11,6 @@ from tbq.cli.options import (
     curve_options,
     curves,
     logdir_argument,
-    names,
     output_options,
     read_options,
     select_options,
@@ -21,6 +20,7 @@ from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
 
 if TYPE_CHECKING:
+    from tbq.cli.emit import Output
     from tbq.table import Table
 
 KINDS = tuple(name for name in _TABLES if name != "media")
@@ -28,11 +28,11 @@ KINDS = tuple(name for name in _TABLES if name != "media")
 _EXAMPLES = """\b
 Examples:
   tbq export runs -o scalars.csv
-  tbq export runs --layout wide --tag 'loss/*' -o wide.parquet
+  tbq export runs --layout wide --tag 'val/*' -o wide.parquet
   tbq export runs --layout summary --stat last,min -o best.xlsx
   tbq export runs -o out/{run}.csv
   tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
-  tbq export runs --run 'exp*' --steps 100: | head
+  tbq export runs --run 'lr=*' --steps 100: | head
   tbq export runs --kind histograms -o histograms.parquet
   tbq export runs --kind all -o everything.duckdb
 """
@@ -71,20 +71,13 @@ def command(
     kind: str,
     layout: str,
     stat: str,
-    run: tuple[str, ...],
-    tag: tuple[str, ...],
-    steps: str | None,
+    selection: dict[str, Any],
     smooth: float | None,
     every: int | None,
     max_points: int | None,
     method: str,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Write every scalar of every run as a table, or the data of another kind.
 
@@ -94,33 +87,27 @@ def command(
     into one xlsx, sqlite or duckdb file.
     """
     import tbq
-    from tbq.cli.emit import check_output, emit
     from tbq.cli.progress import progress_bar
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
     if kind == "all":
-        _check_all(output)
+        _check_all(out.path)
     else:
-        check_output(output, format, force)
+        out.check()
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
-        what: dict[str, Any] = {
-            "run": names(run),
-            "tag": names(tag),
-            "steps": steps,
-            "restarts": restarts,
-            "threads": threads,
-            "progress": progress,
-            "on_error": "raise" if strict else "warn",
-        }
+        what = {**selection, **reading, "progress": progress}
         if kind == "all":
-            _write_all(log.tables(**what), output or "", format, force, options)
+            _write_all(log.tables(**what), out)
             return
         table = log.table(kind, **what)
+    if not len(table):
+        hint = f"`tbq tags {logdir[0]}` lists what there is, `tbq doctor {logdir[0]}` says what is wrong"
+        click.echo(f"tbq: {log.path}: no {kind}\n  {hint}", err=True)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    emit(_laid_out(table, layout, stat), output=output, format=format, force=force, **options)
+    out.emit(_laid_out(table, layout, stat))
 
 
 def _check_all(output: str | None) -> None:
@@ -130,14 +117,13 @@ def _check_all(output: str | None) -> None:
         )
 
 
-def _write_all(
-    tables: dict[str, Table], output: str, format: str | None, force: bool, options: dict[str, Any]
-) -> None:
+def _write_all(tables: dict[str, Table], out: Output) -> None:
     from tbq.cli.emit import say
     from tbq.export.everything import write_all
+    from tbq.printable import counted
 
-    paths = write_all(tables, output, format=format, force=force, **options)
-    say(f"{output}: {len(tables):,} tables in {len(paths):,} file{'s' * (len(paths) != 1)}")
+    paths = write_all(tables, out.path or "", format=out.format, force=out.force, **out.options)
+    say(f"{out.path}: {counted(len(tables), 'table')} in {counted(len(paths), 'file')}")
 
 
 def _laid_out(table: Table, layout: str, stat: str) -> Table:

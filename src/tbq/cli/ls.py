@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time as clock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tbq.cli.options import logdir_argument, names, output_options, run_option, source
 
 if TYPE_CHECKING:
+    from tbq.cli.emit import Output
     from tbq.table import Table
 
 _EXAMPLES = """\b
 Examples:
   tbq ls runs
-  tbq ls runs --run 'exp*' -o runs.csv
+  tbq ls runs --run 'lr=*' -o runs.csv
 """
 
 
@@ -23,17 +24,16 @@ Examples:
 @logdir_argument
 @run_option
 @output_options
-def command(logdir: tuple[str, ...], run: tuple[str, ...], output: str | None, **options: Any) -> None:
+def command(logdir: tuple[str, ...], run: tuple[str, ...], out: Output) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
     import tbq
-    from tbq.cli.emit import check_output, emit
 
-    check_output(output, options["format"], options["force"])
+    out.check()
     log = tbq.open(source(logdir))
     table = log.table("runs")
     if run:
         table = _only(table, names(run))
-    emit(table, output=output, draw=_draw, **options)
+    out.emit(table, _draw)
 
 
 def _only(table: Table, run: list[str] | None) -> Table:

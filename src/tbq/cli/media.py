@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tbq.cli.options import logdir_argument, names, read_options, select_options, source
@@ -10,7 +12,7 @@ _KINDS = ("images", "audio", "texts", "meshes", "graphs")
 _EXAMPLES = """\b
 Examples:
   tbq media runs -o media
-  tbq media runs --kind images --tag 'samples/*' --every 10 -o media
+  tbq media runs --kind images --tag 'samples*' --every 10 -o images
 """
 
 
@@ -26,14 +28,10 @@ def command(
     logdir: tuple[str, ...],
     output: str,
     kind: tuple[str, ...],
-    run: tuple[str, ...],
-    tag: tuple[str, ...],
-    steps: str | None,
+    selection: dict[str, Any],
     every: int,
     force: bool,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
+    reading: dict[str, Any],
 ) -> None:
     """Write images, audio, texts, meshes (PLY) and graphs as files in a tree run/tag/step.
 
@@ -47,15 +45,11 @@ def command(
     with progress_bar() as progress:
         written = log.media(
             output,
-            run=names(run),
-            tag=names(tag),
-            steps=steps,
+            **selection,
             every=every,
             kinds=names(kind),
             force=force,
-            restarts=restarts,
-            threads=threads,
+            **reading,
             progress=progress,
-            on_error="raise" if strict else "warn",
         )
     say(f"{output}: {len(written):,} files")

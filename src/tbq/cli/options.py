@@ -1,12 +1,19 @@
-"""The options that commands share, so that each is spelled and explained once."""
+"""The options that commands share: each is spelled and explained once, and those that belong together come as one.
+
+`select_options` give a command `selection`, `read_options` give it `reading`, both as keywords of the library;
+`output_options` give it `out`, an `Output`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from functools import reduce
+from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from tbq.cli.emit import Output
 
 if TYPE_CHECKING:
     from tbq.table import Table
@@ -28,6 +35,30 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def _bundled(
+    name: str, make: Callable[..., object], *decorators: Callable[[Any], Any]
+) -> Callable[[Callable[..., Any]], Any]:
+    """Several options as one argument `name` of the command: what `make` makes of them."""
+    keys = list(inspect.signature(make).parameters)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def command(**given: Any) -> Any:
+            return function(**{name: make(**{key: given.pop(key) for key in keys})}, **given)
+
+        return _all(*decorators)(command)
+
+    return decorate
+
+
+def _selection(run: tuple[str, ...], tag: tuple[str, ...], steps: str | None) -> dict[str, Any]:
+    return {"run": names(run), "tag": names(tag), "steps": steps}
+
+
+def _reading(restarts: str, strict: bool, threads: int | None) -> dict[str, Any]:
+    return {"restarts": restarts, "threads": threads, "on_error": "raise" if strict else "warn"}
+
+
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
 
 run_option: Decorator[Any] = click.option(
@@ -40,7 +71,7 @@ steps_option: Decorator[Any] = click.option(
     "--steps", metavar="A:B", help="Only steps A to B, both included; either may be left out."
 )
 
-select_options: Decorator[Any] = _all(run_option, tag_option, steps_option)
+select_options: Decorator[Any] = _bundled("selection", _selection, run_option, tag_option, steps_option)
 
 curve_options: Decorator[Any] = _all(
     click.option(
@@ -62,7 +93,9 @@ curve_options: Decorator[Any] = _all(
     ),
 )
 
-read_options: Decorator[Any] = _all(
+read_options: Decorator[Any] = _bundled(
+    "reading",
+    _reading,
     click.option(
         "--restarts",
         type=click.Choice(RESTARTS),
@@ -76,8 +109,12 @@ read_options: Decorator[Any] = _all(
     ),
 )
 
-output_options: Decorator[Any] = _all(
-    click.option("-o", "--output", metavar="OUT", help="Write to this file, in the format of its ending."),
+output_options: Decorator[Any] = _bundled(
+    "out",
+    Output,
+    click.option(
+        "-o", "--output", "path", metavar="OUT", help="Write to this file, in the format of its ending."
+    ),
     click.option("--format", metavar="FORMAT", help="The format, where the ending does not say it."),
     click.option("--force", is_flag=True, help="Replace OUT if it is there."),
     click.option(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import output_options
+
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
 
 _EXAMPLES = """\b
 Examples:
@@ -32,9 +35,7 @@ Examples:
 @click.option("--confusion", metavar="OUT", help="Also write the confusion matrix to this file.")
 @click.option("--scores", metavar="OUT", help="Also write precision and recall of each class to this file.")
 @output_options
-def command(
-    outputs: str, classes: str | None, output: str | None, format: str | None, **options: Any
-) -> None:
+def command(outputs: str, classes: str | None, out: Output, **options: Any) -> None:
     """OUTPUTS of a model as a table: id, label, predicted, confidence, and a column a class.
 
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
@@ -42,9 +43,15 @@ def command(
     """
     from tbq.results.files import write_predictions
 
-    if output is None:
-        output, format = "-", format or "csv"
-    write_predictions(outputs, output, classes=_classes(classes), format=format, **options)
+    write_predictions(
+        outputs,
+        out.path or "-",
+        classes=_classes(classes),
+        format=out.format or (None if out.path else "csv"),
+        force=out.force,
+        **out.options,
+        **options,
+    )
 
 
 def _classes(given: str | None) -> list[str] | None:

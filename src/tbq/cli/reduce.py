@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import logdir_argument, names, output_options, read_options, select_options, source
 from tbq.errors import UsageError
 
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
+
 _EXAMPLES = """\b
 Examples:
   tbq reduce runs --group '(.*)/seed' -o curves.csv
-  tbq reduce runs --group 'lr0.1/*' --group 'lr1/*' --stat mean,ci95 --tag loss
+  tbq reduce runs --group 'lr=0.1/*' --group 'lr=0.03/*' --stat mean,ci95 --tag val/loss
   tbq reduce runs --group '(.*)/seed' -o reduced --as-events
 """
 
@@ -44,40 +47,29 @@ def command(
     group: tuple[str, ...],
     stat: str,
     as_events: bool,
-    run: tuple[str, ...],
-    tag: tuple[str, ...],
-    steps: str | None,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    selection: dict[str, Any],
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Mean, std and more over seeds, step by step: columns group, tag, step, a column a statistic, and n.
 
     std has ddof=1; mean ± ci95 is the interval of 95 % by Student's t. n says how many runs have a value at a step.
     """
     import tbq
-    from tbq.cli.emit import check_output, emit, say
+    from tbq.cli.emit import say
 
-    if as_events and output is None:
+    if as_events and out.path is None:
         raise UsageError("--as-events needs a directory", hint="-o DIR")
     if not as_events:
-        check_output(output, format, force)
+        out.check()
     table = tbq.open(source(logdir)).reduce(
         group=names(group) or "*",
         stats=stat,
-        run=names(run),
-        tag=names(tag),
-        steps=steps,
-        as_events=output if as_events else None,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **selection,
+        as_events=out.path if as_events else None,
+        **reading,
     )
     if as_events:
-        say(f"{output}: {len(table):,} rows; tensorboard --logdir {output}")
+        say(f"{out.path}: {len(table):,} rows; tensorboard --logdir {out.path}")
     else:
-        emit(table, output=output, format=format, force=force, **options)
+        out.emit(table)

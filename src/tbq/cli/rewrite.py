@@ -12,9 +12,9 @@ _EXAMPLES = """\b
 Examples:
   tbq rewrite runs -o merged
   tbq rewrite runs -o sound --repair
-  tbq rewrite runs -o small --drop-kind images --drop-tag 'debug/*'
-  tbq rewrite runs -o joined --merge-runs job1,job2=job --restarts resume
-  tbq rewrite runs -o renamed --rename 're:(.*)_loss=loss/\\1' --dry-run
+  tbq rewrite runs -o small --drop-kind images --drop-tag 'weights/*'
+  tbq rewrite jobs -o joined --merge-runs job1,job2=job --restarts resume
+  tbq rewrite runs -o renamed --rename 're:(.*)/loss=loss/\\1' --dry-run
 """
 
 

@@ -8,8 +8,8 @@ from tbq.cli.options import RESTARTS
 
 _EXAMPLES = """\b
 Examples:
-  tbq show runs loss
-  tbq show runs weights --run exp1 --step 100
+  tbq show runs notes
+  tbq show runs weights/layer1 --run media --step 100
 """
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import output_options, read_options
 from tbq.errors import UsageError
 
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
+
 _EXAMPLES = """\b
 Examples:
-  tbq sql runs "select run, min(value) from scalars where tag = 'loss' group by run"
-  tbq sql runs "select run, step, ema(value, 0.6) from scalars where tag = \\$tag" --param tag=loss -o smooth.csv
-  tbq sql --logdir a=runs1 --logdir b=runs2 "select * from summary"
+  tbq sql runs "select run, min(value) from scalars where tag = 'val/loss' group by run"
+  tbq sql runs 'select run, step, ema(value, 0.6) from scalars where tag = $tag' --param tag=val/loss -o smooth.csv
+  tbq sql --logdir a=runs --logdir b=demo "select * from summary"
   tbq sql runs "show tables"
 """
 
@@ -45,13 +48,8 @@ def command(
     named: tuple[str, ...],
     param: tuple[str, ...],
     unsafe: bool,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Ask the tables of a logdir in SQL (DuckDB's); QUERY may be - for stdin.
 
@@ -59,20 +57,17 @@ def command(
     kind: tensors, histograms, images, audio, texts, hparams, …. Only what the query needs is read.
     """
     import tbq
-    from tbq.cli.emit import check_output, emit
 
     *paths, query = arguments
-    check_output(output, format, force)
+    out.check()
     log = tbq.open(_source(paths, named))
     table = log.sql(
         sys.stdin.read() if query == "-" else query,
         params=dict(_parameter(one) for one in param),
         unsafe=unsafe,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **reading,
     )
-    emit(table, output=output, format=format, force=force, **options)
+    out.emit(table)
 
 
 def _source(paths: list[str], named: tuple[str, ...]) -> Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, read_options, select_options, source
+from tbq.cli.options import logdir_argument, output_options, read_options, select_options, source
+
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
+    from tbq.table import Table
 
 _EXAMPLES = """\b
 Examples:
   tbq summary runs
   tbq summary runs --best val/loss:min --top 10
-  tbq summary runs --best val/loss:min --sort hparam.lr --require val/acc -o best.csv
+  tbq summary runs --best val/loss:min --sort hparam.lr --require val/accuracy -o best.csv
 """
 
 
@@ -46,36 +50,39 @@ def command(
     require: tuple[str, ...],
     stat: str,
     media: bool,
-    run: tuple[str, ...],
-    tag: tuple[str, ...],
-    steps: str | None,
-    restarts: str,
-    strict: bool,
-    threads: int | None,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    selection: dict[str, Any],
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """A row a run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
     import tbq
-    from tbq.cli.emit import check_output, emit
     from tbq.query.leaderboard import leaderboard, parse_best
 
-    check_output(output, format, force)
+    out.check()
+    bests = parse_best(best)
     table = leaderboard(
         tbq.open(source(logdir)),
         sort=sort,
-        best=parse_best(best),
+        best=bests,
         top=top,
         stats=[part.strip() for part in stat.split(",")],
         require=list(require),
         media=media,
-        run=names(run),
-        tag=names(tag),
-        steps=steps,
-        restarts=restarts,
-        threads=threads,
-        on_error="raise" if strict else "warn",
+        **selection,
+        **reading,
     )
-    emit(table, output=output, format=format, force=force, **options)
+    ordering = [f"{tag}.{what}" for tag in bests for what in ("best", "best_step")]
+    ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
+    out.emit(table, lambda table: _draw(table, ordering))
+
+
+def _draw(table: Table, ordering: list[str]) -> None:
+    """For people: what the order is by comes first, then what the runs were given, then the rest."""
+    from tbq.cli.emit import draw_table
+    from tbq.table import Table
+
+    arrow = table.to_arrow()
+    first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]
+    given = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
+    rest = [name for name in arrow.column_names if name not in (*first, *given)]
+    draw_table(Table(arrow.select([*first, *given, *rest]), table.kind))

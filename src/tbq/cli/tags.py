@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tbq.cli.options import logdir_argument, names, output_options, run_option, source, tag_option
 
 if TYPE_CHECKING:
+    from tbq.cli.emit import Output
     from tbq.table import Table
 
 _EXAMPLES = """\b
@@ -23,16 +24,13 @@ Examples:
 @run_option
 @tag_option
 @output_options
-def command(
-    logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], output: str | None, **options: Any
-) -> None:
+def command(logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], out: Output) -> None:
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""
     import tbq
-    from tbq.cli.emit import check_output, emit
 
-    check_output(output, options["format"], options["force"])
+    out.check()
     table = tbq.open(source(logdir)).tags(run=names(run), tag=names(tag))
-    emit(table, output=output, draw=_draw, **options)
+    out.emit(table, _draw)
 
 
 def _draw(table: Table) -> None:

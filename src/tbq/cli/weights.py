@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tbq.cli.options import names, output_options
 
+if TYPE_CHECKING:
+    from tbq.cli.emit import Output
+
 _EXAMPLES = """\b
 Examples:
   tbq weights model.safetensors -o weights.csv
   tbq weights model.keras --elements --layer 'dense*' -o dense.parquet
-  tbq weights epoch1.pt epoch2.pt --diff
+  tbq weights epoch1.safetensors epoch2.safetensors --diff
 """
 
 
@@ -29,30 +32,31 @@ def command(
     elements: bool,
     layer: tuple[str, ...],
     diff: bool,
-    output: str | None,
-    format: str | None,
-    force: bool,
-    **options: Any,
+    out: Output,
 ) -> None:
     """Weights and biases of MODEL: a row a parameter with its statistics, or every element.
 
     MODEL is a .safetensors, .npz, .h5, .keras, .pt, .pth or .ckpt file. Files are read in blocks and never
     run: a pickle that would need code is refused.
     """
-    from tbq.cli.emit import check_output, emit
     from tbq.results import weights, weights_diff
 
     if diff != (other is not None):
         raise click.UsageError("--diff takes two checkpoints: tbq weights A B --diff")
     if diff and elements:
         raise click.UsageError("--diff compares parameters; leave --elements away")
-    check_output(output, format, force)
+    out.check()
     if elements:
         rows = weights(model, elements=True, layer=names(layer))
-        rows.write(output or "-", force=force, format=format if output else format or "csv", **options)
+        rows.write(
+            out.path or "-",
+            force=out.force,
+            format=out.format or (None if out.path else "csv"),
+            **out.options,
+        )
         return
     if diff:
         table = weights_diff(model, other, layer=names(layer))
     else:
         table = weights(model, layer=names(layer))
-    emit(table, output=output, format=format, force=force, **options)
+    out.emit(table)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tbq import problems as _problems
 from tbq.errors import DamageError, SourceError, TbqWarning, UsageError
+from tbq.printable import counted
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 from tbq.source.discover import Run, files_of
 
@@ -136,12 +137,12 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
     for run, parts in dropped.items():
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
+        steps = f"step {low:,}" if low == high else f"steps {low:,} to {high:,}"
         found.append(
             _problems.Problem(
                 "restart",
                 "info",
-                f"restarts={restarts} dropped {count:,} rows of {len(parts):,} tags, "
-                f"steps {low:,} to {high:,}",
+                f"restarts={restarts} dropped {counted(count, 'row')} of {counted(len(parts), 'tag')}, {steps}",
                 run=runs[run].name,
                 hint="to keep them: restarts='keep', --restarts keep",
             )

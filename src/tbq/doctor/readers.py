@@ -33,6 +33,13 @@ class Shown:
         )
 
 
+def told(look: Look, *series: int) -> str:
+    """What each reader shows of these series of one run, in words; damage hides more of it until it is repaired."""
+    total = sum((shown(look, one) for one in series), Shown())
+    mine = look.files["run"] == look.series["run"][series[0]]
+    return f"{total}{' (once the damage is repaired)' if look.files['faults'][mine].any() else ''}"
+
+
 def shown(look: Look, series: int) -> Shown:
     """Count the points of one scalar series that each reader keeps."""
     import numpy as np

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import SEVERITIES, Finding, natural
+from tbq.printable import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _SAME = 5  # a code found in more runs than this is told once for all of them
 _RUNS = 20
 _LINES = 8
+_NAME = 100  # letters of a run or a tag
 
 
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
@@ -31,7 +33,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
         if finding.code not in many:
             by_run.setdefault(finding.run, []).append(finding)
     for run, mine in sorted(by_run.items(), key=lambda item: (_worst(item[1]), natural(item[0] or ""))):
-        block = ["", f"run {run}" if run is not None else "here"]
+        block = ["", f"run {_name(run)}" if run is not None else "here"]
         shown = mine if every else mine[:_LINES]
         block += [_line(finding) for finding in shown]
         if len(mine) > len(shown):
@@ -56,14 +58,19 @@ def _line(finding: Finding) -> str:
         where = finding.path if finding.run is None else Path(finding.path).name
         where += f" @ byte {finding.offset}: " if finding.offset is not None else ": "
     if finding.tag is not None:
-        where += f"{finding.tag}: "
-    return f"  {finding.severity:<7} {finding.code} {where}{finding.message}"
+        where += f"{_name(finding.tag)}: "
+    return f"  {finding.severity:<7} {finding.code} {printable(where)}{printable(finding.message)}"
+
+
+def _name(name: str) -> str:
+    return printable(shortened(name, _NAME))
 
 
 def _told_once(code: str, findings: Sequence[Finding]) -> str:
     mine = [finding for finding in findings if finding.code == code]
     runs = len({finding.run for finding in mine})
-    return f"{_line(mine[0])}\n          … {len(mine):,} such findings in {runs:,} runs, this one in run {mine[0].run}"
+    this = f"this one in run {_name(mine[0].run or '.')}"
+    return f"{_line(mine[0])}\n          … {len(mine):,} such findings in {runs:,} runs, {this}"
 
 
 def _widespread(findings: Sequence[Finding]) -> set[str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, UsageError
+from tbq.errors import UsageError
 from tbq.export.options import Options
-from tbq.export.target import StrPath, Unclosed, check_free, output, output_path
+from tbq.export.target import StrPath, Unclosed, check_free, make_folder, output, output_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,7 +143,7 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
 
     kind, logdir = getattr(table, "kind", "table"), getattr(table, "logdir", None)
     for run, path in paths.items():
-        _make_folder(Path(path).parent)
+        make_folder(Path(path).parent)
         write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
     return list(paths.values())
 
@@ -161,9 +161,9 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
         ending, _, compression = ending.partition(".")
     name = _ALIASES.get(ending, ending)
     if name not in FORMATS or compression not in (None, *_COMPRESSIONS):
-        got = f"the format {format!r}" if format else (f"the ending .{ending}" if ending else "no ending")
+        got = f"the format {format!r}" if format else f"the ending .{ending}"
         raise UsageError(
-            f"{got} says no format that tbq writes",
+            f"{got} is none that tbq writes" if format or ending else "has no ending that says the format",
             path=path,
             hint=f"--format (format=) or the ending can be {', '.join(FORMATS)}; text also with .gz or .zst",
         )
@@ -202,10 +202,3 @@ def compressed(stream: IO[bytes], compression: str | None) -> Iterator[IO[bytes]
             yield squeezed
     else:
         yield stream
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise OutputError(f"the folder cannot be made: {failure.strerror}", path=path) from failure

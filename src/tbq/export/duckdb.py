@@ -18,16 +18,16 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
     """Write each table under its name; dictionary strings become plain ones."""
     import duckdb
 
-    base = duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"})
     try:
-        for name, table in tables.items():
-            base.register("arriving", _plain(table))
-            base.execute(f"create table {_quoted(name)} as select * from arriving")
-            base.unregister("arriving")
+        with duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"}) as base:
+            for name, table in tables.items():
+                base.register("arriving", _plain(table))
+                base.execute(f"create table {_quoted(name)} as select * from arriving")
+                base.unregister("arriving")
     except duckdb.Error as failure:
-        raise OutputError(f"DuckDB cannot hold the table: {failure}") from failure
-    finally:
-        base.close()
+        full = "No space left on device" in str(failure)  # said of a file that is already gone
+        reason = "no space left on device" if full else str(failure)
+        raise OutputError(f"cannot be written by DuckDB: {reason}") from failure
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import OutputError
 from tbq.export import FORMATS, format_of, write, write_many
 from tbq.export.options import Options
-from tbq.export.target import StrPath, check_free
+from tbq.export.target import StrPath, check_free, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,10 +48,13 @@ def write_all(
     for target in paths.values():
         format_of(target, None)
         check_free(target, force)
+    made = not Path(path).exists()
+    make_folder(path)
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise OutputError(f"the folder cannot be made: {failure.strerror}", path=path) from failure
-    for name, target in paths.items():
-        write(tables[name], target, force=force, **options)
+        for name, target in paths.items():
+            write(tables[name], target, force=force, **options)
+    except BaseException:
+        if made:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     return [os.fspath(target) for target in paths.values()]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, OutputError, UsageError
+from tbq.errors import DamageError, UsageError
 from tbq.export.names import Tree
-from tbq.export.target import StrPath, check_free, output
+from tbq.export.target import StrPath, check_free, make_folder, output
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -215,34 +216,20 @@ _FILES: dict[str, Any] = {
 
 
 def _write(path: Path, data: Any, force: bool) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise OutputError(f"the folder cannot be made: {failure.strerror}", path=path.parent) from failure
+    make_folder(path.parent)
     with output(path, force) as stream:
         stream.write(data)
 
 
-class _manifest:  # noqa: N801 - reads as the context it is
+@contextlib.contextmanager
+def _manifest(root: Path, force: bool) -> Iterator[Callable[[dict[str, Any]], object]]:
     """Writes the manifest's rows as they come; it is there only when all files are."""
-
-    def __init__(self, root: Path, force: bool) -> None:
-        self._root = root
-        self._force = force
-
-    def __enter__(self) -> Any:
-        try:
-            self._root.mkdir(parents=True, exist_ok=True)
-        except OSError as failure:
-            raise OutputError(f"the folder cannot be made: {failure.strerror}", path=self._root) from failure
-        self._context = output(self._root / MANIFEST, self._force)
-        text = io.TextIOWrapper(self._context.__enter__(), "utf-8", newline="", write_through=True)
-        self._text = text
+    make_folder(root)
+    with output(root / MANIFEST, force) as stream:
+        text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        return writer.writerow
-
-    def __exit__(self, *failure: Any) -> bool | None:
-        self._text.flush()
-        self._text.detach()
-        return self._context.__exit__(*failure)
+        try:
+            writer.writeheader()
+            yield writer.writerow
+        finally:
+            text.detach()

@@ -27,7 +27,10 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
             for name, table in tables.items():
                 _write_one(base, name, table, options)
     except sqlite3.Error as failure:
-        raise OutputError(f"SQLite cannot hold the table: {failure}") from failure
+        hint = (
+            "SQLite takes 2,000 columns: use --layout long, or parquet" if "columns" in str(failure) else None
+        )
+        raise OutputError(f"cannot be written by SQLite: {failure}", hint=hint) from failure
 
 
 def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:

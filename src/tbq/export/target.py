@@ -58,17 +58,19 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         )
     target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
     check_free(path, force)
-    if not target.parent.is_dir():
-        raise OutputError(
-            f"the folder {target.parent} is not there", path=path, hint="make it first (mkdir -p)"
-        )
+    check_folder(path)
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         with _explained(path):
+            with open(beside, "xb"):  # what the system refuses it says here, and not through a library
+                pass
+            beside.unlink()
             yield beside
             check_free(path, force)
             beside.replace(target)
-    except BaseException:
+    except BaseException as failure:
+        if isinstance(failure, OutputError) and failure.path is None:
+            failure.path = os.fspath(path)
         for leftover in (beside, *(beside.with_name(beside.name + end) for end in (".wal", "-journal"))):
             with contextlib.suppress(OSError):
                 leftover.unlink()
@@ -83,6 +85,23 @@ def check_free(path: StrPath, force: bool) -> None:
         raise OutputError("is a folder, want a file name", path=path)
     if not force and os.path.lexists(path):
         raise OutputError("is already there", path=path, hint="use --force (force=True) to replace it")
+
+
+def check_folder(path: StrPath) -> None:
+    """Raise where the folder that `path` would be in is not there."""
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise OutputError(f"the folder {folder} is not there", path=path, hint="make it first (mkdir -p)")
+
+
+def make_folder(path: StrPath) -> None:
+    """Make a folder and those above it, where they are not there."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise OutputError(
+            f"the folder cannot be made: {(failure.strerror or str(failure)).lower()}", path=path
+        ) from failure
 
 
 def _direct_fd(path: StrPath) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.errors import UsageError
+from tbq.errors import SelectionError, UsageError
 from tbq.kinds.values import Reading, Values, locate
 
 if TYPE_CHECKING:
@@ -173,7 +173,11 @@ class Kinds:
         from tbq.kinds.meshes import SUFFIX, mesh
 
         tags = f"re:{re.escape(name)}{SUFFIX.pattern}"
-        values = self._find("meshes", run, tags, step, reading)
+        try:
+            values = self._find("meshes", run, tags, step, reading)
+        except SelectionError as nothing:
+            said = nothing.message.replace(f"tag matches {tags!r}", f"mesh is called {name!r}")
+            raise SelectionError(said, path=nothing.path, hint=nothing.hint) from None
         return mesh(values.arrow(values.parts(step)))
 
     def graphs(

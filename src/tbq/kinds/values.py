@@ -221,5 +221,6 @@ def _single(keys: pa.Table, name: str) -> None:
     if len(found) > 1:
         shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
         raise SelectionError(
-            f"{len(found):,} {name}s match, want one: {shown}", hint=f"name one, e.g. {name}={found[0]!r}"
+            f"{len(found):,} {name}s match, want one: {shown}",
+            hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
         )

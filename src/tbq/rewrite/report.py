@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tbq.printable import counted
+
 if TYPE_CHECKING:
     from tbq.problems import Problem
 
@@ -94,11 +96,13 @@ class Report:
     def __str__(self) -> str:
         verb = "would write" if self.dry_run else "wrote"
         lines = [
-            f"{verb} {self.out}: {self.files_out:,} files from {self.files_in:,}, {self.records_out:,} of "
+            f"{verb} {self.out}: {counted(self.files_out, 'file')} from {self.files_in:,}, {self.records_out:,} of "
             f"{self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
         ]
         if self.changed:
-            lines.append(f"  {self.changed:,} records changed, the others are as they were, byte for byte")
+            lines.append(
+                f"  {counted(self.changed, 'record')} changed, the others are as they were, byte for byte"
+            )
         why = {
             "selection": "by tag or kind",
             "restarts": "overtaken by a resume",
@@ -106,9 +110,11 @@ class Report:
             "thinned": "thinned",
         }
         for reason, count in self.dropped.items():
-            lines.append(f"  {count:,} values left out: {why[reason]}")
+            lines.append(f"  {counted(count, 'value')} left out: {why[reason]}")
         if self.gone_places:
-            lines.append(f"  damage left out: {self.gone_places:,} places, {self.gone_bytes:,} bytes")
+            lines.append(
+                f"  damage left out: {counted(self.gone_places, 'place')}, {counted(self.gone_bytes, 'byte')}"
+            )
             lines += [f"    {problem}" for problem in self.gone[:10]]
             if self.gone_places > 10:
                 lines.append(f"    and {self.gone_places - 10:,} more")

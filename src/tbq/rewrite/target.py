@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.export.target import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,10 +35,7 @@ def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
         raise OutputError(
             "is already there", path=target, hint="choose a new directory; nothing is ever overwritten"
         )
-    if not real.parent.is_dir():
-        raise OutputError(
-            f"the folder {real.parent} is not there", path=target, hint="make it first (mkdir -p)"
-        )
+    check_folder(target)
     return target
 
 

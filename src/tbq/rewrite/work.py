@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq import decode as _decode
 from tbq import problems as _problems
-from tbq.errors import DamageError, SourceError
+from tbq.errors import DamageError, SelectionError, SourceError
+from tbq.printable import counted
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
@@ -61,11 +63,10 @@ def work(
     _refuse_damage(reports, grouped.runs, options)
     rules, empty = plan.rules(survey, grouped.runs, options)
     work = _Work(survey, reports, grouped.runs, options, rules, unpacked, progress)
-    if options.dry_run:
-        runs = [work.run(index, None, run.name in empty) for index, run in enumerate(grouped.runs)]
-    else:
-        with scratch(target) as beside:
-            runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
+    with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
+        runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
+        if not any(run.file for run in runs):
+            raise _nothing_left(runs, ", ".join(found.paths))
     return Report(
         source=", ".join(found.paths),
         out=os.fspath(target),
@@ -76,6 +77,12 @@ def work(
         gone_places=work.gone_places,
         notes=[*notes, *_notes(reports, found.others, found.problems, work.left_out)],
     )
+
+
+def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | SelectionError:
+    if any(run.records_in for run in runs):
+        return SelectionError("nothing would be left of it", path=source, hint="drop less, or keep more")
+    return SourceError("no file in it holds a record", path=source, hint=f"tbq doctor {source} says why")
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
@@ -163,7 +170,7 @@ class _Work:
         self.gone_bytes += report.gone_bytes
         self.gone_places += report.gone_places
         dropped = {reason: int(getattr(report, field)) for reason, field in _REASONS.items()}
-        kept = not empty or report.records_out > self.headers[index]
+        kept = report.records_out > (self.headers[index] if empty else 0)
         if not kept:
             self.left_out += 1
             if beside and place:
@@ -235,19 +242,20 @@ def _new_name(name: str) -> str:
 
 def _notes(reports: Sequence[FileReport], others: int, unread: Sequence[Problem], left_out: int) -> list[str]:
     notes = []
-    for state, words in (("empty", "are empty"), ("not_events", "hold no record")):
+    for state, words in (("empty", "without a byte"), ("not_events", "without a record")):
         count = sum(report.state == state for report in reports)
         if count:
-            notes.append(f"{count:,} files {words}, and are not in the new log")
+            notes.append(f"not in the new log: {counted(count, 'file')} {words}")
     tails = [report for report in reports if report.truncated]
     if tails:
         size = sum(report.truncated for report in tails)
         notes.append(
-            f"{len(tails):,} files end in an unfinished record ({size:,} bytes), which is not in the new log"
+            f"not in the new log: the unfinished record ({counted(size, 'byte')}) at the end of "
+            f"{counted(len(tails), 'file')}"
         )
     if left_out:
-        notes.append(f"{left_out:,} runs hold nothing that was asked for, and are not in the new log")
+        notes.append(f"not in the new log: {counted(left_out, 'run')} with nothing that was asked for")
     if others:
-        notes.append(f"{others:,} files that are no event files (checkpoints, configs) are not copied")
+        notes.append(f"not in the new log: {counted(others, 'file')} of other kinds (checkpoints, configs)")
     notes += [str(problem) for problem in unread]
     return notes

@@ -178,9 +178,8 @@ def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, str, list[st
                     if not any(_inside(place, target) for place in (real, *behind)):
                         stack.append((entry.path, inner, target, (*behind, real)))
         except OSError as failure:
-            problems.append(
-                Problem("unreadable", "error", f"cannot be listed: {failure.strerror}", path=folder)
-            )
+            reason = (failure.strerror or str(failure)).lower()
+            problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=folder))
         yield folder, below, names
 
 

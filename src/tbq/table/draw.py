@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
 from tbq.export.times import is_wall_time, timestamps
+from tbq.printable import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +24,6 @@ TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
-_GAP = "…"
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,27 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     from rich.text import Text
 
     shown = Excerpt.of(table, rows)
-    cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table)]
+    floating = [pa.types.is_floating(field.type) for field in shown.table.schema]
+    cells = [
+        [_number(cell) if number else _cell(cell) for cell, number in zip(row, floating, strict=True)]
+        for row in cell_rows(shown.table)
+    ]
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     widths = _narrowed(wanted, numeric, width)
-    cells = [[_shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
+    cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
         drawn.add_column(Text(head), justify="right" if number else "left", no_wrap=True)
     left = len(heads) - fitting
     if left:
-        drawn.add_column(_GAP)
+        drawn.add_column(GAP)
     for i, row in enumerate(cells):
         if i == shown.gap:
-            drawn.add_row(*[_GAP] * min(len(row), fitting + 1))
-        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[_GAP] * (left > 0))
+            drawn.add_row(*[GAP] * min(len(row), fitting + 1))
+        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[GAP] * (left > 0))
     return drawn, left
 
 
@@ -95,15 +99,14 @@ def page(table: pa.Table, kind: str) -> str:
     shown = Excerpt.of(table.select(list(range(table.num_columns - left))), ROWS)
     parts = list(table_html(shown.table))
     if shown.gap is not None:
-        parts.insert(1 + shown.gap, f"<tr>{f'<td>{_GAP}</td>' * shown.table.num_columns}</tr>\n")
+        parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
     return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, left))}</p></div>"
 
 
 def caption(table: pa.Table, kind: str, left: int = 0) -> str:
     """One line: what it is, how much there is, and how many columns are not shown."""
-    rows, columns = len(table), table.num_columns
     more = f", {left:,} not shown" if left else ""
-    return f"{kind}: {rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}{more}"
+    return f"{kind}: {counted(len(table), 'row')} × {counted(table.num_columns, 'column')}{more}"
 
 
 def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
@@ -118,20 +121,12 @@ def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
     return widths
 
 
-def _shortened(cell: str, room: int) -> str:
-    """The start and the end of a text that has no room: names of runs and tags differ at their ends."""
-    if len(cell) <= room:
-        return cell
-    tail = (room - 1) * 2 // 3
-    return f"{cell[: room - 1 - tail]}{_GAP}{cell[len(cell) - tail :]}"
-
-
 def _fitting(widths: list[int], room: int) -> int:
     """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
     used, fitting = 0, 0
     for width in widths:
         used += width + 2
-        if used > room - (0 if fitting == len(widths) - 1 else len(_GAP) + 2):
+        if used > room - (0 if fitting == len(widths) - 1 else len(GAP) + 2):
             break
         fitting += 1
     return max(fitting, 1)
@@ -147,7 +142,17 @@ def _readable(table: pa.Table) -> pa.Table:
     return table
 
 
+def _number(text: str | None) -> str:
+    """What a float32 has is shown whole; the long tail of a float64, as means have it, is cut to seven digits.
+
+    >>> _number("0.82370764"), _number("0.1943519189953804"), _number("1767609000.0")
+    ('0.82370764', '0.1943519', '1767609000.0')
+    """
+    if not text or text.endswith(".0"):
+        return text or ""
+    digits = sum(letter.isdigit() for letter in text.partition("e")[0].lstrip("-0."))
+    return text if digits <= 9 else f"{float(text):.7g}"
+
+
 def _cell(text: str | None) -> str:
-    one_line = (text or "").replace("\r", " ").replace("\n", "⏎").replace("\t", " ")
-    short = _shortened(one_line, _MAX_TEXT)
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
+    return printable(shortened(text or "", _MAX_TEXT))

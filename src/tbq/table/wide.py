@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.errors import TbqWarning, UsageError
+from tbq.printable import counted
 from tbq.table.codes import Series
 
 if TYPE_CHECKING:
@@ -185,6 +186,6 @@ def _say_hidden(hidden: dict[str, int]) -> str:
     shown = ", ".join(f"{tag} ({hidden[tag]:,})" for tag in worst[:3])
     more = f" and {len(worst) - 3:,} tags more" if len(worst) > 3 else ""
     return (
-        f"wide: {total:,} value{'s' * (total != 1)} hidden by a later one at the same run, step and tag: "
+        f"wide: {counted(total, 'value')} hidden by a later one at the same run, step and tag: "
         f"{shown}{more}; the long layout has them all"
     )

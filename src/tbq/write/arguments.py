@@ -21,7 +21,10 @@ def bad(argument: str, message: str, *, hint: str | None = None) -> UsageError:
 
 def shown(value: object) -> str:
     """A value in an error message: short, and with its type."""
-    text = repr(value)
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of an int past 4,300 digits, or by somebody's own repr
+        text = "…"
     if len(text) > 60:
         text = text[:57] + "..."
     return f"{text} ({type(value).__name__})"

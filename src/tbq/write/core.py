@@ -77,7 +77,7 @@ class Core:
         step, wall_time = self._stamp(step, wall_time)
         status = self._file.buffer.scalar(tag, value, step, wall_time, style, metadata)
         if status & CONVERT:
-            raise UsageError(f"scalar_value: got {value}, which no scalar can hold", code="argument")
+            raise UsageError(f"scalar_value: got {shown(value)}, which no scalar can hold", code="argument")
         self._attend(status)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: Any = None) -> None:

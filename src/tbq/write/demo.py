@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import random
@@ -24,7 +25,7 @@ class _Recorder(SummaryWriter):
 
     def __init__(self, log_dir: Path, start: float) -> None:
         self._start = start
-        super().__init__(log_dir)
+        super().__init__(log_dir, on_error="raise")
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
         super()._open(directory, start or self._start, origin or _ORIGIN)
@@ -55,6 +56,15 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
+    try:
+        _write(directory)
+    except BaseException:
+        _remove_earlier(directory)
+        raise
+    return directory
+
+
+def _write(directory: Path) -> None:
     start = _START
     for rate in _RATES:
         for seed in _SEEDS:
@@ -75,12 +85,18 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             _train(resumed, 0.03, 8, range(100, _STEPS))
     with _Recorder(directory / "media", start + 900) as writer:
         _media(writer)
-    return directory
 
 
 def _remove_earlier(directory: Path) -> None:
-    for file in directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"):
+    """Take away what a demo wrote, and the directories that held nothing else."""
+    files = list(directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"))
+    for file in files:
         file.unlink()
+    for folder in sorted(
+        {above for file in files for above in file.relative_to(directory).parents}, reverse=True
+    ):
+        with contextlib.suppress(OSError):  # it holds something else
+            (directory / folder).rmdir()
 
 
 def _loss(rate: float, step: int) -> float:
@@ -126,6 +142,8 @@ def _media(writer: _Recorder) -> None:
     noise = random.Random(2)
     with writer.step(0, writer.at(0)):
         writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
+        writer.add_graph(_graph())
+        writer.add_mesh("cube", *_cube())
     for step in (0, 50, 100):
         wall_time = writer.at(step)
         writer.add_image("samples", image.plain_png(_picture(step)), step, wall_time)
@@ -148,3 +166,29 @@ def _picture(step: int) -> Any:
     turn = (np.arctan2(y, x) + math.radians(step)) / (2 * math.pi)
     wheel = [(np.cos(2 * math.pi * (turn + third)) + 1) / 2 for third in (0, 1 / 3, 2 / 3)]
     return (np.stack(wheel, axis=2) * (np.hypot(x, y) <= 1)[:, :, None] * 255).astype(np.uint8)
+
+
+def _graph() -> bytes:
+    """A GraphDef: a dense layer and its loss."""
+    from tbq.write import wire
+
+    nodes = {
+        "x": ("Placeholder", []),
+        "dense/kernel": ("Const", []),
+        "dense/MatMul": ("MatMul", ["x", "dense/kernel"]),
+        "loss": ("Mean", ["dense/MatMul"]),
+    }
+    return b"".join(
+        wire.message(1, wire.text(1, name), wire.text(2, op), *(wire.text(3, one) for one in inputs))
+        for name, (op, inputs) in nodes.items()
+    )
+
+
+def _cube() -> tuple[Any, Any, Any]:
+    """The corners of a cube, a colour each, and its twelve triangles."""
+    import numpy as np
+
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [half for a, b, c, d in sides for half in ((a, b, c), (a, c, d))]
+    return corners[None] * 2.0 - 1, corners[None] * 255, np.array([faces])

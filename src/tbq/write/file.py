@@ -91,6 +91,13 @@ class EventFile:
         self.buffer.close()
         flusher.ask(self, "close", wait=True, timeout=timeout)
 
+    def close_at_exit(self, timeout: float) -> None:
+        """Close, when no caller is left who could be warned of what is lost."""
+        self.close(timeout)
+        if self.lost:
+            where = self.path or self.directory
+            logger.warning("%s: %d events could not be written: %s", where, self.lost, self.failure)
+
     def after_fork(self) -> None:
         """In the child: leave file and records to the parent; what is logged here goes to a new file."""
         if self._descriptor is not None:
@@ -137,7 +144,7 @@ class EventFile:
     def fail(self, wrong: BaseException) -> None:
         """Keep what went wrong for the next caller to hear."""
         if self.failure is None:
-            logger.warning("%s: cannot write: %s", self.path or self.directory, wrong)
+            logger.info("%s: cannot write: %s", self.path or self.directory, wrong)  # the caller is warned
             self.told = False
             self.buffer.call_attention(True)
         self.failure = wrong
@@ -162,7 +169,7 @@ class EventFile:
         self._size += written
         self._backlog = b""
         if self.failure is not None:
-            logger.warning("%s: writing again", self.path)
+            logger.info("%s: writing again", self.path)
             self.failure = None
             self.buffer.call_attention(False)
         return True

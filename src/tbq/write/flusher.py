@@ -117,7 +117,7 @@ def live() -> list[EventFile]:
 def close_all() -> None:
     """Flush and close every writer: the end of the process."""
     for file in live():
-        file.close(timeout=_EXIT_SECONDS)
+        file.close_at_exit(_EXIT_SECONDS)
 
 
 atexit.register(close_all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from tbq.errors import UsageError
 from tbq.write import wire
 from tbq.write.arguments import as_number, as_tag, bad, shown
 
@@ -63,7 +64,10 @@ def _value(given: Any, argument: str) -> tuple[int, bytes]:
             return _STRING, wire.message(3, given.encode())
         except UnicodeEncodeError as wrong:
             raise bad(argument, f"has a lone surrogate at {wrong.start}") from None
-    number = float(as_number(given, argument))
+    try:
+        number = float(as_number(given, argument))
+    except (UsageError, OverflowError):
+        raise bad(argument, f"got {shown(given)}, want a number, a bool or a str") from None
     return _FLOAT64, wire.varint(2 << 3 | 1) + struct.pack("<d", number)
 
 

@@ -132,6 +132,8 @@ class SummaryWriter(Scalars, Media, Plugins):
 
     def _sub_writer(self, name: str) -> SummaryWriter:
         """A writer of the run `name` below this one, with the same settings."""
+        if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
+            raise bad("run_name", f"got {shown(name)}, want the name of a run below {self.log_dir}")
         return SummaryWriter(
             Path(self.log_dir, name),
             max_queue=self.max_queue,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.readers import shown
+from tbq.doctor.readers import told
 from tbq.doctor.rows import groups
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def check(look: Look) -> Iterator[Finding]:
         steps = look.scalars["step"]
         times = "once" if len(rows) == 1 else f"{len(rows):,} times"
         yield RULE.finding(
-            f"steps go back {times}, first from {steps[rows[0]]:,} to {steps[rows[0] + 1]:,}: {shown(look, series)}",
+            f"steps go back {times}, first from {steps[rows[0]]:,} to {steps[rows[0] + 1]:,}: {told(look, series)}",
             run=look.run_of(series),
             tag=look.tags[series],
             hint="count steps over the whole run, or use a tag for each phase",

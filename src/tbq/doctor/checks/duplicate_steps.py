@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.readers import shown
+from tbq.doctor.readers import told
 from tbq.doctor.rows import groups
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def check(look: Look) -> Iterator[Finding]:
         if look.series["min_step"][series] == look.series["max_step"][series]:
             continue
         first = int(look.scalars["step"][rows[0]])
-        total = shown(look, series)
         yield RULE.finding(
-            f"{len(rows):,} values repeat the step before them, the first at step {first:,}: {total}",
+            f"{len(rows):,} values repeat the step before them, the first at step {first:,}: {told(look, series)}",
             run=look.run_of(series),
             tag=look.tags[series],
             hint="log with a step that grows with each call",

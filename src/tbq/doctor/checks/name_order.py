@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.readers import Shown, shown
+from tbq.doctor.readers import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def check(look: Look) -> Iterator[Finding]:
         by_run.setdefault(int(look.series["run"][series]), []).append(series)
     for run, together in by_run.items():
         numbers = [one for one in together if scalars[one]]
-        effect = f": {sum((shown(look, one) for one in numbers), Shown())}" if numbers else ""
+        effect = f": {told(look, *numbers)}" if numbers else ""
         yield RULE.finding(
             f"files in order of name are not in order of time{effect}",
             run=look.runs[run].name,

@@ -31,7 +31,12 @@ def check(look: Look) -> Iterator[Finding]:
 
     values, steps = look.scalars["value"], look.scalars["step"]
     bad = ~np.isfinite(values)
-    for series, rows in grouped(look, bad.nonzero()[0]):
+    found = list(grouped(look, bad.nonzero()[0]))
+    first: dict[str, int] = {}  # where to look: before a run's first such value, whatever its tag
+    for series, rows in found:
+        run, step = look.run_of(series), int(steps[rows[0]])
+        first[run] = min(first.get(run, step), step)
+    for series, rows in found:
         mine = look.rows_of(series)
         nan = int(np.isnan(values[rows]).sum())
         kinds = " and ".join(word for word, any_ in (("NaN", nan > 0), ("Inf", nan < len(rows))) if any_)
@@ -43,5 +48,5 @@ def check(look: Look) -> Iterator[Finding]:
             else f"is {kinds} first at step {steps[rows[0]]:,}, {rest}",
             run=look.run_of(series),
             tag=look.tags[series],
-            hint=f"look at the learning rate and the gradients before step {steps[rows[0]]:,}",
+            hint=f"look at the learning rate and the gradients before step {first[look.run_of(series)]:,}",
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
-from tbq.doctor.readers import Shown, shown
+from tbq.doctor.readers import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def check(look: Look) -> Iterator[Finding]:
         by_run.setdefault(int(look.series["run"][series]), []).append(series)
     for run, together in by_run.items():
         numbers = [one for one in together if scalars[one]]
-        effect = f": {sum((shown(look, one) for one in numbers), Shown())}" if numbers else ""
+        effect = f": {told(look, *numbers)}" if numbers else ""
         yield RULE.finding(
             f"two writers at once logged {some([look.tags[one] for one in together])}{effect}",
             run=look.runs[run].name,

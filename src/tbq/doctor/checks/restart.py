@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.readers import Shown, shown
+from tbq.doctor.readers import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +47,9 @@ def check(look: Look) -> Iterator[Finding]:
         by_run.setdefault(run, {})[series] = None
         sessions.setdefault(run, set()).add(int(segments["session"][later[pair]]))
     for run, resumed in by_run.items():
-        total = sum((shown(look, one) for one in resumed), Shown())
         times = len(sessions[run])
         yield RULE.finding(
-            f"was resumed {'once' if times == 1 else f'{times:,} times'} from an earlier step: {total}",
+            f"was resumed {'once' if times == 1 else f'{times:,} times'} from an earlier step: {told(look, *resumed)}",
             run=look.runs[run].name,
             hint="to take the overtaken points out: tbq rewrite LOGDIR -o NEW --restarts resume",
         )

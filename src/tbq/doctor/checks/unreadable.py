@@ -12,10 +12,10 @@ What to do
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
+from tbq.problems import why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 RULE = Rule("TBQ108", "unreadable", "error")
 
-_HINT = "check who may read it: ls -l, chmod a+r"
+_HINT = "see who may read it: ls -l; chmod a+r"
 
 
 def check(look: Look) -> Iterator[Finding]:
     for problem in look.found.problems:
         yield RULE.finding(problem.message, path=problem.path, hint=_HINT)
     for index in look.state("unreadable"):
+        message, hint = why_unreadable(look.paths[index], int(look.files["error"][index]))
         yield RULE.finding(
-            f"cannot be read: {os.strerror(int(look.files['error'][index])).lower()}",
+            message,
             run=look.run_of_file(index),
             path=look.paths[index],
-            hint=_HINT,
+            hint=hint or "delete it, or leave it: it is no event file",
         )

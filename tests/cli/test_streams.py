@@ -1,0 +1,105 @@
+"""Standard streams that are closed, full or a file name, and outputs that cannot be: told early, and in words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tbq import demo
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="streams are closed by a POSIX shell")
+FULL = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no disk that is always full"
+)
+
+
+def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """`command` with `tbq` standing for this one, and the arguments as $1, $2, …"""
+    script = command.replace("tbq", f"'{sys.executable}' -m tbq")
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@POSIX
+def test_closed_streams_are_no_streams(logdir: Path, tmp_path: Path) -> None:
+    assert shell('tbq ls "$1" >&-', logdir).returncode == 0
+    done = shell('tbq export "$1" -o "$2" <&- >&- 2>&-', logdir, tmp_path / "out.csv")
+    assert done.returncode == 0 and (tmp_path / "out.csv").read_text().startswith("run,tag,")
+    assert shell('tbq export "$1" --tag nope 2>&-', logdir).returncode == 1
+
+
+@FULL
+@pytest.mark.parametrize("command", ["doctor", "export", "ls --help"])
+def test_stdout_that_is_full_is_told(logdir: Path, command: str) -> None:
+    done = shell(f'tbq {command} "$1" >/dev/full', logdir)
+    assert done.returncode == 1
+    assert "cannot be written: no space left on device" in done.stderr
+
+
+def test_dash_is_stdout_as_csv_or_as_asked(tbq: Run, logdir: Path) -> None:
+    assert tbq("ls", logdir, "-o", "-").stdout.startswith("run,files,")
+    assert tbq("ls", logdir, "-o", "-", "--format", "json").stdout.startswith("[")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("nowhere/out.csv", 1, "is not there\n  make it first"),
+        ("folder", 1, "is a folder, want a file name"),
+        ("out", 2, "has no ending that says the format\n"),
+    ],
+)
+def test_a_target_that_cannot_be_is_told_before_anything_is_read(
+    tbq: Run, logdir: Path, tmp_path: Path, name: str, code: int, said: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    done = tbq("export", tmp_path / "no" / "such" / "logdir", "-o", tmp_path / name)
+    assert done.returncode == code and said in done.stderr
+
+
+def test_a_table_without_rows_says_what_to_do(tbq: Run, tmp_path: Path) -> None:
+    (tmp_path / "events.out.tfevents.1").touch()
+    done = tbq("export", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "run,tag,step,wall_time,value\n")
+    assert "no scalars\n" in done.stderr and f"tbq doctor {tmp_path}" in done.stderr
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="only root of Linux mounts a small disk"
+)
+def test_a_full_disk_leaves_nothing_that_looks_finished(tbq: Run, tmp_path: Path) -> None:
+    logs, disk = demo(tmp_path / "runs"), tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    try:
+        for command in ("media", "export --kind all", "export --format sqlite", "rewrite", "demo"):
+            target = disk / command.split()[-1]
+            done = tbq(*command.split(), *([target] if command == "demo" else [logs, "-o", target]))
+            assert done.returncode == 1, command
+            assert str(target) in done.stderr
+            assert "space left" in done.stderr or "is full" in done.stderr
+            left = [path.name for path in disk.rglob("*") if path.is_file()]
+            if command == "media":  # whole files may be there, but not the list of them
+                assert "manifest.csv" not in left and not any(name.endswith(".tmp") for name in left)
+                shutil.rmtree(target)
+            else:
+                assert left == [], command
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -1,0 +1,117 @@
+"""Every block of code in the README and docs runs and prints what is shown; the examples of the helps run too."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pages
+import pytest
+
+from tbq.cli import COMMANDS, app, main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+# What the tests cannot run: installing, and a callback that needs the real Keras (tests/interop runs that block).
+INSTALLS = ("pip install",)
+KERAS = "from tbq.write.keras import"
+
+
+class Terminal(io.StringIO):
+    """A dumb terminal of 80 columns."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """The language and the text of each block that runs."""
+    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        assert language in ("python", "console", "sh"), f"{page.name}: who runs a {language} block?"
+        if KERAS not in text:
+            yield language, text
+
+
+def commands(language: str, text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a block with the lines that are shown below it; quotes may span lines."""
+    lines = text.splitlines()
+    while lines:
+        line = lines.pop(0)
+        if language == "console":
+            assert line.startswith("$ "), line
+            line = line[2:]
+        while lines and (line.count("'") % 2 or line.count('"') % 2):
+            line += "\n" + lines.pop(0)
+        shown = []
+        while language == "console" and lines and not lines[0].startswith("$ "):
+            shown.append(lines.pop(0))
+        yield line, shown
+
+
+def run(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+    """The exit code of `tbq …`, and what it prints on a terminal: stdout, stderr."""
+    program, *arguments = shlex.split(command, comments=True)
+    assert program == "tbq", command
+    out, err = Terminal(), io.StringIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+    assert "Traceback" not in err.getvalue()
+    return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+
+
+def is_shown(shown: list[str], printed: str) -> bool:
+    """Whether these lines are what was printed; a line `…` stands for any number of lines."""
+    wanted = "".join(
+        r"(?:.*\n)*" if line == "…" else re.escape(line.rstrip()) + r"\n" for line in shown if line.strip()
+    )
+    lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines() if line.strip())
+    return re.fullmatch(wanted, lines) is not None
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("tbq.cli.ls.clock", SimpleNamespace(time=lambda: pages.NOW))
+
+
+@pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(page: Path, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: dict[str, Any] = pages.prepare(page.stem)
+    for language, text in blocks(page):
+        if language == "python":
+            exec(compile(text, page.name, "exec"), names)
+            continue
+        for command, shown in commands(language, text):
+            if command.startswith(INSTALLS):
+                continue
+            code, out, err = run(command, monkeypatch)
+            told = bool(shown) and shown[0].startswith("tbq: ")  # a warning or an error, on stderr
+            assert code == 0 or told or "doctor" in command, f"{command}\n{err}"
+            printed = err if told else out
+            assert not shown or is_shown(shown, printed), f"{command} prints\n{printed}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    pages.prepare("nothing" if name == "demo" else "help")
+    examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
+    assert examples
+    for example in examples:
+        code, _, err = run(example.partition(" | ")[0], monkeypatch)
+        assert code == 0 or "doctor" in example, f"{example}\n{err}"
