@@ -39,7 +39,7 @@ def save(path: str, shapes: dict[str, tuple[int, ...]], scale: float = 0.05) -> 
 
 
 def fresh(run: Callable[[], object], out: str) -> Callable[[], object]:
-    """A round that finds no file of the round before: to replace one, the file system first writes the new one."""
+    """A round that finds no file of the round before, so that a new file is timed and not a replaced one."""
     run.before = lambda: Path(out).unlink(missing_ok=True)  # type: ignore[attr-defined]
     return run
 
