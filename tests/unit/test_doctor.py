@@ -196,3 +196,16 @@ def test_what_tensorboard_shows_is_said_of_a_repaired_log(tmp_path: Path) -> Non
     path.write_bytes(b"".join([*records[:40], bytes(100), *records[40:]]))
     found = tbq.doctor(tmp_path)[-1]
     assert found.code == "TBQ403" and found.message.endswith("tbq 180 (once the damage is repaired)")
+
+
+def test_a_path_that_is_missing_does_not_hide_the_others(tmp_path: Path) -> None:
+    pl.write(tmp_path / "a", pl.header())
+    for source in (
+        [tmp_path / "a", tmp_path / "b", tmp_path / "c"],
+        {"x": tmp_path / "a", "y": tmp_path / "b", "z": tmp_path / "c"},
+    ):
+        found = [(one.code, one.path) for one in tbq.doctor(source)]
+        assert found[:2] == [("TBQ103", str(tmp_path / "b")), ("TBQ103", str(tmp_path / "c"))]
+        assert [code for code, _ in found[2:]] == ["TBQ104"]
+    with pytest.raises(UsageError, match="empty path"):
+        tbq.doctor("")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result
     from tbq.decode import Progress
-    from tbq.logdir import Source
+    from tbq.logdir import Path, Source
 
     Array = NDArray[Any]
 
@@ -26,21 +28,19 @@ MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
 
 class Look:
-    """What lies at a path. `error` says why there is nothing to look at; then there are no runs."""
+    """What lies at a path, or at several; `errors` say of which of them there is nothing to look at."""
 
     def __init__(
         self, source: Source, *, threads: int | None = None, progress: Progress | None = None
     ) -> None:
-        items = [source] if isinstance(source, str | os.PathLike) else list(source)
-        self.given = [os.fspath(item) for item in items]
+        items = [source] if isinstance(source, str | os.PathLike) else source
+        paths = items.values() if isinstance(items, Mapping) else items
+        self.given = [os.fspath(item) for item in paths]
         self.now = time.time()
-        self.error: SourceError | None = None
+        self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         try:
-            self.found = discover(source)
-        except SourceError as missing:
-            self.error = missing
-            self.found = Found(self.given, [])
+            self.found = self._discover(items)
         except UsageError as wrong:
             if len(self.given) < 2:
                 raise
@@ -48,6 +48,25 @@ class Look:
             self.found = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self._unpacked = Unpacked()
+
+    def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
+        """What is there, whatever of it is not."""
+        with contextlib.suppress(SourceError):  # the usual case: nothing is missing
+            return discover(items)
+        pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
+        there = []
+        for key, path in pairs:
+            try:
+                discover(path)
+            except SourceError as missing:
+                self.errors.append(missing)
+            else:
+                there.append((key, path))
+        if not there:
+            return Found(self.given, [])
+        if isinstance(items, Mapping):
+            return discover({str(key): path for key, path in there})
+        return discover([path for _, path in there])
 
     @property
     def runs(self) -> list[Run]:

@@ -98,6 +98,8 @@ def _add(
 
 def _expand(item: str) -> list[tuple[str | None, str]]:
     """A path, a glob or a `name:path` pair as (name, path); what exists is taken as it is."""
+    if not item:
+        raise UsageError("got an empty path", hint="give a directory with event files, e.g. runs")
     item = os.path.expanduser(item)
     if os.path.lexists(item):
         if not os.path.exists(item):

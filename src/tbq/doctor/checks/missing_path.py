@@ -26,9 +26,9 @@ RULE = Rule("TBQ103", "missing-path", "error")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    if look.error is not None and not near(look):
+    for missing in look.errors if not near(look) else []:
         yield RULE.finding(
-            look.error.message,
-            path=look.error.path,
-            hint=look.error.hint or "check the spelling, and the directory that the path is relative to",
+            missing.message,
+            path=missing.path,
+            hint=missing.hint or "check the spelling, and the directory that the path is relative to",
         )

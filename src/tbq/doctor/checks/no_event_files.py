@@ -29,7 +29,7 @@ RULE = Rule("TBQ101", "no-event-files", "error")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    if look.error or look.clash or look.runs or near(look):
+    if look.errors or look.clash or look.runs or near(look):
         return
     for path in look.found.paths:
         if look.found.problems:  # it may be in what could not be looked into

@@ -30,7 +30,7 @@ def check(look: Look) -> Iterator[Finding]:
     if not found:
         return
     path = look.given[0]
-    state = "does not exist" if look.error else "holds no event files"
+    state = "does not exist" if look.errors else "holds no event files"
     yield RULE.finding(
         f"{state}, but there are event files in {some(found)}",
         path=path,
