@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from tbq import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# No test asserts a time: a busy machine is no failure.
+settings.register_profile("tbq", deadline=None)
+settings.load_profile("tbq")
 
 
 def _masked(data: bytes) -> int:
