@@ -51,17 +51,15 @@ def run(bench: Bench) -> None:
 
 def histograms(bench: Bench) -> None:
     path = bench.corpus("E")
-    times = bench.time("histograms", {"tbq": python(tbq_histograms, path)}, rounds=15)
-    times |= bench.time(
+    times = bench.time(
         "histograms",
-        {
-            "Rust server": peers.RustServer(path),
-            "EventAccumulator": python(peers.event_accumulator_histograms, path),
-        },
-        rounds=5,
-        warmup=1,
-        once=("EventAccumulator",),
+        {"tbq": python(tbq_histograms, path), "Rust server": peers.RustServer(path)},
+        rounds=11,
+        warmup=3,
     )
+    if not bench.quick:  # half a minute for each of its rounds
+        slow = {"EventAccumulator": python(peers.event_accumulator_histograms, path)}
+        times |= bench.time("histograms", slow, rounds=3, warmup=1)
     bench.faster("TF2 histograms", times, "tbq", "Rust server", want=">= 10x")
     bench.faster("TF2 histograms", times, "tbq", "EventAccumulator", want=">= 100x")
 

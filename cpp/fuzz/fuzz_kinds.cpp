@@ -9,6 +9,7 @@
 namespace {
 
 using tbq::BlobRow;
+using tbq::BlobTable;
 using tbq::Form;
 using tbq::Kind;
 
@@ -130,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     result.series[0].kind = table.kind;
     tbq::parse_metadata({data + 1, metadata}, result.series[0].metadata);
     result.files.emplace_back();
-    auto rows = std::make_shared<std::vector<BlobRow>>();
+    auto rows = std::make_shared<BlobTable>();
     for (const Form form : forms_of(table.kind)) {
       BlobRow row;
       row.form = form;

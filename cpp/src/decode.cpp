@@ -362,10 +362,12 @@ class Decoder {
       result_.scalars.push_back(std::move(batch));
     }
     for (size_t kind = 0; kind < kKindCount; ++kind) {
-      for (BlobRow& row : from.blobs[kind]) row.tag += base;
+      if (base > 0) {
+        for (BlobRow& row : from.blobs[kind]) row.tag += base;
+      }
       auto& joined = result_.blobs[kind];
       if (!joined) {
-        joined = std::make_shared<std::vector<BlobRow>>(std::move(from.blobs[kind]));
+        joined = std::make_shared<BlobTable>(std::move(from.blobs[kind]));
       } else {
         joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
       }

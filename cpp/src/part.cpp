@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "blob_path.hpp"
 #include "file_source.hpp"
 #include "recovery.hpp"
 #include "scalar_path.hpp"
@@ -52,14 +53,17 @@ class PartDecoder {
   PartDecoder(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, Part& out)
       : file_(file),
         reader_(reader),
+        pool_(pool),
         options_(options),
         part_(out),
         scalars_(out.tags, pool, options),
+        blobs_(out, pool),
         recovery_(reader, options.cancelled) {}
 
   void run(uint64_t begin, uint64_t limit) {
     reader_.reset(&file_, file_.size());
     part_.begin = begin;
+    limit_ = limit;
     Session first;
     first.continues = begin > 0;
     first.offset = begin;
@@ -100,8 +104,9 @@ class PartDecoder {
         if (i == count) break;
         add(tally);
         const Frame& frame = frames_[i];
-        general_record(at + static_cast<uint64_t>(frame.payload - kHeader - data),
-                       {frame.payload, frame.length});
+        const uint64_t record = at + static_cast<uint64_t>(frame.payload - kHeader - data);
+        const Bytes payload(frame.payload, frame.length);
+        if (!blob_record(record, payload)) general_record(record, payload);
       }
       if (count < frames.count) {
         add(tally);
@@ -142,6 +147,32 @@ class PartDecoder {
 
   // ---- everything else
   // ---------------------------------------------------------------------------------------
+
+  // An event like the last one of the tag that is expected, but for its payload. False where it is anything
+  // else; then nothing has been taken from it.
+  bool blob_record(uint64_t at, Bytes payload) {
+    TagEntry* entry = scalars_.guess();
+    ValueRef value;
+    int64_t step;
+    if (!entry || !entry->blob_shape || after_fault_ || !now_->timed ||
+        !BlobPath::fits(*entry->blob_shape, payload, step, value)) {
+      return false;
+    }
+    const BlobTemplate& shape = *entry->blob_shape;
+    BlobSeries& series = *shape.series;
+    event_.step = step;
+    event_.wall_time = load_le<double>(payload.data() + 1);
+    note_record(event_.wall_time);
+    note_value(step);
+    scalars_.follow(entry);
+    series.segments.note(session_, series.rows.size(), step, event_.wall_time);
+    if (wants_blob(shape.kind, false) && entry->selected && in_range(step)) {
+      keep_blob(
+          at, payload.size(), value, [&](Range range) { return payload.subspan(range.offset, range.length); },
+          payload, *entry, series, shape.kind);
+    }
+    return true;
+  }
 
   void general_record(uint64_t at, Bytes payload) {
     event_.clear();
@@ -225,7 +256,8 @@ class PartDecoder {
         }
       }
     }
-    if (kind == Kind::scalars) {  // not a number: still a tensor
+    const bool no_number = kind == Kind::scalars;  // not a number: still a tensor
+    if (no_number) {
       ++entry.refused;
       kind = Kind::tensors;
     }
@@ -236,9 +268,10 @@ class PartDecoder {
     if (maybe_refused) refused.segments.note(session_, refused.rows.size(), event_.step, event_.wall_time);
     if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
     if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
-      keep_blob(at, length, value, bytes_of, memory, entry, series);
-      if (maybe_refused) refused.rows.push_back(series.rows.back());
+      keep_blob(at, length, value, bytes_of, memory, entry, series, pending ? Kind::tensors : kind);
+      if (maybe_refused) refused.rows.add(pool_) = series.rows[series.rows.size() - 1];
     }
+    if (!pending && !no_number && alone(value, memory)) BlobPath::learn(entry, value, memory, kind, series);
   }
 
   // Whether the event is in memory, and holds this one value and nothing behind it.
@@ -280,30 +313,32 @@ class PartDecoder {
 
   template <class BytesOf>
   void keep_blob(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory,
-                 const TagEntry& entry, BlobSeries& series) {
-    BlobRow row;
+                 const TagEntry& entry, BlobSeries& series, Kind kind) {
+    BlobRow& row = series.rows.add(pool_);
     row.step = event_.step;
     row.wall_time = event_.wall_time;
     row.form = value.form;
     row.file = part_.file;
     row.record = at;
-    row.record_length = length;
-    row.payload_offset = value.payload.offset;
-    row.payload_length = value.payload.length;
+    row.record_length = static_cast<uint32_t>(length);
+    row.payload_offset = static_cast<uint32_t>(value.payload.offset);
+    row.payload_length = static_cast<uint32_t>(value.payload.length);
     if ((memory.empty() || (options_.defer && length > kLargeRecord)) && value.payload.length > 0) {
       row.deferred = true;
     } else {
       const Bytes payload = bytes_of(value.payload);
-      row.payload = part_.arena.copy(payload.data(), payload.size());
+      if (kind != Kind::histograms || value.form != Form::tensor ||
+          !blobs_.keep_histogram(at, std::min(limit_, reader_.end()) - at, payload, series, row)) {
+        row.payload = part_.arena.copy(payload.data(), payload.size());
+      }
     }
     if (value.has_metadata) {
       const Bytes metadata = bytes_of(value.metadata);
       const bool known = metadata.size() == entry.metadata_length &&
                          same_bytes(metadata.data(), entry.metadata_bytes, metadata.size());
       row.metadata = known ? entry.metadata_bytes : part_.arena.copy(metadata.data(), metadata.size());
-      row.metadata_length = metadata.size();
+      row.metadata_length = static_cast<uint32_t>(metadata.size());
     }
-    series.rows.push_back(row);
   }
 
   // ---- large records
@@ -320,7 +355,8 @@ class PartDecoder {
     FileSource source(reader_, at + kHeader, length);
     const bool whole = walk_event(source, event_);
     const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
-    if (tagged && (options_.defer || !yields(source)) && !options_.verify && recovery_.followed(next)) {
+    const bool skimmed = (options_.defer && length < kLargestEvent) || (tagged && !yields(source));
+    if (tagged && skimmed && !options_.verify && recovery_.followed(next)) {
       take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
       return next;
     }
@@ -495,20 +531,26 @@ class PartDecoder {
       entry->pending_scalars.finish();
       entry->pending_blobs.segments.finish(entry->pending_blobs.rows.size());
       entry->pending_refused.segments.finish(entry->pending_refused.rows.size());
-      for (auto& [kind, series] : entry->blobs) series.segments.finish(series.rows.size());
+      for (auto& [kind, series] : entry->blobs) {
+        series.segments.finish(series.rows.size());
+        if (series.triples) series.triples->flush();
+      }
     }
   }
 
   const File& file_;
   BlockReader& reader_;
+  Pool& pool_;
   const PartOptions& options_;
   Part& part_;
   const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
+  uint64_t limit_ = 0;
   uint32_t session_ = 0;
   Session* now_ = nullptr;
   bool after_fault_ = false;
   size_t open_fault_ = 0;  // the first fault that no event has followed yet
   ScalarPath scalars_;
+  BlobPath blobs_;
   Recovery recovery_;
   EventRef event_;
   Frame frames_[kBatch];

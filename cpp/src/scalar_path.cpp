@@ -1,32 +1,9 @@
 // The decoder's hottest loop, in a file of its own: inlined into another it would lose its registers.
 #include "scalar_path.hpp"
 
-#include <bit>
+#include "event_head.hpp"
 
 namespace tbq {
-namespace {
-
-constexpr size_t kShortest =
-    24;  // of an event: eight bytes can be read behind its step, however long that is
-constexpr size_t kLongest = 512;     // of a template
-constexpr uint8_t kWallTime = 0x09;  // the key of Event.wall_time, a double
-constexpr uint8_t kStep = 0x10;      // of Event.step, a varint
-constexpr uint8_t kSummary = 0x2a;   // of Event.summary
-
-// A varint of at most four bytes, where eight are readable at p.
-bool short_varint(const uint8_t*& p, int64_t& value) {
-  auto word = load_le<uint64_t>(p);
-  const uint64_t ends = ~word & 0x80808080U;
-  if (ends == 0) return false;
-  const int bits = std::countr_zero(ends) + 1;
-  word &= (uint64_t{1} << bits) - 1;
-  value = static_cast<int64_t>((word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) |
-                               (word >> 3 & 0xfe00000));
-  p += bits / 8;
-  return true;
-}
-
-}  // namespace
 
 size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
   Tally tally = total;
@@ -36,7 +13,7 @@ size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
   for (; done < count; ++done) {
     const uint8_t* p = frames[done].payload;
     const uint8_t* const end = p + frames[done].length;
-    if (frames[done].length < kShortest || p[0] != kWallTime) break;
+    if (frames[done].length < kShortestEvent || p[0] != kWallTime) break;
     const auto wall = load_le<double>(p + 1);
     p += 9;
     int64_t step = 0;
@@ -102,17 +79,9 @@ void ScalarPath::keep(TagEntry& entry, ScalarSeries& series, int64_t step, doubl
 }
 
 void ScalarPath::learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width) {
-  if (event.size() < kShortest || event[0] != kWallTime) return;
-  const uint8_t* rest = event.data() + 9;
-  int64_t step;
-  if (*rest == kStep && !short_varint(++rest, step)) return;
-  const auto start = static_cast<size_t>(rest - event.data());
-  if (slot < start || event.size() - start > kLongest) return;
   // Nothing but the summary may come behind the step: take() would not see it.
-  Cursor summary(event.subspan(start));
-  uint64_t key;
-  uint64_t length;
-  if (!summary.varint(key) || key != kSummary || !summary.varint(length) || length != summary.left()) return;
+  const size_t start = sole_summary(event);
+  if (start == 0 || slot < start || event.size() - start > kLongestTemplate) return;
   entry.shape.learn(event.subspan(start), slot - start, width);
 }
 

@@ -150,6 +150,7 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
                    [](const auto& a, const auto& b) { return a.first < b.first; });
 
   bool blobs_kept = false;
+  reserve_blobs(parts);
   for (size_t first = 0; first < entries.size();) {
     size_t last = first;
     while (last < entries.size() && entries[last].first == entries[first].first) ++last;
@@ -210,6 +211,9 @@ void Sealer::seal(uint32_t run, const std::vector<std::shared_ptr<Part>>& parts,
     for (size_t i = first; i < last; ++i) {
       entries[i].second.second->scalars.release(pool_);
       entries[i].second.second->pending_scalars.release(pool_);
+      entries[i].second.second->pending_blobs.rows.release(pool_);
+      entries[i].second.second->pending_refused.rows.release(pool_);
+      for (auto& [kind, from] : entries[i].second.second->blobs) from.rows.release(pool_);
     }
     first = last;
   }
@@ -339,18 +343,31 @@ void Sealer::seal_scalars(SeriesReport& report, std::vector<Source>& sources, co
           });
 }
 
+// Room for the rows of a run, but for those whose kind is yet to be found.
+void Sealer::reserve_blobs(const std::vector<std::shared_ptr<Part>>& parts) {
+  size_t rows[kKindCount] = {};
+  for (const auto& part : parts) {
+    for (const auto& entry : part->tags.all) {
+      for (const auto& [kind, from] : entry->blobs) rows[kind] += from.rows.size();
+    }
+  }
+  for (size_t kind = 0; kind < kKindCount; ++kind) {
+    BlobTable& out = blobs[kind];
+    if (out.capacity() - out.size() < rows[kind]) {
+      out.reserve(std::max(out.size() + rows[kind], out.capacity() * 2));
+    }
+  }
+}
+
 void Sealer::seal_blobs(SeriesReport& report, std::vector<Source>& sources, const Ordered& sessions) {
   const std::vector<Place> places = place_segments(sources, report);
   if (options_.details) {
     note_segments(series.size(), sessions.base, places, sessions.sessions, sessions.starts, segment_reports);
   }
-  const auto rows_of = [&](const Place& place) -> const std::vector<BlobRow>& {
+  const auto rows_of = [&](const Place& place) -> const BlobRows& {
     return sources[place.source].blobs->rows;
   };
-  std::vector<BlobRow>& out = blobs[static_cast<size_t>(report.kind)];
-  size_t most = 0;
-  for (const Source& source : sources) most += source.blobs->rows.size();
-  if (out.capacity() - out.size() < most) out.reserve(std::max(out.size() + most, out.capacity() * 2));
+  BlobTable& out = blobs[static_cast<size_t>(report.kind)];
   resolve(
       options_, places, sessions.sessions, sessions.starts, report,
       [&](const Place& place, uint64_t row) { return rows_of(place)[row].step; },

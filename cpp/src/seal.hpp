@@ -23,13 +23,14 @@ class Sealer {
   std::vector<SessionReport> session_reports;
   std::vector<SegmentReport> segment_reports;
   std::vector<ScalarBatch> scalars;
-  std::vector<BlobRow> blobs[kKindCount];
+  BlobTable blobs[kKindCount];
   std::vector<std::shared_ptr<Part>> held;
 
  private:
   struct Source;
   struct Ordered;
   void seal_scalars(SeriesReport& report, std::vector<Source>& sources, const Ordered& sessions);
+  void reserve_blobs(const std::vector<std::shared_ptr<Part>>& parts);
   void seal_blobs(SeriesReport& report, std::vector<Source>& sources, const Ordered& sessions);
   void emit(ScalarSeries& from, uint64_t begin, uint64_t end);
   void copy_rows(const ScalarChunk& chunk, uint32_t begin, uint32_t rows);

@@ -56,20 +56,29 @@ SlabCache& slab_cache() {
   return *cache;
 }
 
+std::align_val_t alignment_of(size_t bytes) {
+  return std::align_val_t{bytes >= kLargePage ? kLargePage : 64};
+}
+
 }  // namespace
 
-std::shared_ptr<void> make_slab(size_t bytes) {
-  const size_t alignment = bytes >= kLargePage ? kLargePage : 64;
+void* take_slab(size_t bytes) {
   void* memory = slab_cache().take(bytes);
   if (!memory) {
-    memory = ::operator new(bytes, std::align_val_t{alignment});
+    memory = ::operator new(bytes, alignment_of(bytes));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   }
-  return {memory, [bytes, alignment](void* held) {
-            if (!slab_cache().keep(bytes, held)) ::operator delete(held, std::align_val_t{alignment});
-          }};
+  return memory;
+}
+
+void give_slab(void* memory, size_t bytes) {
+  if (!slab_cache().keep(bytes, memory)) ::operator delete(memory, alignment_of(bytes));
+}
+
+std::shared_ptr<void> make_slab(size_t bytes) {
+  return {take_slab(bytes), [bytes](void* held) { give_slab(held, bytes); }};
 }
 
 namespace {
@@ -204,6 +213,32 @@ void ScalarSeries::release(Pool& pool) {
   chunks.clear();
   size = capacity = 0;
   before = 0;
+}
+
+void BlobRows::grow(Pool& pool) {
+  Pool::Block block;
+  if (blocks_.empty()) {
+    block = pool.take(Pool::kSmallest);
+  } else {
+    const uint32_t rows = blocks_.back().rows;
+    block = pool.take(std::min(rows * 4, Pool::kLargest));
+    if (rows < Pool::kLargest) {
+      std::memcpy(block.data, blocks_.back().data, used_ * sizeof(BlobRow));
+      pool.give_back(std::move(blocks_.back()));
+      blocks_.pop_back();
+    } else {
+      before_ += used_;
+      used_ = 0;
+    }
+  }
+  rows_ = reinterpret_cast<BlobRow*>(block.data);
+  capacity_ = capacity(block);
+  blocks_.push_back(std::move(block));
+}
+
+void BlobRows::release(Pool& pool) {
+  for (Pool::Block& block : blocks_) pool.give_back(std::move(block));
+  *this = {};
 }
 
 uint8_t* Arena::block(size_t bytes) {

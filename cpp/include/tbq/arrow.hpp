@@ -233,6 +233,10 @@ class FixedBuilder {
     values_.push(T{});
     validity_.append(false);
   }
+  void append_nulls(size_t count) {
+    values_.fill(T{}, count);
+    for (size_t i = 0; i < count; ++i) validity_.append(false);
+  }
   void fill(T value, size_t count) {
     values_.fill(value, count);
     validity_.append_valid(count);
@@ -372,6 +376,21 @@ class ListBuilder {
     column.buffers = {validity_.finish(), Buffer::of(std::move(offsets_))};
     column.children.push_back(std::move(item));
     offsets_.push(0);
+    return column;
+  }
+  // A column without nulls over values that lie elsewhere.
+  static Column over(std::string name, Buffer offsets, int64_t rows, Buffer values, int64_t count) {
+    Column item;
+    item.name = std::string("item");
+    item.format = std::string(arrow_format(static_cast<const T*>(nullptr)));
+    item.length = count;
+    item.buffers = {Buffer{}, std::move(values)};
+    Column column;
+    column.name = std::move(name);
+    column.format = std::string("+l");
+    column.length = rows;
+    column.buffers = {Buffer{}, std::move(offsets)};
+    column.children.push_back(std::move(item));
     return column;
   }
 

@@ -131,7 +131,7 @@ struct Result {
   std::vector<SegmentReport> segments;
   std::vector<ScalarBatch> scalars;
   // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
-  std::shared_ptr<std::vector<BlobRow>> blobs[kKindCount];
+  std::shared_ptr<BlobTable> blobs[kKindCount];
   std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs
   std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
   bool cancelled = false;

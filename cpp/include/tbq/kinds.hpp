@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,10 +62,15 @@ class Expander {
   virtual void append(const Value& value) = 0;
   // Room for values of so many bytes, before they come.
   virtual void reserve(uint64_t bytes, uint64_t values) { reserve_keys(bytes, values); }
+  // Makes the rows of values that lie one behind the other in columns (see BlobRow::triples), which `owner`
+  // keeps; the expander must be empty, and is to be finished next.
+  virtual void adopt(std::span<const BlobRow> /*rows*/, const std::shared_ptr<const void>& /*owner*/) {}
   // Moves the columns behind the keys out; the expander is empty again.
   virtual void finish(Batch& batch) = 0;
 
   uint64_t rows() const { return steps_.size(); }
+  // The keys of rows that were adopted.
+  void add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag);
   void finish_keys(Batch& batch, const std::shared_ptr<const Column>& runs,
                    const std::shared_ptr<const Column>& tags);
 

@@ -79,6 +79,7 @@ struct Part {
   uint64_t lost_bytes = 0;
   TagTable tags;
   Arena arena;
+  std::vector<std::shared_ptr<void>> slabs;  // of columns that rows point to
 };
 
 // Decodes the records that start in [begin, limit) of `file`, where a record must start at `begin`.

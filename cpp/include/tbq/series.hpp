@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "tbq/cursor.hpp"
 #include "tbq/event.hpp"
+#include "tbq/slab.hpp"
 
 namespace tbq {
 
@@ -24,6 +26,7 @@ class Pool {
     uint8_t* data = nullptr;
     uint32_t rows = 0;
     bool handed = false;  // a table points into it: not to be used again
+    size_t bytes() const { return size_t{rows} * kRowBytes; }
   };
   Block take(uint32_t rows);
   // The first block of a series: of kFirst rows, or of kSmallest once there are very many series.
@@ -32,6 +35,7 @@ class Pool {
   // Memory that is not given back, from the same slabs, aligned to 64 bytes.
   Block raw(size_t bytes);
 
+  static constexpr size_t kRowBytes = 24;
   static constexpr uint32_t kSmallest = 16;
   static constexpr uint32_t kFirst = 256;
   static constexpr uint32_t kLargest = 65536;
@@ -136,27 +140,106 @@ struct ScalarSeries {
   void measure();
 };
 
-// One value that is no scalar: its bytes, or where they lie in the file.
+// One value that is no scalar: its bytes, or where they lie in the file. Lengths are below 2^31, as an
+// event's are.
 struct BlobRow {
   int64_t step = 0;
   double wall_time = 0;
-  Form form = Form::none;
-  bool deferred = false;  // payload and metadata are offsets into the record at `record` of the file
   const uint8_t* payload = nullptr;
-  uint64_t payload_length = 0;
   const uint8_t* metadata = nullptr;  // this event's own SummaryMetadata, null where it has none
-  uint64_t metadata_length = 0;
-  uint64_t record = 0;          // file offset of the record
-  uint64_t record_length = 0;   // of its payload
-  uint64_t payload_offset = 0;  // inside the record's payload, for deferred rows
+  uint64_t record = 0;                // file offset of the record
+  uint32_t record_length = 0;         // of its payload
+  uint32_t payload_length = 0;
+  uint32_t metadata_length = 0;
+  uint32_t payload_offset = 0;  // inside the record's payload, for deferred rows
   uint32_t file = 0;
   uint32_t run = 0;  // set when the table is made
   uint32_t tag = 0;  // set when the table is made
+  uint32_t triples =
+      0;  // how many of a histogram lie in columns (see Triples); 0 where `payload` has the bytes
+  uint32_t apart = 0;  // doubles from one of these columns to the next
+  Form form = Form::none;
+  bool deferred = false;  // the payload is at an offset into the record at `record` of the file
+};
+
+using BlobTable = std::vector<BlobRow, SlabAllocator<BlobRow>>;
+
+// Histograms are tensors of [k, 3] doubles. Where a tag has many they are kept as three columns, to which a
+// table can point.
+class Triples {
+ public:
+  // The doubles of a tensor that is [k, 3] float64 and holds them in tensor_content; empty where it is
+  // anything else.
+  Bytes numbers(Bytes tensor);
+  uint64_t left() const { return left_; }
+  // New columns of `capacity` triples, whole lines of them, in memory for as many that is aligned to lines;
+  // what is left of those before is given up.
+  void grow(uint8_t* memory, uint32_t capacity);
+  // Moves `numbers` into the columns, where there must be room, and lets the row's payload be the first of
+  // them.
+  void append(Bytes numbers, BlobRow& row);
+  // Makes all rows readable; nothing can be appended before it grows again.
+  void flush();
+  static constexpr size_t kTriple = 3 * sizeof(double);
+  static constexpr size_t kLine = 64 / sizeof(double);
+
+ private:
+  alignas(16) double line_[3][kLine];  // of each column, the line that is not full yet
+  size_t open_ = 0;                    // doubles in those
+  double* lines_ = nullptr;            // where they will be in the first column
+  uint32_t apart_ = 0;
+  uint32_t left_ = 0;
+  std::string head_;  // what stood before the numbers in the last tensor
+  size_t size_ = 0;   // of that tensor
+};
+
+// The rows of one series, in blocks of a pool.
+class BlobRows {
+ public:
+  size_t size() const { return before_ + used_; }
+  BlobRow& operator[](size_t i) { return *at(i); }
+  const BlobRow& operator[](size_t i) const { return *at(i); }
+  const BlobRow& front() const { return *at(0); }
+  BlobRow& add(Pool& pool) {
+    if (used_ == capacity_) grow(pool);
+    return *new (rows_ + used_++) BlobRow;
+  }
+  void release(Pool& pool);
+
+ private:
+  // The first block grows by copying; each one behind it but the last is full.
+  static size_t capacity(const Pool::Block& block) { return block.bytes() / sizeof(BlobRow); }
+  BlobRow* at(size_t i) const {
+    size_t block = 0;
+    if (const size_t first = capacity(blocks_[0]); i >= first) {
+      const size_t each = capacity(blocks_[1]);
+      block = 1 + (i - first) / each;
+      i = (i - first) % each;
+    }
+    return reinterpret_cast<BlobRow*>(blocks_[block].data) + i;
+  }
+  void grow(Pool& pool);
+
+  std::vector<Pool::Block> blocks_;
+  BlobRow* rows_ = nullptr;  // of the last block
+  size_t used_ = 0;          // in the last block
+  size_t capacity_ = 0;      // of the last block
+  size_t before_ = 0;        // rows in earlier blocks
 };
 
 struct BlobSeries {
-  std::vector<BlobRow> rows;
+  BlobRows rows;
   Segments segments;
+  std::unique_ptr<Triples> triples;  // once there are some
+};
+
+// An event of one value that is no scalar, from behind its step on, in which only the payload changes.
+struct BlobTemplate {
+  std::string before;
+  std::string behind;
+  ValueRef value;  // its ranges are from behind the step on
+  Kind kind = Kind::others;
+  BlobSeries* series = nullptr;
 };
 
 // Bytes that live as long as the arena, in blocks that grow; from some size on they are slabs.
@@ -219,6 +302,7 @@ struct TagEntry {
   bool has_metadata = false;
   Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
   uint64_t dtype = 0;         // of its first tensor
+  std::unique_ptr<BlobTemplate> blob_shape;
   TagMetadata metadata;
   const uint8_t* metadata_bytes = nullptr;  // as first seen
   uint64_t metadata_length = 0;

@@ -31,7 +31,33 @@ class Histograms final : public Expander {
     reserve_keys(bytes, values);
     for (auto* column : {&left_, &right_, &count_}) column->values().reserve(static_cast<size_t>(bytes / 24));
   }
+  void adopt(std::span<const BlobRow> rows, const std::shared_ptr<const void>& owner) override {
+    FixedBuilder<double> none;
+    none.append_nulls(rows.size());
+    const Column nulls = none.finish("");
+    for (const char* name : {"min", "max", "num", "sum", "sum_squares"}) {
+      adopted_.push_back(nulls);
+      adopted_.back().name = name;
+    }
+    Grow<int32_t> ends;
+    ends.reserve(rows.size() + 1);
+    int32_t end = 0;
+    ends.push(end);
+    for (const BlobRow& row : rows) ends.push(end += static_cast<int32_t>(row.triples));
+    const Buffer offsets = Buffer::of(std::move(ends));
+    const auto* values = reinterpret_cast<const double*>(rows[0].payload);
+    for (const char* name : {"left", "right", "count"}) {
+      adopted_.push_back(ListBuilder<double>::over(name, offsets, static_cast<int64_t>(rows.size()),
+                                                   Buffer{owner, values}, end));
+      values += rows[0].apart;
+    }
+  }
   void finish(Batch& batch) override {
+    if (!adopted_.empty()) {
+      std::move(adopted_.begin(), adopted_.end(), std::back_inserter(batch.columns));
+      adopted_.clear();
+      return;
+    }
     batch.columns.push_back(min_.finish("min"));
     batch.columns.push_back(max_.finish("max"));
     batch.columns.push_back(num_.finish("num"));
@@ -46,6 +72,7 @@ class Histograms final : public Expander {
   void append_v2(const Value& value) {
     for (auto* column : {&min_, &max_, &num_, &sum_, &sum_squares_}) column->append_null();
     if (value.row->form != Form::tensor) return refuse(value, "a histogram without a value");
+    if (value.row->triples > 0) return append_triples(*value.row);
     const TensorView tensor = read_tensor(value.payload);
     if (!tensor.ok()) return refuse(value, tensor_error_text(tensor.error));
     if (tensor.count > 0 && (tensor.rank != 2 || tensor.dims[1] != 3)) {
@@ -58,6 +85,15 @@ class Histograms final : public Expander {
     const TensorError error = copy_doubles(tensor, budget_, numbers_);
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
     append_rows(reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() / 3);
+  }
+
+  void append_triples(const BlobRow& row) {
+    const auto* values = reinterpret_cast<const double*>(row.payload);
+    for (auto* column : {&left_, &right_, &count_}) {
+      column->values().append(values, row.triples);
+      column->close();
+      values += row.apart;
+    }
   }
 
   // `rows` triples of left, right, count.
@@ -136,6 +172,7 @@ class Histograms final : public Expander {
   ListBuilder<double> left_, right_, count_;
   RepeatBudget budget_;
   Grow<double> limits_, numbers_;
+  std::vector<Column> adopted_;
 };
 
 class PrCurves final : public Expander {

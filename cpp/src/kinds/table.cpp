@@ -13,6 +13,8 @@ namespace {
 // A batch ends when it holds about this many bytes or rows; a larger value is a batch of its own.
 constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
 constexpr uint64_t kBatchRows = 65536;
+// Columns of that many bytes are handed over as they are; shorter ones are copied together.
+constexpr uint64_t kDirect = uint64_t{128} << 10;
 
 constexpr TableKind kTables[] = {
     {"tensors", Kind::tensors, make_tensors},
@@ -108,9 +110,9 @@ class Stream {
         problems_(std::move(problems)),
         expander_(table.make(*problems_)) {
     rows_ = result.blobs[static_cast<size_t>(table.kind)];
-    if (!rows_) rows_ = std::make_shared<std::vector<BlobRow>>();
+    if (!rows_) rows_ = std::make_shared<BlobTable>();
     if (wanted) {
-      auto picked = std::make_shared<std::vector<BlobRow>>();
+      auto picked = std::make_shared<BlobTable>();
       for (const uint32_t index : *wanted) {
         if (index < rows_->size()) picked->push_back((*rows_)[index]);
       }
@@ -118,6 +120,9 @@ class Stream {
     }
     take_series(result);
     runs_ = string_dictionary(runs);
+    auto slabs = std::make_shared<std::vector<std::shared_ptr<void>>>();
+    for (const auto& part : parts_) slabs->insert(slabs->end(), part->slabs.begin(), part->slabs.end());
+    columns_ = std::move(slabs);
   }
 
   Batch schema() {
@@ -127,8 +132,16 @@ class Stream {
   }
 
   bool next(Batch& batch) {
-    const std::vector<BlobRow>& rows = *rows_;
+    const BlobTable& rows = *rows_;
     if (at_ == rows.size()) return false;
+    if (const size_t end = direct_until(at_); end > 0) {
+      const std::span run(rows.data() + at_, end - at_);
+      expander_->add_keys(run, static_cast<int32_t>(run[0].run), codes_[place_[run[0].tag]]);
+      expander_->adopt(run, columns_);
+      at_ = end;
+      finish(batch);
+      return true;
+    }
     uint64_t bytes = 0;
     size_t end = at_;
     while (end < rows.size() && end - at_ < kBatchRows) {
@@ -139,12 +152,32 @@ class Stream {
     // A value may have many rows; the batch is then ended early.
     do {
       append(rows[at_++]);
-    } while (at_ < end && expander_->rows() < kBatchRows);
+    } while (at_ < end && expander_->rows() < kBatchRows && direct_until(at_) == 0);
     finish(batch);
     return true;
   }
 
  private:
+  // Where the values end that lie in columns one behind the other from `at` on; 0 where they are none, or
+  // few.
+  size_t direct_until(size_t at) {
+    const BlobTable& rows = *rows_;
+    if (rows[at].triples == 0 || at < looked_at_) return at == direct_begin_ ? direct_end_ : 0;
+    uint64_t count = rows[at].triples;
+    size_t end = at + 1;
+    const auto follows = [&](const BlobRow& row, const BlobRow& next) {
+      return next.triples > 0 && next.apart == row.apart &&
+             next.payload == row.payload + row.triples * sizeof(double);
+    };
+    while (end < rows.size() && end - at < kBatchRows && follows(rows[end - 1], rows[end])) {
+      count += rows[end++].triples;
+    }
+    looked_at_ = end;
+    if (count * Triples::kTriple < kDirect) return 0;
+    direct_begin_ = at;
+    return direct_end_ = end;
+  }
+
   // The series that have rows here, and the dictionary of their tags.
   void take_series(const Result& result) {
     place_.assign(result.series.size(), UINT32_MAX);
@@ -198,13 +231,17 @@ class Stream {
   std::vector<std::shared_ptr<Part>> parts_;  // hold the bytes that rows point to
   std::shared_ptr<ValueProblems> problems_;
   std::unique_ptr<Expander> expander_;
-  std::shared_ptr<const std::vector<BlobRow>> rows_;
+  std::shared_ptr<const BlobTable> rows_;
   std::vector<uint32_t> place_;  // of the result's series, in series_
   std::vector<SeriesReport> series_;
   std::vector<int32_t> codes_;
   std::shared_ptr<const Column> runs_;
   std::shared_ptr<const Column> tags_;
+  std::shared_ptr<const void> columns_;  // that rows point to
   size_t at_ = 0;
+  size_t looked_at_ = 0;  // rows before this one are known to be direct or not
+  size_t direct_begin_ = SIZE_MAX;
+  size_t direct_end_ = 0;
 };
 
 }  // namespace
@@ -244,6 +281,17 @@ void Expander::add_keys(const Value& value, size_t rows) {
   tag_codes_.fill(value.tag, rows);
   steps_.fill(value.row->step, rows);
   walls_.fill(value.row->wall_time, rows);
+}
+
+void Expander::add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag) {
+  run_codes_.fill(run, rows.size());
+  tag_codes_.fill(tag, rows.size());
+  int64_t* steps = steps_.extend(rows.size());
+  double* walls = walls_.extend(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    steps[i] = rows[i].step;
+    walls[i] = rows[i].wall_time;
+  }
 }
 
 void Expander::reserve_keys(uint64_t /*bytes*/, uint64_t rows) {
@@ -307,9 +355,9 @@ bool export_table(const Result& result, const TableKind& table, const std::vecto
 
 void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
                  ArrowArrayStream* out) {
-  static const std::vector<BlobRow> none;
+  static const BlobTable none;
   const auto& held = result.blobs[static_cast<size_t>(kind)];
-  const std::vector<BlobRow>& rows = held ? *held : none;
+  const BlobTable& rows = held ? *held : none;
   std::vector<std::string> tags;
   std::vector<int32_t> places(result.series.size(), -1);
   FixedBuilder<int32_t> run, tag;
