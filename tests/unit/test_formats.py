@@ -23,6 +23,7 @@ import pytest
 import tbq
 from tbq.errors import OutputError, TbqWarning, UsageError
 from tbq.export import FORMATS, Options, format_of, write, write_many, write_runs
+from tbq.export.everything import write_all
 from tbq.table import Table
 
 NAN = float("nan")
@@ -303,6 +304,21 @@ def test_bytes_are_refused_with_a_way_out(tmp_path: Path, format: str) -> None:
     with pytest.raises(OutputError, match=r"'data' holds bytes.*\n.*\.parquet"):
         write(pa.table({"data": [b"x"]}), tmp_path / f"out.{format}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "xlsx"])
+def test_of_all_tables_bytes_are_left_out_and_named(table: Table, tmp_path: Path, format: str) -> None:
+    pictures = Table(pa.table({"step": [1], "data": [b"x"]}), "images")
+    out = tmp_path / ("all.xlsx" if format == "xlsx" else "all")
+    with pytest.warns(TbqWarning, match=rf"{format} holds no bytes: images\.data is left out; .*tbq media"):
+        written = write_all({"scalars": table, "images": pictures}, out, format=format)
+    if format == "xlsx":
+        assert pd.read_excel(out, sheet_name="images").columns.tolist() == ["step"]
+        assert len(pd.read_excel(out, sheet_name="scalars")) == 5
+    else:
+        assert sorted(written) == [str(out / f"{name}.{format}") for name in ("images", "scalars")]
+        assert b"data" not in (out / f"images.{format}").read_bytes()
+    write_all({"scalars": table, "images": pictures}, tmp_path / "whole.sqlite")  # holds all, without a word
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet", "xlsx", "sqlite", "duckdb", "npz", "md"])

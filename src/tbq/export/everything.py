@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.errors import TbqWarning
 from tbq.export import FORMATS, format_of, write, write_many
 from tbq.export.options import Options
 from tbq.export.target import StrPath, check_free, make_folder
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tbq.table import Table
+
+_WITHOUT_BYTES = ("csv", "tsv", "json", "jsonl", "xlsx")
 
 
 def is_folder(path: StrPath) -> bool:
@@ -36,11 +40,13 @@ def write_all(
 ) -> list[str]:
     """Write tables by name: into a folder as `<name>.parquet` (or in `format`), or into one xlsx, sqlite or duckdb.
 
-    Nothing is written when one of the files is there already and `force` is not set.
+    Nothing is written when one of the files is there already and `force` is not set. Columns of bytes are left out
+    of formats that cannot hold them, with a warning that names them.
     """
     if not is_folder(path):
         name, _ = format_of(path, format)
         if FORMATS[name].many:
+            tables = _that_fit(tables, name)
             write_many(tables, path, format=format, force=force, options=Options(**options))
             return [os.fspath(path)]
     ending = format or "parquet"
@@ -48,6 +54,7 @@ def write_all(
     for target in paths.values():
         format_of(target, None)
         check_free(target, force)
+    tables = _that_fit(tables, format_of(Path(f"table.{ending}"), None)[0])
     made = not Path(path).exists()
     make_folder(path)
     try:
@@ -58,3 +65,34 @@ def write_all(
             shutil.rmtree(path, ignore_errors=True)
         raise
     return [os.fspath(target) for target in paths.values()]
+
+
+def _that_fit(tables: Mapping[str, Table], format: str) -> dict[str, Table]:
+    """The tables, without columns of bytes where the format holds none."""
+    import pyarrow as pa
+
+    from tbq.table import Table
+
+    if format not in _WITHOUT_BYTES:
+        return dict(tables)
+    fitting = {}
+    left: list[str] = []
+    for name, table in tables.items():
+        arrow = table.to_arrow()
+        binary = [
+            field.name
+            for field in arrow.schema
+            if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)
+        ]
+        left += [f"{name}.{column}" for column in binary]
+        fitting[name] = (
+            Table(arrow.drop_columns(binary), table.kind, logdir=table.logdir) if binary else table
+        )
+    if left:
+        warnings.warn(
+            f"{format} holds no bytes: {', '.join(left)} {'is' if len(left) == 1 else 'are'} left out; "
+            "parquet, sqlite and duckdb keep them, `tbq media` writes images and such as files",
+            TbqWarning,
+            stacklevel=3,
+        )
+    return fitting
