@@ -162,6 +162,12 @@ def test_keras_model_and_hp_api(tmp_path: Path) -> None:
         zip(*(log.graphs().to_arrow()[name].to_pylist() for name in ("format", "data")), strict=True)
     )
     assert json.loads(kinds["keras_model"])["class_name"] == "Sequential"
+    nodes = [row for row in log.graph("train").to_arrow().to_pylist() if row["tag"] == "keras"]
+    assert [(row["op"], row["inputs"]) for row in nodes] == [
+        ("InputLayer", []),
+        ("Dense", [nodes[0]["name"]]),
+    ]
+    assert nodes[1]["name"] == model.layers[0].name
     assert len(log.histograms()) == 4
     wide = log.hparams().wide().to_arrow().to_pylist()
     assert [(row["run"], row["lr"], row["layers"], row["status"]) for row in wide] == [

@@ -6,8 +6,8 @@ import importlib
 import pytest
 
 MODULES = [
-    "tbq.export.everything", "tbq.export.names", "tbq.kinds.histograms", "tbq.kinds.images", "tbq.kinds.meshes",
-    "tbq.kinds.projector", "tbq.kinds.tensors", "tbq.kinds.texts",
+    "tbq.export.everything", "tbq.export.names", "tbq.kinds.histograms", "tbq.kinds.images",
+    "tbq.kinds.keras_models", "tbq.kinds.meshes", "tbq.kinds.projector", "tbq.kinds.tensors", "tbq.kinds.texts",
 ]  # fmt: skip
 
 

@@ -196,14 +196,13 @@ def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
 def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
     for row, number in zip(_rows(values, rows, ("format",)), rows, strict=False):
         yield _File(row, _stem(row), _ENDINGS[row["format"]], row["data"])
-        if row["format"] != "keras_model":
-            nodes = values.sibling("nodes").arrow([number])
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(("name", "op", "device", "inputs", "function"))
-            for node in nodes.select(["name", "op", "device", "inputs", "function"]).to_pylist():
-                writer.writerow([*list(node.values())[:3], " ".join(node["inputs"]), node["function"]])
-            yield _File(row, _stem(row), ".nodes.csv", text.getvalue().encode())
+        nodes = values.sibling("nodes").arrow([number])
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("name", "op", "device", "inputs", "function"))
+        for node in nodes.select(["name", "op", "device", "inputs", "function"]).to_pylist():
+            writer.writerow([*list(node.values())[:3], " ".join(node["inputs"]), node["function"]])
+        yield _File(row, _stem(row), ".nodes.csv", text.getvalue().encode())
 
 
 _FILES: dict[str, Any] = {

@@ -188,7 +188,10 @@ class Kinds:
         return table
 
     def graph(self, run: Names = None, **reading: Unpack[Reading]) -> Table:
-        """The nodes of a run's graphs: `name, op, device, inputs`, and the `function` they are in."""
+        """The nodes of a run's graphs: `name, op, device, inputs`, and the `function` they are in.
+
+        Of a Keras model they are its layers, with their class as `op`.
+        """
         table: Table = self._table("nodes", run, None, None, reading)
         return table
 

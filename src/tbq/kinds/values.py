@@ -124,12 +124,15 @@ class Values:
         """The table a few megabytes at a time; problems are told when it ends."""
         yield from self._reader(rows)
         self._tell()
+        if self.name == "nodes":
+            yield from self._layers(rows)
 
     def arrow(self, rows: Sequence[int] | None = None) -> pa.Table:
         """The whole table, or that of some rows."""
         table = self._reader(rows).read_all()
         self._tell()
-        return table
+        layers = self._layers(rows) if self.name == "nodes" else []
+        return self._by_run(table, layers) if layers else table
 
     def sibling(self, name: str) -> Values:
         """Another table of the same values: `nodes` beside `graphs`, `hparam_metrics` beside `hparams`."""
@@ -149,6 +152,36 @@ class Values:
         picked = None if rows is None else [int(row) for row in rows]
         stream = _core.table(self._result, self.name, [run.name for run in self._runs], picked)
         return pa.RecordBatchReader.from_stream(stream)
+
+    def _layers(self, rows: Sequence[int] | None) -> list[pa.RecordBatch]:
+        """The layers of Keras models as nodes: the core reads protobufs, and these are JSON."""
+        import pyarrow as pa
+
+        from tbq import _core
+        from tbq.kinds import keras_models
+        from tbq.schema import schema
+
+        found: list[dict[str, Any]] = []
+        for batch in self.sibling("graphs")._reader(rows):
+            for i in (n for n, how in enumerate(batch["format"].to_pylist()) if how == "keras_model"):
+                key = {name: batch[name][i].as_py() for name in ("run", "tag", "step", "wall_time")}
+                try:
+                    layers = keras_models.layers(batch["data"][i].as_py())
+                except ValueError as wrong:
+                    text = f"tag {key['tag']!r}, step {key['step']:,}: {wrong}"
+                    self.note(Problem("bad_graph", "warning", text, run=key["run"], tag=key["tag"]))
+                    continue
+                found += [{**key, **layer._asdict()} for layer in layers]
+        _core.value_problems(self._result)  # of the same graphs: they have been told
+        return pa.Table.from_pylist(found, schema("nodes")).to_batches() if found else []
+
+    def _by_run(self, table: pa.Table, more: list[pa.RecordBatch]) -> pa.Table:
+        import pyarrow as pa
+
+        both = pa.concat_tables([table, pa.Table.from_batches(more)]).unify_dictionaries()
+        places = {run.name: i for i, run in enumerate(self._runs)}
+        runs = [places[name] for name in both["run"].to_pylist()]
+        return both.take(sorted(range(len(runs)), key=runs.__getitem__))
 
     def _tell(self) -> None:
         from tbq import _core
