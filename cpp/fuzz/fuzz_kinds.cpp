@@ -136,9 +136,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       BlobRow row;
       row.form = form;
       row.metadata = data + 1;
-      row.metadata_length = metadata;
+      row.metadata_length = static_cast<uint32_t>(metadata);
       row.payload = data + 1 + metadata;
-      row.payload_length = size - 1 - metadata;
+      row.payload_length = static_cast<uint32_t>(size - 1 - metadata);
       rows->push_back(row);
     }
     result.blobs[static_cast<size_t>(table.kind)] = rows;
