@@ -318,6 +318,16 @@ class Decoder {
     output.sealer->finish();
   }
 
+  // Whether a tag of a later part has values whose kind only its metadata tells, and others beside them: how
+  // they lie between each other is not known then.
+  static bool mixes(const Part& part) {
+    return part.begin > 0 && std::any_of(part.tags.all.begin(), part.tags.all.end(), [](const auto& entry) {
+             const bool pending =
+                 !entry->pending_scalars.segments.all.empty() || !entry->pending_blobs.segments.all.empty();
+             return pending && (!entry->scalars.segments.all.empty() || !entry->blobs.empty());
+           });
+  }
+
   // Joins the parts of one run. A part counts only where the one before it ended exactly at its start; else
   // the walk from the file's beginning is right, and the part is decoded again from there.
   void seal_split_run(size_t first_job, size_t last_job, Sealer& sealer) {
@@ -333,7 +343,17 @@ class Decoder {
       parts.push_back(std::move(part));
     }
     const uint32_t run = jobs_[first_job].first_run;
-    for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) report_parts(i, parts);
+    for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
+      const auto of_file = [i](const auto& part) { return part->file == i; };
+      if (std::any_of(parts.begin(), parts.end(),
+                      [&](const auto& part) { return of_file(part) && mixes(*part); })) {
+        if (std::shared_ptr<Part> whole = whole_file(*workers_[0], i, specs_[i].run)) {
+          *std::find_if(parts.begin(), parts.end(), of_file) = whole;
+          std::erase_if(parts, [&](const auto& part) { return of_file(part) && part != whole; });
+        }
+      }
+      report_parts(i, parts);
+    }
     sealer.seal(specs_[runs_[run]].run, parts, result_.files);
   }
 
