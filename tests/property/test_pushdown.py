@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tables import examples
 
 import tbq
-from tbq.query.dataset import LogDataset, Reading, Scan
+from tbq.query.dataset import LogDataset
 from tbq.query.lazy import lazy
+from tbq.query.reading import Reading, Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
 

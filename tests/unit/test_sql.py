@@ -12,7 +12,7 @@ import pytest
 
 import tbq
 from tbq.errors import DamageError, QueryError, TbqError, TbqWarning, UsageError
-from tbq.query.dataset import Scan
+from tbq.query.reading import Scan
 from tbq.query.sql import sql
 from tbq.query.sqltext import prepare, words
 

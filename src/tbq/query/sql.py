@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tbq import _core
 from tbq.errors import QueryError, TbqError, TbqWarning
-from tbq.query.dataset import OVERVIEWS, LogDataset, Reading, Scan
+from tbq.query.dataset import LogDataset
+from tbq.query.reading import OVERVIEWS, Reading, Scan
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
@@ -75,6 +76,7 @@ def sql(
     found: list[Word] = []
     try:
         found = words(query)
+        reading.limited = _limited(found)
         prepared = prepare(query, found, given)
         statements = _statements(
             connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
@@ -171,6 +173,12 @@ def _register(
         how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
         made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
         connection.register("summary", made.to_arrow())
+
+
+def _limited(found: Sequence[Word]) -> bool:
+    """Whether the first rows that come may be enough; any answer is right, this one decides what is decoded."""
+    names = {word.name for word in found if not word.string}
+    return "limit" in names and "order" not in names
 
 
 def _tables(found: Sequence[Word]) -> list[str]:
