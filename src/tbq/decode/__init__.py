@@ -37,6 +37,7 @@ class Options:
     restarts: str = "resume"
     threads: int | None = None
     progress: Progress | None = None
+    columns: Sequence[str] | None = None  # of scalars that are wanted, None for all
     defer: bool = False
     block: int = BLOCK
     split: int = SPLIT
@@ -94,6 +95,7 @@ def decode(
         inflate,
         details,
         verify,
+        options.columns,
     )
 
 

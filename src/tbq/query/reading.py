@@ -162,6 +162,7 @@ def read(log: LogDir, question: Question, reading: Reading) -> Rows:
         steps=question.steps,
         restarts=reading.restarts,
         threads=reading.threads,
+        columns=question.stored if kind == "scalars" else None,
         defer=kind != "scalars",
     )
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
@@ -177,8 +178,7 @@ def read(log: LogDir, question: Question, reading: Reading) -> Rows:
     if kind != "scalars":
         return Rows(question, None, Values(log, kind, result, runs, None, "ignore"), reading, began)
     rows = Rows(question, None, None, reading, began)
-    table = pa.table(result.scalars([run.name for run in runs])).select(question.stored)
-    return replace(rows, table=rows.computing(table))
+    return replace(rows, table=rows.computing(pa.table(result.scalars([run.name for run in runs]))))
 
 
 def in_groups(log: LogDir, question: Question, reading: Reading) -> Generator[pa.Table, None, None]:
