@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import warnings
 from collections.abc import Callable
@@ -17,10 +18,13 @@ from hypothesis import strategies as st
 from tables import examples
 
 import tbq
+from tbq import decode
 from tbq.kinds.values import Values, locate
 from tbq.query.dataset import LogDataset
+from tbq.query.reading import Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
+from tbq.select import Selection
 
 BULK = 30_000
 LARGE = 5  # values of each tag
@@ -226,3 +230,75 @@ def test_any_payload(
 def made(log: tbq.LogDir, name: str, columns: list[str]) -> pa.Table:
     batches = locate(log, name, on_error="ignore").batches(columns=columns)
     return pa.Table.from_batches(batches, pa.schema([schema(name).field(column) for column in columns]))
+
+
+SCALARS = schema("scalars").names
+
+
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
+    """Long and short series in two runs, one of which was resumed twice, the second time inside of a file."""
+    root = tmp_path_factory.mktemp("restarted")
+    rng = random.Random(7)
+    for run, starts in (("a", [(0,)]), ("b", [(0,), (3000, 4000)])):
+        (root / run).mkdir()
+        for i, sessions in enumerate(starts):
+            events = []
+            for begin in sessions:
+                wall = ef.WALL + 1e6 * i + begin
+                events.append(ef.version(wall))
+                for step in range(begin, begin + 4500):
+                    events.append(ef.scalar("long", step, rng.random(), wall + step / 8))
+                    if step % 50 == 0:
+                        events.append(ef.scalar("short", step, -float(step), wall + step / 8))
+                        events.append(
+                            ef.tensor_scalar("tensor", step, step / 7, dtype="float64", wall=wall + step)
+                        )
+            (root / run / f"events.out.tfevents.{i}.host").write_bytes(ef.event_file(events))
+    return tbq.open(root)
+
+
+@examples(40)
+@given(
+    st.lists(st.sampled_from(SCALARS), min_size=1, unique=True),
+    st.sampled_from(["resume", "keep", "last", "tensorboard"]),
+    st.sampled_from([None, "long", ["short", "tensor"]]),
+    st.sampled_from([None, (100, 3500)]),
+    st.sampled_from([1, 2]),
+)
+def test_columns_of_scalars(
+    restarted: tbq.LogDir, columns: list[str], restarts: str, tag: Any, steps: Any, threads: int
+) -> None:
+    """A wall time that is not wanted is not stored; sessions and restarts are what they are without it."""
+    want = restarted.scalars(tag=tag, steps=steps, restarts=restarts, on_error="ignore").to_arrow()
+    options = decode.Options(
+        tag=Selection.of(tag),
+        steps=steps or decode.Options().steps,
+        restarts=restarts,
+        threads=threads,
+        columns=columns,
+        split=20_000,
+    )
+    result = decode.decode(restarted._found.runs, ["scalars"], options, lambda _: None)
+    got = pa.table(result.scalars(restarted.runs))
+    assert got.column_names == [name for name in SCALARS if name in columns]
+    assert got.select(columns).combine_chunks() == want.select(columns).combine_chunks()
+
+
+def test_a_query_of_scalars_names_its_columns(restarted: tbq.LogDir) -> None:
+    scans: list[Scan] = []
+    queries = {
+        "select tag, avg(value), max(step) from scalars group by tag": ("tag", "step", "value"),
+        "select count(*) from scalars where step > 3": ("run", "step"),
+        "select value from scalars where run = 'a' and tag = 'long'": ("run", "tag", "value"),
+        "select max(relative_time) from scalars": ("run", "wall_time"),
+        "select min(ema(value, 0.5)) from scalars": ("run", "tag", "step", "value"),
+        "select * from scalars": tuple(SCALARS),
+    }
+    for query in queries:
+        sql(restarted, query, on_error="ignore", on_scan=scans.append)
+    for (query, wanted), scan in zip(queries.items(), scans, strict=True):
+        assert set(scan.columns) <= set(wanted), query
+    both = "select count(*) from (select step from scalars) a join (select value from scalars) b on a.step = b.value"
+    sql(restarted, both, on_error="ignore", on_scan=scans.append)
+    assert len(scans) <= len(queries) + 2  # what the first question did not ask for is read once more
