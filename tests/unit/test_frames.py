@@ -161,6 +161,38 @@ def test_a_limit_of_a_query_ends_the_reading(log: tbq.LogDir) -> None:
     assert all(scan.decoded < 3 for scan in scans[:2])
 
 
+@pytest.mark.usefixtures("by_run")
+@pytest.mark.parametrize("ask", ["sql", "lazy", "scan"])
+def test_one_run_that_cannot_be_read_is_told_of(tmp_path: Path, ask: str) -> None:
+    root = logs.write(tmp_path, {run: {"t": logs.line(range(5))} for run in ("a", "b", "c")})
+    for file in (*root.glob("a/*"), *root.glob("c/*")):
+        file.write_bytes(b"not an event file")
+    log = tbq.open(root)
+    with pytest.warns(tbq.TbqWarning, match="no record"):
+        if ask == "sql":
+            assert len(log.sql("select * from scalars limit 9")) == 5
+        elif ask == "lazy":
+            assert log.lazy().collect().height == 5
+        else:
+            assert log.scan().read_all().num_rows == 5
+
+
+@pytest.mark.usefixtures("by_run")
+def test_a_limited_query_that_fails(tmp_path: Path) -> None:
+    """What is wrong is said as by any other query, though DuckDB asks for the rows when it is long under way."""
+    root = logs.write(tmp_path, {run: {"t": logs.line(range(20))} for run in ("a", "b")})
+    for file in root.glob("a/*"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+    with pytest.warns(tbq.TbqWarning, match="bytes lost"):
+        assert len(tbq.open(root).sql("select * from scalars limit 25")) == 25
+    for file in root.glob("*/*"):
+        file.write_bytes(b"not an event file")
+    with pytest.raises(tbq.TbqError, match="no record"):
+        tbq.open(root).sql("select * from scalars limit 25")
+
+
 def test_parts_of_a_predicate() -> None:
     tag, step = pl.col("tag") == "x", pl.col("step") > 3
     assert [str(part) for part in conjuncts(tag & step & tag)] == [str(tag), str(step), str(tag)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tbq import decode as _decode
-from tbq.errors import UsageError
+from tbq.errors import SourceError, UsageError
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -124,6 +124,8 @@ class Rows:
     values: Values | None = None
     reading: Reading = field(default_factory=Reading)
     began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
+    problems: Sequence[Problem] = ()  # that are not told of yet
+    failure: SourceError | None = None  # where no file could be read
 
     @property
     def count(self) -> int:
@@ -148,7 +150,15 @@ class Rows:
 
 
 def read(log: LogDir, question: Question, reading: Reading) -> Rows:
-    """Decode all runs of the question."""
+    """Decode all runs of the question; raise where no file of theirs could be read."""
+    rows = _read(log, question, reading)
+    if rows.failure is not None:
+        raise rows.failure
+    reading.found(rows.problems)
+    return rows
+
+
+def _read(log: LogDir, question: Question, reading: Reading) -> Rows:
     from tbq import _core
     from tbq.kinds.values import Values
 
@@ -167,32 +177,42 @@ def read(log: LogDir, question: Question, reading: Reading) -> Rows:
     )
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
     result, problems = log._decode_quietly(runs, [stored], options)
-    _decode.refuse_unreadable(result, runs)
-    reading.found(problems)
+    failure = _decode.unreadable(result, runs)
     began: dict[str, float] = {}
     if any(how[0] == "relative_time" for how in question.made.values()):
         for report in result.files:
             if report.timed:
                 name = runs[report.run].name
                 began[name] = min(began.get(name, report.first_wall_time), report.first_wall_time)
+    rows = Rows(question, None, None, reading, began, problems, failure)
     if kind != "scalars":
-        return Rows(question, None, Values(log, kind, result, runs, None, "ignore"), reading, began)
-    rows = Rows(question, None, None, reading, began)
+        return replace(rows, values=Values(log, kind, result, runs, None, "ignore"))
     return replace(rows, table=rows.computing(pa.table(result.scalars([run.name for run in runs]))))
 
 
 def in_groups(log: LogDir, question: Question, reading: Reading) -> Generator[pa.Table, None, None]:
     """The rows of a few runs after the other; whoever stops early leaves the rest undecoded."""
     decoded = count = 0
+    unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
+    sound = not question.runs
     try:
         for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES):
             decoded += len(group)
-            rows = read(log, replace(question, runs=group), reading)
+            rows = _read(log, replace(question, runs=group), reading)
             count += rows.count
+            sound = sound or rows.failure is None
+            unread.append(rows)
+            if not sound:
+                continue
+            for one in unread:
+                reading.found(one.problems)
+            unread.clear()
             with closing(rows.tables()) as tables:
                 for table in tables:
                     if table.num_rows:
                         yield table
+        if not sound and unread[0].failure is not None:
+            raise unread[0].failure
     finally:
         if reading.on_scan is not None:
             reading.on_scan(question.scan(count, decoded))
