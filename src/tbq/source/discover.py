@@ -161,11 +161,9 @@ def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, str, list[st
     Links are followed, but never into where they came from. With thousands of runs this loop is a good part of
     `tbq ls`.
     """
-    stack: list[tuple[str, str, str, tuple[str, ...]]] = [
-        (top.rstrip(os.sep) or top, "", os.path.realpath(top), ())
-    ]
+    stack: list[tuple[str, str, tuple[str, ...]]] = [(top.rstrip(os.sep) or top, "", ())]
     while stack:
-        folder, below, real, behind = stack.pop()
+        folder, below, behind = stack.pop()
         mine: list[str] = []
         others = 0
         try:
@@ -184,11 +182,11 @@ def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, str, list[st
                         continue
                     inner = f"{below}/{name}" if below else name
                     if not entry.is_symlink():
-                        stack.append((entry.path, inner, f"{real}{os.sep}{name}", behind))
+                        stack.append((entry.path, inner, behind))
                         continue
-                    target = os.path.realpath(entry.path)
-                    if not any(_inside(place, target) for place in (real, *behind)):
-                        stack.append((entry.path, inner, target, (*behind, real)))
+                    target, here = os.path.realpath(entry.path), os.path.realpath(folder)
+                    if not any(_inside(place, target) for place in (here, *behind)):
+                        stack.append((entry.path, inner, (*behind, here)))
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
             problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=folder))
