@@ -112,9 +112,9 @@ def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None or _number(value) is not None else str(value)
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _number(value: Any) -> float | None:
