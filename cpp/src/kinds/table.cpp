@@ -200,8 +200,8 @@ class Stream {
         loader_(result.files, *problems_),
         expander_(table.make(*problems_)) {
     if (columns) {
-      columns_ = *columns;
-      expander_->want(&columns_);
+      named_ = *columns;
+      expander_->want(&named_);
     }
     rows_ = result.blobs[static_cast<size_t>(table.kind)];
     if (!rows_) rows_ = std::make_shared<BlobTable>();
@@ -342,7 +342,7 @@ class Stream {
   std::vector<std::shared_ptr<Part>> parts_;  // hold the bytes that rows point to
   std::shared_ptr<ValueProblems> problems_;
   Loader loader_;
-  std::vector<std::string> columns_;  // that are wanted, where not all are
+  std::vector<std::string> named_;  // columns that are wanted, where not all are
   std::unique_ptr<Expander> expander_;
   std::shared_ptr<const BlobTable> rows_;
   std::vector<uint32_t> place_;  // of the result's series, in series_
