@@ -3,7 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -40,10 +42,21 @@ Kinds kinds_of(const std::vector<std::string>& names) {
   return kinds;
 }
 
+ScalarColumns columns_of(const std::vector<std::string>& names) {
+  static constexpr const char* known[] = {"run", "tag", "step", "wall_time", "value"};
+  ScalarColumns columns = 0;
+  for (const std::string& name : names) {
+    const auto* at = std::find(std::begin(known), std::end(known), name);
+    if (at == std::end(known)) throw nb::value_error(("scalars have no column " + name).c_str());
+    columns |= 1U << static_cast<unsigned>(at - std::begin(known));
+  }
+  return columns;
+}
+
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
-                    nb::object inflate, bool details, bool verify) {
+                    nb::object inflate, bool details, bool verify, nb::object columns) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -63,6 +76,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.defer = defer;
   options.details = details;
   options.verify = verify;
+  if (!columns.is_none()) options.columns = columns_of(nb::cast<std::vector<std::string>>(columns));
   options.count_bytes = !progress.is_none();
   // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
   std::mutex asking;
@@ -238,7 +252,7 @@ void bind_decode(nb::module_& m) {
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
-        "inflate"_a.none(), "details"_a = false, "verify"_a = false,
+        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "columns"_a.none() = nb::none(),
         nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
                 "collections.abc.Sequence[str], "
                 "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
@@ -246,7 +260,7 @@ void bind_decode(nb::module_& m) {
                 "threads: int, block: int, split: int, defer: bool, "
                 "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
                 "inflate: collections.abc.Callable[[bytes], bytes | None] | None, details: bool = False, "
-                "verify: bool = False) -> Result"),
+                "verify: bool = False, columns: collections.abc.Sequence[str] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

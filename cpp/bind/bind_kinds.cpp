@@ -20,14 +20,17 @@ const TableKind& table_named(const std::string& name) {
 }
 
 Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs,
-                  nb::object rows) {
+                  nb::object rows, nb::object columns) {
   const TableKind& table = table_named(name);
   std::vector<uint32_t> wanted;
   if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
+  std::vector<std::string> names;
+  if (!columns.is_none()) names = nb::cast<std::vector<std::string>>(columns);
   if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
   Stream stream;
   const nb::gil_scoped_release free;
-  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, result.value_problems, stream.get());
+  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, columns.is_none() ? nullptr : &names,
+               result.value_problems, stream.get());
   return stream;
 }
 
@@ -51,6 +54,10 @@ nb::tuple take_problems(const Result& result) {
   return nb::make_tuple(listed, more);
 }
 
+uint64_t value_bytes(const Result& result) {
+  return result.value_problems ? result.value_problems->bytes_read() : 0;
+}
+
 }  // namespace
 
 void bind_kinds(nb::module_& m) {
@@ -59,7 +66,12 @@ void bind_kinds(nb::module_& m) {
       "kind_of_table", [](const std::string& name) { return kind_name(table_named(name).kind); }, "name"_a,
       "The kind of the values that a table is made of.");
   m.def("table", &make_table, "result"_a, "name"_a, "runs"_a, "rows"_a.none() = nb::none(),
-        "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists.");
+        "columns"_a.none() = nb::none(),
+        nb::sig("def table(result: Result, name: str, runs: collections.abc.Sequence[str], "
+                "rows: collections.abc.Sequence[int] | None = None, "
+                "columns: collections.abc.Sequence[str] | None = None) -> Stream"),
+        "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists, "
+        "`columns` leaves out others, and what only they need of large values is not read.");
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
         "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
   m.def(
@@ -69,6 +81,8 @@ void bind_kinds(nb::module_& m) {
       "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "
       "many "
       "more.");
+  m.def("value_bytes", &value_bytes, "result"_a,
+        "How many bytes of large values the tables made of this result have read from its files.");
 }
 
 }  // namespace tbq

@@ -142,9 +142,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       rows->push_back(row);
     }
     result.blobs[static_cast<size_t>(table.kind)] = rows;
-    ArrowArrayStream stream{};
-    tbq::export_table(result, table, {"run"}, nullptr, std::make_shared<tbq::ValueProblems>(), &stream);
-    drain(stream);
+    static const std::vector<std::string> keys = {"run", "step"};
+    static const std::vector<std::string> heads = {"tag",    "dtype", "shape", "index",
+                                                   "format", "min",   "frames"};
+    for (const auto* columns :
+         std::initializer_list<const std::vector<std::string>*>{nullptr, &keys, &heads}) {
+      ArrowArrayStream stream{};
+      tbq::export_table(result, table, {"run"}, nullptr, columns, std::make_shared<tbq::ValueProblems>(),
+                        &stream);
+      drain(stream);
+    }
   }
   return 0;
 }

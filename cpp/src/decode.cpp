@@ -130,7 +130,8 @@ class Decoder {
   };
 
   struct Worker {
-    explicit Worker(size_t block) : reader(block) {}
+    explicit Worker(const DecodeOptions& options)
+        : pool(has(options.columns, ScalarColumn::wall_time)), reader(options.block) {}
     Pool pool;
     BlockReader reader;
   };
@@ -138,7 +139,7 @@ class Decoder {
   void work() {
     const unsigned count =
         std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
-    for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_.block));
+    for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
     std::vector<std::thread> threads;
     running_ = count;
     for (unsigned i = 0; i < count; ++i) threads.emplace_back([this, i] { loop(*workers_[i]); });
@@ -465,7 +466,9 @@ class CodeColumns {
 }  // namespace
 
 Result decode(const std::vector<FileSpec>& files, const DecodeOptions& options) {
-  return Decoder(files, options).run();
+  Result result = Decoder(files, options).run();
+  result.columns = options.columns;
+  return result;
 }
 
 uint64_t Result::scalar_rows() const {
@@ -505,11 +508,12 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
     return made;
   };
   Batch schema;
-  schema.columns.push_back(dictionary_column("run", {}, 0, run_names));
-  schema.columns.push_back(dictionary_column("tag", {}, 0, tag_names));
-  schema.columns.push_back(column("step", "l"));
-  schema.columns.push_back(column("wall_time", "g"));
-  schema.columns.push_back(column("value", "g"));
+  const auto wanted = [&](ScalarColumn one) { return has(columns, one); };
+  if (wanted(ScalarColumn::run)) schema.columns.push_back(dictionary_column("run", {}, 0, run_names));
+  if (wanted(ScalarColumn::tag)) schema.columns.push_back(dictionary_column("tag", {}, 0, tag_names));
+  if (wanted(ScalarColumn::step)) schema.columns.push_back(column("step", "l"));
+  if (wanted(ScalarColumn::wall_time)) schema.columns.push_back(column("wall_time", "g"));
+  if (wanted(ScalarColumn::value)) schema.columns.push_back(column("value", "g"));
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
@@ -517,20 +521,24 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;
-    Buffer run_codes =
-        code_columns.make(from, [&](uint32_t index) { return static_cast<int32_t>(series[index].run); });
-    Buffer tag_codes = code_columns.make(from, [&](uint32_t index) { return codes[index]; });
-    batch.columns.push_back(dictionary_column("run", std::move(run_codes), rows, run_names));
-    batch.columns.push_back(dictionary_column("tag", std::move(tag_codes), rows, tag_names));
+    if (wanted(ScalarColumn::run)) {
+      Buffer run_codes =
+          code_columns.make(from, [&](uint32_t index) { return static_cast<int32_t>(series[index].run); });
+      batch.columns.push_back(dictionary_column("run", std::move(run_codes), rows, run_names));
+    }
+    if (wanted(ScalarColumn::tag)) {
+      Buffer tag_codes = code_columns.make(from, [&](uint32_t index) { return codes[index]; });
+      batch.columns.push_back(dictionary_column("tag", std::move(tag_codes), rows, tag_names));
+    }
     const auto add = [&](const char* name, const char* format, const void* data) {
       Column made = column(name, format);
       made.length = rows;
       made.buffers = {Buffer{}, Buffer{from.owner, data}};
       batch.columns.push_back(std::move(made));
     };
-    add("step", "l", from.steps);
-    add("wall_time", "g", from.walls);
-    add("value", "g", from.values);
+    if (wanted(ScalarColumn::step)) add("step", "l", from.steps);
+    if (wanted(ScalarColumn::wall_time)) add("wall_time", "g", from.walls);
+    if (wanted(ScalarColumn::value)) add("value", "g", from.values);
     batches.push_back(std::move(batch));
   }
   scalars.clear();

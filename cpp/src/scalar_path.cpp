@@ -29,7 +29,7 @@ size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
     const double value = entry->shape.number(p);
     if (entry->scalars.open == session_) {
       entry->scalars.append(pool_, step, wall, value);
-    } else {
+    } else if (entry->scalars.skip != session_) {
       keep(*entry, entry->scalars, step, wall, value);
     }
     previous = entry;
@@ -61,6 +61,7 @@ void ScalarPath::keep(TagEntry& entry, ScalarSeries& series, int64_t step, doubl
   const bool opened = series.segments.is_open(session_);
   if (!entry.selected) {  // that there is such a tag is all that is told of it
     if (!opened) series.segments.note(session_, series.rows(), step, wall);
+    series.skip = session_;
     return;
   }
   if (store_all_) {

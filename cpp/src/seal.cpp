@@ -419,7 +419,9 @@ void Sealer::copy_rows(const ScalarChunk& chunk, uint32_t begin, uint32_t rows) 
     const uint32_t count = std::min(rows, packed_.rows - packed_rows_);
     ScalarChunk to{packed_, 0};
     std::memcpy(to.steps() + packed_rows_, chunk.steps() + begin, count * sizeof(int64_t));
-    std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
+    if (to.has_walls()) {
+      std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
+    }
     std::memcpy(to.values() + packed_rows_, chunk.values() + begin, count * sizeof(double));
     const auto mine = static_cast<uint32_t>(series.size());
     if (!packed_spans_.empty() && packed_spans_.back().series == mine) {

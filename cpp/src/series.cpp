@@ -17,7 +17,6 @@
 namespace tbq {
 namespace {
 
-constexpr size_t kColumns = 3;
 constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kLargestSlab = size_t{32} << 20;
 
@@ -113,8 +112,8 @@ Pool::Block Pool::take(uint32_t rows) {
     free.pop_back();
     return block;
   }
-  uint8_t* data = carve(kColumns * stride(rows) * sizeof(double));
-  return {slab_, data, rows, false};
+  uint8_t* data = carve(columns_ * stride(rows) * sizeof(double));
+  return {slab_, data, rows, columns_, false};
 }
 
 Pool::Block Pool::first() {
@@ -129,7 +128,7 @@ void Pool::give_back(Block&& block) {
 
 Pool::Block Pool::raw(size_t bytes) {
   uint8_t* data = carve(bytes);
-  return {slab_, data, 0, false};
+  return {slab_, data, 0, 0, false};
 }
 
 void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, double wall) {
@@ -163,7 +162,7 @@ void ScalarSeries::measure() {
         const uint64_t rows = high - low;
         if (low == segment.begin) {
           segment.first_step = segment.min_step = segment.max_step = steps[0];
-          segment.first_wall = walls[0];
+          if (chunk.has_walls()) segment.first_wall = walls[0];
         }
         int64_t least = segment.min_step;
         int64_t most = segment.max_step;
@@ -174,7 +173,7 @@ void ScalarSeries::measure() {
         segment.min_step = least;
         segment.max_step = most;
         segment.last_step = steps[rows - 1];
-        segment.last_wall = walls[rows - 1];
+        if (chunk.has_walls()) segment.last_wall = walls[rows - 1];
       }
       first += chunk.rows;
       if (first >= segment.end) break;
@@ -192,7 +191,7 @@ void ScalarSeries::grow(Pool& pool) {
   if (copying) {
     ScalarChunk& old = chunks.back();
     std::memcpy(chunk.steps(), old.steps(), size * sizeof(int64_t));
-    std::memcpy(chunk.walls(), old.walls(), size * sizeof(double));
+    if (chunk.has_walls()) std::memcpy(chunk.walls(), old.walls(), size * sizeof(double));
     std::memcpy(chunk.values(), old.values(), size * sizeof(double));
     pool.give_back(std::move(old.block));
     old = std::move(chunk);

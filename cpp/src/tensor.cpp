@@ -228,16 +228,29 @@ TensorError push_field(Dtype dtype, const Field& field, Grow<char>& out) {
   return TensorError::none;
 }
 
+// Whether tensor_content of this length is all elements, and no more.
+bool fills(const TensorView& tensor, uint64_t length) {
+  const size_t size = element_size(tensor.dtype);
+  return length % size == 0 && length / size == tensor.count;
+}
+
+// Whether `stored` bytes of elements may repeat up to the claimed count; the budget is spent.
+TensorError room_for(uint64_t count, size_t size, uint64_t stored, RepeatBudget& budget) {
+  if (stored % size != 0 || stored / size > count) return TensorError::mismatch;
+  const uint64_t missing = count - stored / size;
+  if (missing > kLargestRepeat / size || missing * size > budget.left) return TensorError::too_large;
+  budget.left -= missing * size;
+  return TensorError::none;
+}
+
 // Fills up to the claimed count: with the last element, or with zeros where there is none.
 TensorError repeat(uint64_t count, size_t size, size_t start, RepeatBudget& budget, Grow<char>& out) {
   const size_t stored = out.size() - start;
-  if (stored % size != 0) return TensorError::mismatch;
+  if (const TensorError wrong = room_for(count, size, stored, budget); wrong != TensorError::none)
+    return wrong;
   const uint64_t have = stored / size;
-  if (have > count) return TensorError::mismatch;
   const uint64_t missing = count - have;
   if (missing == 0) return TensorError::none;
-  if (missing > kLargestRepeat / size || missing * size > budget.left) return TensorError::too_large;
-  budget.left -= missing * size;
   char* to = out.extend(static_cast<size_t>(missing) * size);
   if (have == 0) {
     std::memset(to, 0, static_cast<size_t>(missing) * size);
@@ -387,9 +400,7 @@ TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, Grow<ch
   const size_t size = element_size(tensor.dtype);
   if (size == 0) return TensorError::dtype;
   if (!tensor.content.empty()) {
-    if (tensor.content.size() % size != 0 || tensor.content.size() / size != tensor.count) {
-      return TensorError::mismatch;
-    }
+    if (!fills(tensor, tensor.content.size())) return TensorError::mismatch;
     out.append(reinterpret_cast<const char*>(tensor.content.data()), tensor.content.size());
     return TensorError::none;
   }
@@ -399,15 +410,42 @@ TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, Grow<ch
   return wrong;
 }
 
+TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget,
+                          const std::function<uint64_t(Bytes)>& length_of) {
+  if (!tensor.ok()) return tensor.error;
+  const size_t size = element_size(tensor.dtype);
+  if (size == 0) return TensorError::dtype;
+  if (!tensor.content.empty()) {
+    return fills(tensor, length_of(tensor.content)) ? TensorError::none : TensorError::mismatch;
+  }
+  uint64_t stored = 0;
+  Grow<char> scratch;
+  Cursor cursor(tensor.proto);
+  Field field;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) return TensorError::malformed;
+    if (!holds(field.number, tensor.dtype)) continue;
+    if (field.wire == Wire::bytes && (field.number == kFloat || field.number == kDouble)) {
+      const uint64_t length = length_of(field.bytes);
+      if (length % size != 0) return TensorError::malformed;
+      stored += length;
+      continue;
+    }
+    scratch.clear();
+    if (const TensorError wrong = push_field(tensor.dtype, field, scratch); wrong != TensorError::none)
+      return wrong;
+    stored += scratch.size();
+  }
+  return room_for(tensor.count, size, stored, budget);
+}
+
 TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<double>& out) {
   out.clear();
   if (!tensor.ok()) return tensor.error;
   if (!tensor.content.empty()) {
     const size_t size = element_size(tensor.dtype);
     if (size == 0) return TensorError::dtype;
-    if (tensor.content.size() % size != 0 || tensor.content.size() / size != tensor.count) {
-      return TensorError::mismatch;
-    }
+    if (!fills(tensor, tensor.content.size())) return TensorError::mismatch;
     const auto* from = reinterpret_cast<const char*>(tensor.content.data());
     return widen_all(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
                                                                                  : TensorError::dtype;

@@ -123,3 +123,30 @@ TEST(no_files_are_no_rows) {
   CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
   stream.release(&stream);
 }
+
+TEST(columns_that_nobody_wants_are_not_made) {
+  const TestFile file(log(0, 6000, 10) + log(100, 104, 20));
+  tbq::DecodeOptions asked = options();
+  asked.columns = 1U << static_cast<unsigned>(tbq::ScalarColumn::step) |
+                  1U << static_cast<unsigned>(tbq::ScalarColumn::value);
+  tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
+  CHECK(result.scalar_rows() == 104);
+  ArrowArrayStream stream{};
+  result.export_scalars({"run"}, &stream);
+  ArrowSchema schema{};
+  CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2);
+  schema.release(&schema);
+  int64_t rows = 0;
+  for (;;) {
+    ArrowArray array{};
+    CHECK(stream.get_next(&stream, &array) == 0);
+    if (!array.release) break;
+    const auto* steps = static_cast<const int64_t*>(array.children[0]->buffers[1]);
+    const auto* values = static_cast<const double*>(array.children[1]->buffers[1]);
+    for (int64_t i = 0; i < array.length; ++i) CHECK(steps[i] == rows + i && values[i] == 1.0);
+    rows += array.length;
+    array.release(&array);
+  }
+  CHECK(rows == 104);
+  stream.release(&stream);
+}

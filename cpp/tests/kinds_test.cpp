@@ -2,9 +2,12 @@
 
 #include <bit>
 #include <initializer_list>
+#include <random>
 #include <string>
 
+#include "bytes.hpp"
 #include "check.hpp"
+#include "files.hpp"
 #include "tbq/tensor.hpp"
 
 namespace {
@@ -15,13 +18,13 @@ std::string varint(uint64_t value) {
   return out + static_cast<char>(value);
 }
 std::string number(uint32_t field, uint64_t value) { return varint(field << 3) + varint(value); }
-std::string bytes(uint32_t field, const std::string& value) {
+std::string held(uint32_t field, const std::string& value) {
   return varint(field << 3 | 2) + varint(value.size()) + value;
 }
 std::string shape(std::initializer_list<uint64_t> dims) {
   std::string out;
-  for (const uint64_t size : dims) out += bytes(2, number(1, size));
-  return bytes(2, out);
+  for (const uint64_t size : dims) out += held(2, number(1, size));
+  return held(2, out);
 }
 tbq::Bytes view(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
@@ -39,10 +42,10 @@ TEST(tensor_lists_repeat_and_content_must_fit) {
   CHECK(decode(number(1, 3) + shape({3}) + number(7, 5) + number(7, 7), out) == tbq::TensorError::none);
   CHECK(out.size() == 12 && out[0] == 5 && out[4] == 7 && out[8] == 7);
   out.clear();
-  CHECK(decode(number(1, 4) + shape({2, 2}) + bytes(4, "abcd"), out) == tbq::TensorError::none);
+  CHECK(decode(number(1, 4) + shape({2, 2}) + held(4, "abcd"), out) == tbq::TensorError::none);
   CHECK(out.size() == 4 && out[3] == 'd');
   out.clear();
-  CHECK(decode(number(1, 4) + shape({2, 3}) + bytes(4, "abcd"), out) == tbq::TensorError::mismatch);
+  CHECK(decode(number(1, 4) + shape({2, 3}) + held(4, "abcd"), out) == tbq::TensorError::mismatch);
   CHECK(decode(number(1, 4) + shape({1}) + number(7, 1) + number(7, 2), out) == tbq::TensorError::mismatch);
   CHECK(out.empty());
 }
@@ -54,11 +57,11 @@ TEST(tensor_claims_allocate_nothing) {
   CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40}), out) == tbq::TensorError::overflow);
   CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40, 0}), out) == tbq::TensorError::none);
   CHECK(decode(zeros + shape({~uint64_t{0}}), out) == tbq::TensorError::shape);
-  CHECK(decode(zeros + bytes(2, number(3, 1)), out) == tbq::TensorError::shape);
+  CHECK(decode(zeros + held(2, number(3, 1)), out) == tbq::TensorError::shape);
   CHECK(decode(number(1, 20) + shape({}), out) == tbq::TensorError::dtype);
   std::string deep;
-  for (int i = 0; i < 65; ++i) deep += bytes(2, number(1, 1));
-  CHECK(decode(zeros + bytes(2, deep), out) == tbq::TensorError::shape);
+  for (int i = 0; i < 65; ++i) deep += held(2, number(1, 1));
+  CHECK(decode(zeros + held(2, deep), out) == tbq::TensorError::shape);
   CHECK(out.empty());
 }
 
@@ -78,13 +81,13 @@ TEST(tensor_budget_is_shared_by_all_of_a_table) {
 TEST(tensor_strings_from_lists_and_from_content) {
   tbq::RepeatBudget budget;
   std::vector<tbq::Bytes> texts;
-  const std::string listed = number(1, 7) + shape({2}) + bytes(8, "ab") + bytes(8, "");
+  const std::string listed = number(1, 7) + shape({2}) + held(8, "ab") + held(8, "");
   CHECK(tbq::copy_strings(tbq::read_tensor(view(listed)), budget, texts) == tbq::TensorError::none);
   CHECK(texts.size() == 2 && tbq::as_text(texts[0]) == "ab" && texts[1].empty());
-  const std::string packed = number(1, 7) + shape({2}) + bytes(4, std::string("\x02\x01", 2) + "abc");
+  const std::string packed = number(1, 7) + shape({2}) + held(4, std::string("\x02\x01", 2) + "abc");
   CHECK(tbq::copy_strings(tbq::read_tensor(view(packed)), budget, texts) == tbq::TensorError::none);
   CHECK(texts.size() == 2 && tbq::as_text(texts[1]) == "c");
-  const std::string short_of = number(1, 7) + shape({2}) + bytes(4, std::string("\x02\x05", 2) + "abc");
+  const std::string short_of = number(1, 7) + shape({2}) + held(4, std::string("\x02\x05", 2) + "abc");
   CHECK(tbq::copy_strings(tbq::read_tensor(view(short_of)), budget, texts) == tbq::TensorError::mismatch);
 }
 
@@ -104,8 +107,8 @@ TEST(tables_have_a_maker_each) {
   for (const std::string& name : tbq::table_names()) {
     tbq::Result result;
     ArrowArrayStream stream{};
-    CHECK(tbq::export_table(result, *tbq::table_kind(name), {}, nullptr,
-                            std::make_shared<tbq::ValueProblems>(), &stream));
+    tbq::export_table(result, *tbq::table_kind(name), {}, nullptr, nullptr,
+                      std::make_shared<tbq::ValueProblems>(), &stream);
     ArrowSchema schema{};
     CHECK(stream.get_schema(&stream, &schema) == 0);
     CHECK(schema.n_children > 4);
@@ -115,4 +118,72 @@ TEST(tables_have_a_maker_each) {
     stream.release(&stream);
   }
   CHECK(tbq::table_kind("scalars") == nullptr);
+}
+
+namespace {
+
+// How many rows of a table are made of a file with these columns, and how many bytes are read for them.
+std::pair<int64_t, uint64_t> made_of(const TestFile& file, const char* name,
+                                     const std::vector<std::string>* columns) {
+  const tbq::TableKind& table = *tbq::table_kind(name);
+  tbq::DecodeOptions options;
+  options.kinds = tbq::bit(table.kind);
+  options.defer = true;
+  const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+  const auto problems = std::make_shared<tbq::ValueProblems>();
+  ArrowArrayStream stream{};
+  tbq::export_table(result, table, {"run"}, nullptr, columns, problems, &stream);
+  int64_t rows = 0;
+  for (;;) {
+    ArrowArray array{};
+    CHECK(stream.get_next(&stream, &array) == 0);
+    if (!array.release) break;
+    CHECK(!columns || array.n_children == static_cast<int64_t>(columns->size()));
+    rows += array.length;
+    array.release(&array);
+  }
+  stream.release(&stream);
+  return {rows, problems->bytes_read()};
+}
+
+}  // namespace
+
+TEST(an_outline_is_enough_for_some_columns) {
+  const std::string image =
+      number(1, 5) + number(2, 7) + held(4, "\x89PNG\r\n\x1a\n" + std::string(50000, 'x'));
+  std::string log = bytes::record(bytes::version(1));
+  for (int step = 0; step < 4; ++step) {
+    log += bytes::record(bytes::event(1, step, bytes::summary(held(1, "i") + held(4, image))));
+  }
+  const TestFile file(log);
+  const std::vector<std::string> heads = {"step", "width", "format"};
+  CHECK(made_of(file, "images", nullptr).second > 4 * 50000);
+  const auto [rows, read] = made_of(file, "images", &heads);
+  CHECK(rows == 4 && read <= 4 * 8192);
+}
+
+TEST(outlines_of_bytes_that_are_wrong) {
+  std::mt19937 random(1);
+  const std::string texts =
+      number(1, 7) + shape({3}) + held(8, "1") + held(8, "2") + held(8, std::string(6000, 'x'));
+  const std::string numbers = number(1, 2) + shape({700}) + held(6, std::string(5600, '\1'));
+  const std::string image = number(1, 5) + number(2, 7) + held(4, std::string(6000, 'x'));
+  const std::vector<std::string> heads = {"tag"};
+  for (int round = 0; round < 300; ++round) {
+    std::string log = bytes::record(bytes::version(1));
+    const char* names[] = {"images", "images", "tensors", "audio"};
+    const int which = round % 4;
+    std::string value = which == 0 ? image : which == 2 ? numbers : texts;
+    for (uint32_t i = random() % 4; i > 0; --i) {
+      value[random() % (random() % 2 ? 20 : value.size())] = static_cast<char>(random());
+    }
+    const std::string plugin = which == 2 ? "" : bytes::metadata(names[which]);
+    for (int step = 0; step < 2; ++step) {
+      log += bytes::record(
+          bytes::event(1, step, bytes::summary(held(1, "t") + held(which == 0 ? 4 : 8, value) + plugin)));
+    }
+    const TestFile file(log);
+    const int64_t rows = made_of(file, names[which], nullptr).first;
+    CHECK(made_of(file, names[which], &heads).first == rows);
+  }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 import logs
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from tables import examples
 
 import tbq
-from tbq.query.dataset import LogDataset, Reading, Scan
+from tbq.query import reading
+from tbq.query.dataset import LogDataset
 from tbq.query.lazy import lazy
+from tbq.query.reading import Reading, Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
 
@@ -141,6 +144,20 @@ def test_sql(log: tbq.LogDir, everything: pa.Table, tree: Any) -> None:
         straight.register("everything", everything)
         want = straight.sql(f"select * from everything where {where}").to_arrow_table()
     assert got is None or plain(got) == plain(want)
+
+
+@examples(30)
+@given(trees, st.integers(0, 40), st.sampled_from([1, 10**9]))
+def test_limits(log: tbq.LogDir, everything: pa.Table, tree: Any, count: int, size: int) -> None:
+    """Runs are decoded as they are needed: the rows are as many, and some of those that pass."""
+    if not _quiet(tree):
+        return
+    passing = plain(everything.filter(as_arrow(tree)))
+    with patch.object(reading, "FIRST_BYTES", size), patch.object(reading, "GROUP_BYTES", size):
+        got = plain(sql(log, f"select * from scalars where {as_sql(tree)} limit {count}").to_arrow())
+        frame = lazy(log).filter(as_polars(tree)).head(count).collect()
+    assert len(got) == frame.height == min(count, len(passing))
+    assert set(got) <= set(passing)
 
 
 def _quiet(tree: Any) -> bool:

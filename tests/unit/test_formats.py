@@ -321,6 +321,21 @@ def test_of_all_tables_bytes_are_left_out_and_named(table: Table, tmp_path: Path
     write_all({"scalars": table, "images": pictures}, tmp_path / "whole.sqlite")  # holds all, without a word
 
 
+def test_npz_where_values_are_absent(tmp_path: Path) -> None:
+    table = pa.table({"b": [True, None], "n": pa.nulls(2), "t": pa.array([36_000, None], pa.time32("s"))})
+    write(table, tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as arrays:
+        assert str(arrays["b"].tolist()) == "[1.0, nan]"
+        assert np.isnan(arrays["n"]).all()
+        assert arrays["t"].tolist() == ["10:00:00", ""]
+
+
+def test_sqlite_has_no_larger_integers(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="past 2\\^63"):
+        write(pa.table({"n": pa.array([2**64 - 1], pa.uint64())}), tmp_path / "out.sqlite")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "parquet", "xlsx", "sqlite", "duckdb", "npz", "md"])
 @pytest.mark.parametrize("time", ["iso", "relative"])
 def test_times(table: Table, tmp_path: Path, format: str, time: str) -> None:

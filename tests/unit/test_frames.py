@@ -16,9 +16,10 @@ import pyarrow.dataset as ds
 import pytest
 
 import tbq
-from tbq.query.dataset import LogDataset, Reading, Scan
+from tbq.query import reading
+from tbq.query.dataset import LogDataset
 from tbq.query.lazy import conjuncts, lazy, step_range
-from tbq.query.scan import groups
+from tbq.query.reading import Reading, Scan, groups
 from tbq.query.sql import sql
 from tbq.select import MAX_STEP, MIN_STEP
 
@@ -122,20 +123,74 @@ def test_predicates_reach_the_reader(log: tbq.LogDir, where: pl.Expr, stored: in
     assert [(scan.rows, scan.runs) for scan in scans] == [(stored, runs)]
 
 
-def test_a_limit_ends_the_reading(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tbq.query import scan
+@pytest.fixture
+def by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are decoded one by one, small as they are."""
+    monkeypatch.setattr(reading, "FIRST_BYTES", 1)
+    monkeypatch.setattr(reading, "GROUP_BYTES", 1)
 
-    monkeypatch.setattr(scan, "GROUP_BYTES", 1)
-    read: list[str] = []
-    real = scan.read
 
-    def noting(log: Any, kind: str, runs: Any, *rest: Any) -> Any:
-        read.extend(run.name for run in runs)
-        return real(log, kind, runs, *rest)
+@pytest.mark.usefixtures("by_run")
+def test_a_limit_ends_the_reading(log: tbq.LogDir) -> None:
+    scans: list[Scan] = []
+    assert lazy(log, on_scan=scans.append).head(14).collect().height == 14
+    assert lazy(log, on_scan=scans.append).select("step").limit(12).collect().height == 12
+    assert [(scan.runs, scan.decoded, scan.columns) for scan in scans] == [
+        (3, 2, tuple(log.dataset().schema.names)),
+        (3, 1, ("step",)),
+    ]
 
-    monkeypatch.setattr(scan, "read", noting)
-    assert log.lazy().head(14).collect().height == 14
-    assert read == ["a", "b"]
+
+@pytest.mark.usefixtures("by_run")
+def test_a_limit_behind_a_filter(log: tbq.LogDir) -> None:
+    some = lazy(log).filter(pl.col("value") > 5).head(3)
+    assert some.collect().select("run", "value").rows() == [("a", 6.0), ("a", 7.0), ("b", 6.0)]
+
+
+@pytest.mark.usefixtures("by_run")
+def test_a_limit_of_a_query_ends_the_reading(log: tbq.LogDir) -> None:
+    scans: list[Scan] = []
+    assert len(sql(log, "select step from scalars limit 5", on_scan=scans.append)) == 5
+    query = "select run, value from scalars where tag = 'loss' limit 3"
+    assert sql(log, query, on_scan=scans.append).to_arrow()["run"].to_pylist() == ["a"] * 3
+    ordered = "select run, value from scalars order by run desc, value limit 1"
+    assert sql(log, ordered, on_scan=scans.append).to_arrow().to_pylist() == [{"run": "c", "value": 0.0}]
+    everything = "select ema(value, 0.5), relative_time from scalars limit 100"
+    assert len(sql(log, everything, on_scan=scans.append)) == 36
+    assert [scan.decoded for scan in scans][2:] == [3, 3]
+    assert all(scan.decoded < 3 for scan in scans[:2])
+
+
+@pytest.mark.usefixtures("by_run")
+@pytest.mark.parametrize("ask", ["sql", "lazy", "scan"])
+def test_one_run_that_cannot_be_read_is_told_of(tmp_path: Path, ask: str) -> None:
+    root = logs.write(tmp_path, {run: {"t": logs.line(range(5))} for run in ("a", "b", "c")})
+    for file in (*root.glob("a/*"), *root.glob("c/*")):
+        file.write_bytes(b"not an event file")
+    log = tbq.open(root)
+    with pytest.warns(tbq.TbqWarning, match="no record"):
+        if ask == "sql":
+            assert len(log.sql("select * from scalars limit 9")) == 5
+        elif ask == "lazy":
+            assert log.lazy().collect().height == 5
+        else:
+            assert log.scan().read_all().num_rows == 5
+
+
+@pytest.mark.usefixtures("by_run")
+def test_a_limited_query_that_fails(tmp_path: Path) -> None:
+    """What is wrong is said as by any other query, though DuckDB asks for the rows when it is long under way."""
+    root = logs.write(tmp_path, {run: {"t": logs.line(range(20))} for run in ("a", "b")})
+    for file in root.glob("a/*"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+    with pytest.warns(tbq.TbqWarning, match="bytes lost"):
+        assert len(tbq.open(root).sql("select * from scalars limit 25")) == 25
+    for file in root.glob("*/*"):
+        file.write_bytes(b"not an event file")
+    with pytest.raises(tbq.TbqError, match="no record"):
+        tbq.open(root).sql("select * from scalars limit 25")
 
 
 def test_parts_of_a_predicate() -> None:
@@ -149,14 +204,22 @@ def test_parts_of_a_predicate() -> None:
 # ---- scan ----
 
 
+@pytest.mark.usefixtures("by_run")
 def test_scan_streams_run_by_run(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tbq.query import scan
+    decoded: list[str] = []
+    real = log._decode_quietly
 
-    monkeypatch.setattr(scan, "GROUP_BYTES", 1)
+    def noting(runs: Any, *rest: Any) -> Any:
+        decoded.extend(run.name for run in runs)
+        return real(runs, *rest)
+
+    monkeypatch.setattr(log, "_decode_quietly", noting)
     reader = log.scan()
     assert isinstance(reader, pa.RecordBatchReader)
-    runs = [set(batch.column("run").to_pylist()) for batch in reader]
-    assert runs == [{"a"}, {"b"}, {"c"}]
+    assert decoded == []
+    for i, batch in enumerate(reader):
+        assert set(batch.column("run").to_pylist()) == {"abc"[i]}
+        assert decoded == ["a", "b", "c"][: i + 1]
 
 
 def test_scan_gives_the_rows_of_the_table(log: tbq.LogDir) -> None:
@@ -170,10 +233,12 @@ def test_scan_gives_the_rows_of_the_table(log: tbq.LogDir) -> None:
 def test_groups_of_runs(log: tbq.LogDir) -> None:
     runs = log._found.runs
     size = sum(Path(path).stat().st_size for path in runs[0].files)
-    assert [len(group) for group in groups(runs, 2 * size)] == [2, 1]
-    assert [len(group) for group in groups(runs, 1)] == [1, 1, 1]
-    assert [len(group) for group in groups(runs, 10 * size)] == [3]
-    assert list(groups([], 10)) == []
+    assert [len(group) for group in groups(runs, 2 * size, 2 * size)] == [2, 1]
+    assert [len(group) for group in groups(runs, 1, 1)] == [1, 1, 1]
+    assert [len(group) for group in groups(runs, 1, 10 * size)] == [1, 1, 1]
+    assert [len(group) for group in groups(runs, size, 10 * size)] == [1, 2]
+    assert [len(group) for group in groups(runs, 10 * size, 10 * size)] == [3]
+    assert list(groups([], 10, 10)) == []
 
 
 def test_damage_is_told_while_streaming(tmp_path: Path) -> None:

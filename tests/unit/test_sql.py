@@ -12,7 +12,7 @@ import pytest
 
 import tbq
 from tbq.errors import DamageError, QueryError, TbqError, TbqWarning, UsageError
-from tbq.query.dataset import Scan
+from tbq.query.reading import Scan
 from tbq.query.sql import sql
 from tbq.query.sqltext import prepare, words
 
@@ -82,7 +82,23 @@ def test_answers(log: tbq.LogDir, query: str, want: list[tuple[Any, ...]] | None
 def test_show_tables_lists_every_kind(log: tbq.LogDir) -> None:
     from tbq.schema import KINDS
 
-    assert {name for (name,) in rows(log.sql("show tables"))} | {"media"} >= set(KINDS)
+    listed = {name for (name,) in rows(log.sql("show tables"))}
+    assert listed | {"media"} >= {*KINDS, "wide", "summary"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("interval 36 hours", "36:00:00"),
+        ("'101'::bit", "101"),
+        ("union_value(a := 1)", "1"),
+        ("'2024-01-01 00:00:00.123456789'::timestamp_ns", "2024-01-01 00:00:00.123456789"),
+        ("[interval 1 day]", "[1 day]"),
+    ],
+)
+def test_types_that_only_duckdb_has_are_text(log: tbq.LogDir, value: str, text: str) -> None:
+    got = log.sql(f'select {value} as "a ""b""", 2 as two').to_arrow()
+    assert got.to_pylist() == [{'a "b"': text, "two": 2}]
 
 
 def test_one_tag_stores_no_row_of_others(log: tbq.LogDir) -> None:

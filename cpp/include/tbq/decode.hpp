@@ -38,8 +38,18 @@ struct Progress {
   uint64_t total_files = 0;
 };
 
+// The columns of scalars, in the order of their table. A mask has bit `1 << column`.
+enum class ScalarColumn : uint8_t { run, tag, step, wall_time, value };
+using ScalarColumns = uint32_t;
+constexpr ScalarColumns kAllColumns = 0x1f;
+constexpr bool has(ScalarColumns mask, ScalarColumn column) {
+  return (mask >> static_cast<unsigned>(column) & 1) != 0;
+}
+
 struct DecodeOptions {
   Kinds kinds = 0;
+  // Of scalars. Without wall_time none is stored, and what is reported of series knows only their first one.
+  ScalarColumns columns = kAllColumns;
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
   Restarts restarts = Restarts::resume;
@@ -130,6 +140,7 @@ struct Result {
   std::vector<SessionReport> sessions;  // with DecodeOptions::details, as are segments
   std::vector<SegmentReport> segments;
   std::vector<ScalarBatch> scalars;
+  ScalarColumns columns = kAllColumns;  // that the table of scalars shall have
   // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
   std::shared_ptr<BlobTable> blobs[kKindCount];
   std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs

@@ -20,11 +20,15 @@ namespace tbq {
 // Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
+  // Without wall times, rows take two thirds of the room: their column is that of the values.
+  explicit Pool(bool walls = true) : columns_(walls ? 3 : 2) {}
+
   // `count` rows of 24 bytes; count is kSmallest times a power of four, at most kLargest.
   struct Block {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
     uint32_t rows = 0;
+    uint32_t columns = 0;
     bool handed = false;  // a table points into it: not to be used again
     size_t bytes() const { return size_t{rows} * kRowBytes; }
   };
@@ -46,6 +50,7 @@ class Pool {
 
  private:
   uint8_t* carve(size_t bytes);
+  uint32_t columns_;
   std::shared_ptr<void> slab_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
@@ -68,13 +73,17 @@ struct Segment {
   double last_wall = 0;
 };
 
-// One chunk of scalar rows: three columns in one block.
+// One chunk of scalar rows: its columns in one block. Wall times that nobody wants share the column of the
+// values, which are written behind them.
 struct ScalarChunk {
   Pool::Block block;
   uint32_t rows = 0;
   int64_t* steps() const { return reinterpret_cast<int64_t*>(block.data); }
+  bool has_walls() const { return block.columns == 3; }
   double* walls() const { return reinterpret_cast<double*>(block.data) + Pool::stride(block.rows); }
-  double* values() const { return reinterpret_cast<double*>(block.data) + 2 * Pool::stride(block.rows); }
+  double* values() const {
+    return reinterpret_cast<double*>(block.data) + (block.columns - 1) * Pool::stride(block.rows);
+  }
 };
 
 // The segments of a series; the newest one is open, and its `end` is true only after finish().
@@ -110,6 +119,7 @@ struct ScalarSeries {
   uint32_t size = 0;  // rows in the last chunk
   uint32_t capacity = 0;
   uint32_t open = UINT32_MAX;  // the session whose values need nothing but append()
+  uint32_t skip = UINT32_MAX;  // the session whose values need nothing at all
   bool whole = false;          // every value is stored: what segments say is learnt from the rows, at the end
   uint64_t before = 0;         // rows in earlier chunks
   std::vector<ScalarChunk> chunks;
@@ -120,7 +130,7 @@ struct ScalarSeries {
     if (size == capacity) grow(pool);
     step_at[size] = step;
     wall_at[size] = wall;
-    value_at[size] = value;
+    value_at[size] = value;  // in this order: they may be one column
     // Dozens of columns grow at a time, more than the CPU follows by itself.
     will_write(step_at, size + 16);
     will_write(wall_at, size + 16);

@@ -28,16 +28,22 @@ std::shared_ptr<const Column> dtype_dictionary();
 std::shared_ptr<const Column> dictionary_of(std::initializer_list<const char*> names);
 
 // dtype, shape and data of a tensor. Where it cannot be decoded the shape is null, and the data are the
-// protobuf.
+// protobuf. `owner` says which of them are wanted.
 class TensorColumns {
  public:
-  TensorError append(Bytes proto);
+  explicit TensorColumns(const Expander& owner) : owner_(owner) {}
+  Need need() const {
+    if (owner_.wants("data")) return Need::whole;
+    return owner_.wants("dtype") || owner_.wants("shape") ? Need::outline : Need::nothing;
+  }
+  TensorError append(const Value& value);
   void append_null();
   // Bytes without a dtype and a shape.
   void append_raw(Bytes bytes);
   void finish(Batch& batch);
 
  private:
+  const Expander& owner_;
   LabelBuilder dtype_{dtype_dictionary()};
   ListBuilder<int64_t> shape_;
   BytesBuilder data_{"Z"};

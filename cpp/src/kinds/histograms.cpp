@@ -27,6 +27,10 @@ class Histograms final : public Expander {
       append_v2(value);
     }
   }
+  Need need(Form form) const override {
+    if (lists()) return Need::whole;
+    return form == Form::histo ? Need::outline : Need::nothing;  // a tensor has no statistics
+  }
   void reserve(uint64_t bytes, uint64_t values) override {
     reserve_keys(bytes, values);
     for (auto* column : {&left_, &right_, &count_}) column->values().reserve(static_cast<size_t>(bytes / 24));
@@ -69,8 +73,11 @@ class Histograms final : public Expander {
   }
 
  private:
+  bool lists() const { return wants("left") || wants("right") || wants("count"); }
+
   void append_v2(const Value& value) {
     for (auto* column : {&min_, &max_, &num_, &sum_, &sum_squares_}) column->append_null();
+    if (!lists()) return;
     if (value.row->form != Form::tensor) return refuse(value, "a histogram without a value");
     if (value.row->triples > 0) return append_triples(*value.row);
     const TensorView tensor = read_tensor(value.payload);
@@ -123,6 +130,8 @@ class Histograms final : public Expander {
       if (!good) break;
       if (field.wire == Wire::fixed64 && field.number >= 1 && field.number <= 5) {
         statistics[field.number] = field.as_double();
+      } else if (!lists()) {
+        continue;
       } else if (field.number == 6) {
         good = push_doubles(field, limits_);
       } else if (field.number == 7) {
@@ -134,6 +143,7 @@ class Histograms final : public Expander {
     num_.append(statistics[3]);
     sum_.append(statistics[4]);
     sum_squares_.append(statistics[5]);
+    if (!lists()) return;
     if (!good) return refuse(value, "the histogram's protobuf cannot be read");
     if (limits_.size() != numbers_.size())
       return refuse(value, "a histogram with unlike numbers of limits and buckets");

@@ -106,6 +106,7 @@ class Encoded : public Expander {
       append_v2(value);
     }
   }
+  Need need(Form) const final { return wants("data") ? Need::whole : Need::outline; }
   void reserve(uint64_t bytes, uint64_t values) final {
     reserve_keys(bytes, values);
     data_.data().reserve(static_cast<size_t>(bytes));
@@ -158,6 +159,7 @@ class Images final : public Encoded {
       if (field.is(3, Wire::varint)) colorspace = field.as_int64();
       if (field.is(4, Wire::bytes)) encoded = field.bytes;
     }
+    if (value.is_cut(encoded) && !(width > 0 && height > 0)) return ask_whole();
     push(value, 0, width, height, colorspace, encoded);
   }
 
@@ -169,6 +171,7 @@ class Images final : public Encoded {
     if (texts_.size() < 2) return refuse(value, "an image's tensor must hold width, height and images");
     const int64_t width = number(texts_[0]);
     const int64_t height = number(texts_[1]);
+    if (!value.cuts.empty() && !(width > 0 && height > 0)) return ask_whole();
     for (size_t i = 2; i < texts_.size(); ++i)
       push(value, static_cast<int64_t>(i) - 2, width, height, -1, texts_[i]);
   }
@@ -190,7 +193,7 @@ class Images final : public Encoded {
     put(width_, width, width >= 0);
     put(height_, height, height >= 0);
     put(colorspace_, colorspace, colorspace >= 0);
-    data_.append(as_text(encoded));
+    if (wants("data")) data_.append(as_text(encoded));
     if (head.format == kUnknownFormat) {
       format_.append_null();
       report(value, "bad_image", "the image is of no known format (PNG, JPEG, GIF, BMP, WebP, TIFF)");
@@ -207,7 +210,7 @@ class Images final : public Encoded {
     height_.append_null();
     colorspace_.append_null();
     format_.append_null();
-    data_.append(as_text(value.payload));
+    if (wants("data")) data_.append(as_text(value.payload));
   }
 
   FixedBuilder<int64_t> width_, height_, colorspace_;
@@ -224,15 +227,16 @@ struct WavHead {
   int64_t frames = 0;
 };
 
-WavHead wav_head(Bytes bytes) {
+// `length` is that of the whole clip, of which `bytes` may be only the beginning.
+WavHead wav_head(Bytes bytes, uint64_t length) {
   WavHead head;
   if (!starts(bytes, "RIFF") || !starts(bytes, "WAVE", 8)) return head;
   uint32_t block = 0;
   for (size_t at = 12; bytes.size() - at >= 8;) {
     const Bytes chunk = bytes.subspan(at);
     const uint64_t size = load_le<uint32_t>(chunk.data() + 4);
-    const uint64_t there = std::min<uint64_t>(size, chunk.size() - 8);
-    if (starts(chunk, "fmt ") && there >= 16) {
+    const uint64_t there = std::min<uint64_t>(size, length - at - 8);
+    if (starts(chunk, "fmt ") && there >= 16 && chunk.size() >= 24) {
       head.channels = load_le<uint16_t>(chunk.data() + 10);
       head.sample_rate = load_le<uint32_t>(chunk.data() + 12);
       block = load_le<uint16_t>(chunk.data() + 20);
@@ -285,6 +289,7 @@ class Audio final : public Encoded {
       if (field.is(4, Wire::bytes)) encoded = field.bytes;
       if (field.is(5, Wire::bytes)) type = as_text(field.bytes);
     }
+    if (unclear(value, encoded)) return ask_whole();
     push(value, 0, rate, channels, frames, type, nullptr, encoded);
   }
 
@@ -299,10 +304,20 @@ class Audio final : public Encoded {
       return refuse(value, "an audio tensor must have the shape [k, 2]");
     }
     const size_t stride = labelled ? 2 : 1;
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      const bool label = labelled && i % 2 == 1;
+      if (label ? wants("label") && value.is_cut(texts_[i]) : unclear(value, texts_[i])) return ask_whole();
+    }
     for (size_t i = 0; i < texts_.size(); i += stride) {
       push(value, static_cast<int64_t>(i / stride), 0, 0, 0, {}, labelled ? &texts_[i + 1] : nullptr,
            texts_[i]);
     }
+  }
+
+  // A WAV file whose samples begin behind the part that is there.
+  static bool unclear(const Value& value, Bytes encoded) {
+    return value.is_cut(encoded) && starts(encoded, "RIFF") && starts(encoded, "WAVE", 8) &&
+           !wav_head(encoded, value.length_of(encoded)).valid;
   }
 
   void push(const Value& value, int64_t index, double rate, int64_t channels, int64_t frames,
@@ -311,7 +326,7 @@ class Audio final : public Encoded {
     index_.append(index);
     const char* seen = audio_type(encoded);
     if (type.empty() && seen) type = seen;
-    const WavHead wav = wav_head(encoded);
+    const WavHead wav = wav_head(encoded, value.length_of(encoded));
     if (!wav.valid && (type == "audio/wav" || type.empty())) {
       report(value, "bad_audio", "the audio clip is no WAV file that can be read");
     }
@@ -324,7 +339,7 @@ class Audio final : public Encoded {
     } else {
       label_.append_null();
     }
-    data_.append(as_text(encoded));
+    if (wants("data")) data_.append(as_text(encoded));
   }
 
   void refuse(const Value& value, const char* why) {
@@ -336,7 +351,7 @@ class Audio final : public Encoded {
     frames_.append_null();
     content_type_.append_null();
     label_.append_null();
-    data_.append(as_text(value.payload));
+    if (wants("data")) data_.append(as_text(value.payload));
   }
 
   FixedBuilder<int64_t> channels_, frames_;
@@ -357,7 +372,7 @@ class Texts final : public Expander {
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
     // Many dimensions times many texts are far more than the file holds.
     const uint64_t indices = tensor.rank * texts_.size() * sizeof(int64_t);
-    if (indices > kLargestRepeat && indices > 32 * value.payload.size()) {
+    if (indices > kLargestRepeat && indices > 32 * value.row->payload_length) {
       return refuse(value, "a text tensor of too many dimensions");
     }
     add_keys(value, texts_.size());
@@ -365,13 +380,14 @@ class Texts final : public Expander {
     for (const Bytes& text : texts_) {
       index_.values().append(place, tensor.rank);
       index_.close();
-      append_text(text_, utf8(value, as_text(text)));
+      if (wants("text")) append_text(text_, utf8(value, as_text(text)));
       for (size_t i = tensor.rank; i-- > 0;) {
         if (++place[i] < tensor.dims[i]) break;
         place[i] = 0;
       }
     }
   }
+  Need need(Form) const override { return wants("text") ? Need::whole : Need::outline; }
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));
     batch.columns.push_back(text_.finish("text"));
@@ -382,7 +398,7 @@ class Texts final : public Expander {
     report(value, "bad_text", why);
     add_keys(value);
     index_.append_null();
-    text_.append_null();
+    if (wants("text")) text_.append_null();
   }
 
   ListBuilder<int64_t> index_;

@@ -14,13 +14,19 @@ std::shared_ptr<const Column> dtype_dictionary() {
 }
 
 // A string tensor's data are count + 1 offsets (int64) into the bytes that follow them.
-TensorError TensorColumns::append(Bytes proto) {
-  const TensorView tensor = read_tensor(proto);
+TensorError TensorColumns::append(const Value& value) {
+  const Need needed = need();
+  if (needed == Need::nothing) {
+    append_null();
+    return TensorError::none;
+  }
+  const bool copied = needed == Need::whole;
+  const TensorView tensor = read_tensor(value.payload);
   dtype_.append(static_cast<int32_t>(tensor.dtype));
   TensorError error;
   if (tensor.is_string()) {
     error = copy_strings(tensor, budget_, texts_);
-    if (error == TensorError::none) {
+    if (error == TensorError::none && copied) {
       Grow<char>& data = data_.data();
       char* offsets = data.extend((texts_.size() + 1) * sizeof(int64_t));
       int64_t at = 0;
@@ -30,12 +36,14 @@ TensorError TensorColumns::append(Bytes proto) {
       }
       for (const Bytes& text : texts_) data.append(reinterpret_cast<const char*>(text.data()), text.size());
     }
-  } else {
+  } else if (copied) {
     error = copy_numbers(tensor, budget_, data_.data());
+  } else {
+    error = check_numbers(tensor, budget_, [&](Bytes part) { return value.length_of(part); });
   }
   if (error != TensorError::none) {
     shape_.append_null();
-    data_.append(as_text(proto));
+    data_.append(copied ? as_text(value.payload) : std::string_view());
     return error;
   }
   data_.close();
@@ -53,7 +61,7 @@ void TensorColumns::append_null() {
 void TensorColumns::append_raw(Bytes bytes) {
   dtype_.append_null();
   shape_.append_null();
-  data_.append(as_text(bytes));
+  data_.append(owner_.wants("data") ? as_text(bytes) : std::string_view());
 }
 
 void TensorColumns::finish(Batch& batch) {
@@ -104,17 +112,18 @@ class Tensors final : public Expander {
   using Expander::Expander;
   void append(const Value& value) override {
     add_keys(value);
-    const TensorError error = tensor_.append(value.payload);
+    const TensorError error = tensor_.append(value);
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
     names_.append(value);
   }
+  Need need(Form) const override { return tensor_.need(); }
   void finish(Batch& batch) override {
     tensor_.finish(batch);
     names_.finish(batch);
   }
 
  private:
-  TensorColumns tensor_;
+  TensorColumns tensor_{*this};
   NameColumns names_;
 };
 
@@ -135,11 +144,11 @@ class Meshes final : public Expander {
     append_text_or_null(name_, valid_utf8(name));
     component_.append(static_cast<int32_t>(component < 4 ? component : 0));
     append_text_or_null(config_, valid_utf8(config));
-    const TensorError error =
-        value.row->form == Form::tensor ? tensor_.append(value.payload) : TensorError::dtype;
+    const TensorError error = value.row->form == Form::tensor ? tensor_.append(value) : TensorError::dtype;
     if (value.row->form != Form::tensor) tensor_.append_raw(value.payload);
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
   }
+  Need need(Form) const override { return tensor_.need(); }
   void finish(Batch& batch) override {
     batch.columns.push_back(name_.finish("name"));
     batch.columns.push_back(component_.finish("component"));
@@ -150,7 +159,7 @@ class Meshes final : public Expander {
  private:
   TextBuilder name_, config_;
   LabelBuilder component_{dictionary_of({"undefined", "vertex", "face", "color"})};
-  TensorColumns tensor_;
+  TensorColumns tensor_{*this};
 };
 
 class Others final : public Expander {
@@ -166,13 +175,16 @@ class Others final : public Expander {
     if (value.row->form == Form::none) {
       tensor_.append_null();
     } else if (value.row->form == Form::tensor) {
-      const TensorError error = tensor_.append(value.payload);
+      const TensorError error = tensor_.append(value);
       if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
     } else {
       tensor_.append_raw(value.payload);
     }
     content_.append(as_text(plugin_content(value.metadata)));
     names_.append(value);
+  }
+  Need need(Form form) const override {
+    return form == Form::tensor || wants("data") ? tensor_.need() : Need::nothing;
   }
   void finish(Batch& batch) override {
     batch.columns.push_back(plugin_.finish("plugin"));
@@ -188,7 +200,7 @@ class Others final : public Expander {
   LabelBuilder form_{
       dictionary_of({"none", "simple_value", "old_histogram", "image", "histo", "audio", "tensor",
                      "graph_def", "meta_graph_def", "run_metadata", "log_message", "session_log"})};
-  TensorColumns tensor_;
+  TensorColumns tensor_{*this};
   BytesBuilder content_{"Z"};
   NameColumns names_;
 };

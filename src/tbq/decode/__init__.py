@@ -37,6 +37,7 @@ class Options:
     restarts: str = "resume"
     threads: int | None = None
     progress: Progress | None = None
+    columns: Sequence[str] | None = None  # of scalars that are wanted, None for all
     defer: bool = False
     block: int = BLOCK
     split: int = SPLIT
@@ -94,6 +95,7 @@ def decode(
         inflate,
         details,
         verify,
+        options.columns,
     )
 
 
@@ -168,10 +170,18 @@ def tell(found: Sequence[Problem], on_error: str) -> None:
 
 def refuse_unreadable(result: Result, runs: Sequence[Run]) -> None:
     """Raise where not one file could be read."""
+    failure = unreadable(result, runs)
+    if failure is not None:
+        raise failure
+
+
+def unreadable(result: Result, runs: Sequence[Run]) -> SourceError | None:
+    """The error where not one file could be read."""
     reports = result.troubled()
     if len(reports) < result.file_count or not reports:
-        return
-    if all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
-        first = _problems.of_file(reports[0], runs[reports[0].run].name)[0]
-        others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
-        raise SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)
+        return None
+    if not all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
+        return None
+    first = _problems.of_file(reports[0], runs[reports[0].run].name)[0]
+    others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
+    return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)

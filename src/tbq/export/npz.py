@@ -45,6 +45,10 @@ def _arrays(table: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
             raise OutputError(
                 f"column {name!r} is nested, which npz cannot hold", hint="write .parquet or .jsonl"
             )
+        elif is_.is_null(kind) or (is_.is_boolean(kind) and column.null_count):
+            yield name, column.cast(pa.float64()).to_numpy()  # where there is no value: NaN, as for integers
+        elif is_.is_time(kind):
+            yield name, _strings(name, column.cast(pa.string()))
         else:
             yield name, column.to_numpy()
 

@@ -31,6 +31,10 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
             "SQLite takes 2,000 columns: use --layout long, or parquet" if "columns" in str(failure) else None
         )
         raise OutputError(f"cannot be written by SQLite: {failure}", hint=hint) from failure
+    except OverflowError as failure:
+        raise OutputError(
+            "SQLite cannot hold an integer past 2^63", hint="write .parquet or .duckdb"
+        ) from failure
 
 
 def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:

@@ -69,7 +69,7 @@ def _read(
         return scalars, locate_all(log, ["hparams", *others], run=run, **quiet)
     given = {name: value for name, value in reading.items() if name != "on_error"}
     chosen = log._choose(run)
-    options = _decode.Options(**given)  # type: ignore[arg-type]
+    options = _decode.Options(columns=("run", "tag", "step", "value"), **given)  # type: ignore[arg-type]
     result = log._decode(chosen, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
     scalars = pa.table(result.scalars([one.name for one in chosen]))
     found = locate_all(log, others, run=run, **quiet) if others else {}
@@ -163,7 +163,10 @@ def _placed(table: pa.Table, runs: Sequence[str], parent: Mapping[str, str]) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    place = {name: i for i, name in enumerate(table["run"].to_pylist())}
+    names = table["run"].to_pylist()
+    if not parent and names == list(runs):
+        return {name: table[name] for name in table.column_names[1:]}
+    place = {name: i for i, name in enumerate(names)}
     below = {above: name for name, above in parent.items()}
     own = pa.array([place.get(name) for name in runs], pa.int64())
     sub = pa.array([place.get(below[name]) if name in below else None for name in runs], pa.int64())

@@ -120,9 +120,14 @@ class Values:
             keys = keys.filter(pc.is_in(keys["tag"].cast(pa.string()), pa.array(self._names, pa.string())))
         return keys
 
-    def batches(self, rows: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        """The table a few megabytes at a time; problems are told when it ends."""
-        yield from self._reader(rows)
+    def batches(
+        self, rows: Sequence[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The table, or some of its columns, a few megabytes at a time; problems are told when it ends.
+
+        What only columns that are left out need of a large value is not read, and so not verified.
+        """
+        yield from self._reader(rows, columns)
         self._tell()
         if self.name == "nodes":
             yield from self._layers(rows)
@@ -142,7 +147,15 @@ class Values:
         """Add to the log's problems what was found beside the table."""
         self._log._note([problem], self._on_error)
 
-    def _reader(self, rows: Sequence[int] | None) -> pa.RecordBatchReader:
+    def bytes_read(self) -> int:
+        """How many bytes of large values have been read from the files, for this table and its siblings."""
+        from tbq import _core
+
+        return _core.value_bytes(self._result)
+
+    def _reader(
+        self, rows: Sequence[int] | None, columns: Sequence[str] | None = None
+    ) -> pa.RecordBatchReader:
         import pyarrow as pa
 
         from tbq import _core
@@ -150,7 +163,7 @@ class Values:
         if rows is None and self._names is not None:
             rows = self.keys()["row"].to_pylist()
         picked = None if rows is None else [int(row) for row in rows]
-        stream = _core.table(self._result, self.name, [run.name for run in self._runs], picked)
+        stream = _core.table(self._result, self.name, [run.name for run in self._runs], picked, columns)
         return pa.RecordBatchReader.from_stream(stream)
 
     def _layers(self, rows: Sequence[int] | None) -> list[pa.RecordBatch]:

@@ -106,9 +106,15 @@ def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
         if left == right:
             continue
         row = _row("hparam", name.removeprefix("hparam."), None, _number(left), _number(right))
-        row["a_text"], row["b_text"] = (None if one is None else str(one) for one in (left, right))
+        row["a_text"], row["b_text"] = _text(left), _text(right)
         rows.append(row)
     return rows
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _number(value: Any) -> float | None:

@@ -6,67 +6,28 @@ filter may let through. The filter is then applied exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from tbq import decode as _decode
-from tbq.errors import UsageError
 from tbq.query.prune import Filter, Matching
+from tbq.query.reading import OVERVIEWS, Question, Reading, Rows, in_groups, read
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-    from tbq.kinds.values import Values
     from tbq.logdir import LogDir
-    from tbq.problems import Problem
-    from tbq.source import Run
-
-#: The tables about the logdir itself: small, and not selected from while reading.
-OVERVIEWS = ("runs", "tags", "files", "problems", "projector")
 
 
-@dataclass(frozen=True)
-class Scan:
-    """What one scan of a table read: for tests, and for those who want to know what a query costs."""
-
-    kind: str
-    runs: int
-    steps: tuple[int, int]
-    rows: int  # stored, of which the filter may drop some
-    tags: dict[str, bool]  # each tag that the filter was asked about, and whether it may pass
-
-
-@dataclass
-class Reading:
-    """How tables are read. Problems are told at once, or with `later` kept for `tell`: inside of another library's
-    scan is no place to raise."""
-
-    restarts: str = "resume"
-    threads: int | None = None
-    on_error: str = "warn"
-    later: bool = False
-    on_scan: Callable[[Scan], object] | None = None
-    problems: dict[Problem, None] = field(default_factory=dict)
-    failure: Exception | None = None
-
-    def __post_init__(self) -> None:
-        _decode.check("restarts", self.restarts, _decode.RESTARTS)
-        _decode.check("on_error", self.on_error, _decode.ON_ERROR)
-
-    def found(self, problems: Sequence[Problem]) -> None:
-        if self.later:
-            self.problems.update(dict.fromkeys(problems))
-        else:
-            _decode.tell(problems, self.on_error)
-
-    def tell(self) -> None:
-        _decode.tell(list(self.problems), self.on_error)
+#: How many pairs of a run and a tag a filter is tried on, to spare it the rows.
+_FEW = 1000
 
 
 class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
@@ -85,32 +46,47 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
         self._log, self._kind, self._only = log, kind, only
         self._reading = reading or Reading()
-        self._answers: dict[str, Rows] = {}
+        self._answers: dict[str, Rows] = {}  # by filter
 
     def scanner(
         self,
         columns: Any = None,
         filter: pc.Expression | None = None,  # noqa: A002 - as Arrow calls it
         **options: Any,
-    ) -> ds.Scanner:
+    ) -> ds.Scanner | _Reader:
         """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`."""
         where = filter if self._only is None else self._only if filter is None else self._only & filter
+        plain = self._reading.later and not options and not isinstance(columns, dict)  # as DuckDB asks
         try:
-            rows = self._rows(where)
+            if self._kind in OVERVIEWS:
+                table = self._log.table(self._kind).to_arrow()
+                return ds.InMemoryDataset(table).scanner(columns=columns, filter=where, **options)
+            question = self._question(columns, where)
+            if plain and self._reading.limited:
+                return self._stream(in_groups(self._log, question, self._reading), question, columns, where)
+            rows = self._rows(question, where)
         except Exception as failure:
             self._reading.failure = failure  # whoever called may wrap it beyond recognition
             raise
-        if rows.table is not None and where is None and self._reading.later and not options:
-            return _Whole(rows.table if columns is None else rows.table.select(columns))
-        if rows.table is not None:
-            return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
-        batches = (batch for table in rows.tables() for batch in table.to_batches())
-        return ds.Scanner.from_batches(batches, schema=self.schema, columns=columns, filter=where, **options)
+        if rows.table is None:
+            if plain:
+                return self._stream(rows.tables(), rows.question, columns, where)
+            batches = (batch for table in rows.tables() for batch in table.to_batches())
+            return ds.Scanner.from_batches(
+                batches, schema=rows.question.schema, columns=columns, filter=where, **options
+            )
+        if plain and (where is None or _all_pass(rows.table, where)):
+            return _Reader((rows.table if columns is None else rows.table.select(columns)).to_reader())
+        return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
 
     def filter(self, expression: pc.Expression) -> LogDataset:
         """The dataset with a filter that every scan applies."""
         both = expression if self._only is None else self._only & expression
         return LogDataset(self._log, self._kind, self._reading, self._extra, both)
+
+    def count_rows(self, **options: Any) -> int:
+        """How many rows pass the filter."""
+        return int(self.scanner(columns=["run"], **options).count_rows())
 
     # What Arrow would answer from its own side of the dataset, where there are no rows.
 
@@ -135,18 +111,9 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     def _whole(self) -> ds.InMemoryDataset:
         return ds.InMemoryDataset(self.to_table())
 
-    def _rows(self, where: pc.Expression | None) -> Rows:
-        """The rows that may pass. Within a query, the same question is answered once: tables join themselves."""
-        if not self._reading.later:
-            return self._decode(where)
-        question = str(where)
-        if question not in self._answers:
-            self._answers[question] = self._decode(where)
-        return self._answers[question]
-
-    def _decode(self, where: pc.Expression | None) -> Rows:
-        if self._kind in OVERVIEWS:
-            return Rows(self._log.table(self._kind).to_arrow())
+    def _question(self, columns: Any, where: pc.Expression | None) -> Question:
+        """What must be read for these columns of the rows that may pass."""
+        wanted = set(columns) if isinstance(columns, list | tuple) else None
         runs, tags, steps = self._log._found.runs, Selection(None), (MIN_STEP, MAX_STEP)
         seen: dict[str, bool] = {}
         if where is not None:
@@ -158,23 +125,77 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
                 steps = asked.steps()
             if steps[0] > steps[1]:
                 runs = []
-        rows = read(self._log, self._kind, runs, tags, steps, self._reading)
+            if wanted is not None:
+                wanted |= {name for name in self.schema.names if name not in wanted and asked.uses(name)}
+        kept = None if wanted is None else tuple(sorted(wanted))
+        return Question(self._kind, runs, tags, steps, kept, self._extra, seen)
+
+    def _rows(self, question: Question, where: pc.Expression | None) -> Rows:
+        """The rows that may pass. Within a query, the same question is answered once: tables join themselves."""
+        known = self._answers.get(str(where))
+        if known is not None:
+            if set(question.schema.names) <= set(known.question.schema.names):
+                return known
+            question = replace(question, columns=None)
+        rows = read(self._log, question, self._reading)
         if self._reading.on_scan is not None:
-            self._reading.on_scan(Scan(self._kind, len(runs), steps, rows.count, seen))
-        return rows.computing(self._extra)
+            self._reading.on_scan(question.scan(rows.count, len(question.runs)))
+        if self._reading.later:
+            self._answers[str(where)] = rows
+        return rows
+
+    def _stream(
+        self,
+        tables: Iterator[pa.Table],
+        question: Question,
+        columns: list[str] | None,
+        where: pc.Expression | None,
+    ) -> _Reader:
+        """The tables when they are asked for, filtered here: Arrow's scanner would read many ahead."""
+        names = question.schema.names if columns is None else columns
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            try:
+                for table in tables:
+                    yield from (table if where is None else table.filter(where)).select(names).to_batches()
+            except Exception as failure:
+                self._reading.failure = failure
+                raise
+
+        made = pa.schema([question.schema.field(name) for name in names])
+        return _Reader(pa.RecordBatchReader.from_batches(made, batches()))
 
 
-class _Whole:
-    """A scanner for DuckDB of all rows: the table as it is, without Arrow's machinery in between."""
+def _all_pass(table: pa.Table, where: pc.Expression) -> bool:
+    """Whether a filter of runs and tags lets every row through: the reader has stored no others, mostly."""
+    asked = Filter(where, table.schema)
+    used = [name for name in table.column_names if asked.uses(name)]
+    if not table.num_rows or not {"run", "tag"}.issuperset(used):
+        return False
+    names = [table.column(name).chunk(0).dictionary.to_pylist() for name in used]
+    if math.prod(map(len, names)) > _FEW:
+        return False
+    pairs = zip(*itertools.product(*names), strict=True)
+    every = pa.table(
+        {
+            name: pa.array(column, table.schema.field(name).type)
+            for name, column in zip(used, pairs, strict=True)
+        }
+    )
+    return bool(every.filter(where).num_rows == every.num_rows)
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
+
+class _Reader:
+    """A scanner of what DuckDB takes from one: its rows, once."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self._reader = reader
 
     def to_reader(self) -> pa.RecordBatchReader:
-        return self._table.to_reader()
+        return self._reader
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(ds.InMemoryDataset(self._table).scanner(), name)
+        return getattr(ds.Scanner.from_batches(self._reader), name)
 
 
 def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
@@ -186,84 +207,6 @@ def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
         return seen[tag]
 
     return Matching((), "tag", test)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows that were found: a table, or where values are large, batches that are read from the files as they go."""
-
-    table: pa.Table | None
-    values: Values | None = None
-    reading: Reading = field(default_factory=Reading)
-    began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
-    extra: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        """How many rows or values are stored."""
-        return len(self.values) if self.values is not None else self.table.num_rows  # type: ignore[union-attr]
-
-    def computing(self, extra: Mapping[str, tuple[Any, ...]]) -> Rows:
-        """The rows with columns that are computed."""
-        if self.table is not None:
-            return replace(self, table=self._with(self.table, extra))
-        return replace(self, extra=extra)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """The rows, a few megabytes of large values at a time."""
-        if self.values is None:
-            yield self.table
-            return
-        known = len(self.values._log._problems)
-        for batch in self.values.batches():
-            yield self._with(pa.Table.from_batches([batch]), self.extra)
-        self.reading.found(list(self.values._log._problems)[known:])
-
-    def _with(self, table: pa.Table, extra: Mapping[str, tuple[Any, ...]]) -> pa.Table:
-        for name, how in extra.items():
-            table = table.append_column(name, _computed(table, how, self.began))
-        return table
-
-
-def read(
-    log: LogDir, kind: str, runs: Sequence[Run], tags: Selection, steps: tuple[int, int], reading: Reading
-) -> Rows:
-    """Decode one kind of these runs."""
-    from tbq import _core
-    from tbq.kinds.values import Values
-
-    if kind != "scalars" and kind not in _core.tables():
-        raise UsageError(f"{kind} is no table of a log")
-    if not runs:
-        return Rows(schema(kind).empty_table())
-    options = _decode.Options(
-        tag=tags, steps=steps, restarts=reading.restarts, threads=reading.threads, defer=kind != "scalars"
-    )
-    stored = kind if kind == "scalars" else _core.kind_of_table(kind)
-    result, problems = log._decode_quietly(runs, [stored], options)
-    _decode.refuse_unreadable(result, runs)
-    reading.found(problems)
-    began: dict[str, float] = {}
-    for report in result.files:
-        if report.timed:
-            name = runs[report.run].name
-            began[name] = min(began.get(name, report.first_wall_time), report.first_wall_time)
-    if kind != "scalars":
-        return Rows(None, Values(log, kind, result, runs, None, "ignore"), reading, began)
-    return Rows(pa.table(result.scalars([run.name for run in runs])), None, reading, began)
-
-
-def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
-    import numpy as np
-
-    from tbq.query.smooth import smoothed
-    from tbq.table.codes import codes_of
-
-    if how[0] == "ema":
-        return smoothed(table, how[1])
-    codes, names = codes_of(table.column("run"))
-    starts = np.array([began.get(name, 0.0) for name in names.to_pylist()] or [0.0])
-    return pa.chunked_array([table.column("wall_time").to_numpy() - starts[codes]])
 
 
 def dataset(log: LogDir, kind: str = "scalars", **options: Any) -> LogDataset:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import missing
-from tbq.query.dataset import OVERVIEWS, Reading, Scan
 from tbq.query.prune import Matching
-from tbq.query.scan import in_groups
+from tbq.query.reading import OVERVIEWS, Question, Reading, Scan, in_groups
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -37,16 +37,17 @@ def lazy(
         columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = limit
-        for table in _tables(log, kind, predicate, reading, empty):
-            if left is not None:
-                table = table.slice(0, left)
-                left -= table.num_rows
-            if columns is not None:
-                table = table.select(columns)
-            frame = _frame(table)
-            yield frame if predicate is None else frame.filter(predicate)
-            if left == 0:
-                return
+        with closing(_tables(log, kind, columns, predicate, reading, empty)) as tables:
+            for table in tables:
+                if left is not None:
+                    table = table.slice(0, left)
+                    left -= table.num_rows
+                frame = _frame(table)
+                if predicate is not None:
+                    frame = frame.filter(predicate)
+                yield frame if columns is None else frame.select(columns)
+                if left == 0:
+                    return
 
     return register_io_source(source, schema=empty.schema)
 
@@ -60,8 +61,13 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _tables(
-    log: LogDir, kind: str, predicate: pl.Expr | None, reading: Reading, empty: pl.DataFrame
-) -> Iterator[pa.Table]:
+    log: LogDir,
+    kind: str,
+    columns: list[str] | None,
+    predicate: pl.Expr | None,
+    reading: Reading,
+    empty: pl.DataFrame,
+) -> Generator[pa.Table, None, None]:
     if kind in OVERVIEWS:
         yield log.table(kind).to_arrow()
         return
@@ -80,12 +86,12 @@ def _tables(
     steps = step_range(parts)
     if steps[0] > steps[1]:
         runs = []
-    rows = 0
-    for table in in_groups(log, kind, runs, tags, steps, reading):
-        rows += table.num_rows
-        yield table
-    if reading.on_scan is not None:
-        reading.on_scan(Scan(kind, len(runs), steps, rows, seen))
+    wanted = None
+    if columns is not None:
+        wanted = tuple({*columns, *(predicate.meta.root_names() if predicate is not None else ())})
+    question = Question(kind, runs, tags, steps, wanted, seen=seen)
+    with closing(in_groups(log, question, reading)) as tables:
+        yield from tables
 
 
 def conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:

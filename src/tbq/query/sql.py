@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,8 @@ import pyarrow as pa
 
 from tbq import _core
 from tbq.errors import QueryError, TbqError, TbqWarning
-from tbq.query.dataset import OVERVIEWS, LogDataset, Reading, Scan
+from tbq.query.dataset import LogDataset
+from tbq.query.reading import OVERVIEWS, Reading, Scan
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
@@ -37,6 +39,7 @@ _SETTINGS = (
     "set temp_directory = ''",
 )
 _LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
+_ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 _PIVOTING = (
     *_READING,
@@ -75,6 +78,7 @@ def sql(
     found: list[Word] = []
     try:
         found = words(query)
+        reading.limited = _limited(found)
         prepared = prepare(query, found, given)
         statements = _statements(
             connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
@@ -164,6 +168,10 @@ def _register(
                 name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"
             }
             connection.register(kind, LogDataset(log, kind, reading, extra))
+    if found[0].name == "show":  # their names are enough, their columns would cost a reading
+        for kind in DERIVED:
+            connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
+        return
     if "wide" in named:
         scalars = LogDataset(log, "scalars", reading).to_table()
         connection.register("wide", Table(scalars).wide().to_arrow())
@@ -171,6 +179,12 @@ def _register(
         how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
         made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
         connection.register("summary", made.to_arrow())
+
+
+def _limited(found: Sequence[Word]) -> bool:
+    """Whether the first rows that come may be enough; any answer is right, this one decides what is decoded."""
+    names = {word.name for word in found if not word.string}
+    return "limit" in names and "order" not in names
 
 
 def _tables(found: Sequence[Word]) -> list[str]:
@@ -194,7 +208,21 @@ def _run(
         result = connection.sql(last.query, params=parameters(last))
     else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
         result = connection.sql(text, params=dict(given) or None)
-    return pa.table({}) if result is None else result.to_arrow_table()
+    return pa.table({}) if result is None else _with_texts(result).to_arrow_table()
+
+
+def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The result with types that only DuckDB knows as their text."""
+    odd = [_ODD.search(str(kind)) is not None for kind in result.types]
+    if not any(odd):
+        return result
+    quoted = ['"' + name.replace('"', '""') + '"' for name in result.columns]
+    return result.project(
+        ", ".join(
+            f"#{i}::varchar as {name}" if text else f"#{i} as {name}"
+            for i, (name, text) in enumerate(zip(quoted, odd, strict=True), 1)
+        )
+    )
 
 
 def _located(

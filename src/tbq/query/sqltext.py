@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tbq.errors import QueryError
@@ -20,7 +21,7 @@ class Word:
     end: int
     string: bool
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name that this word stands for, if it is one: unquoted, in lower case as DuckDB compares."""
         return _unquoted(self.text, '"').lower()

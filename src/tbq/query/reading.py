@@ -1,0 +1,255 @@
+"""From a question to rows: which runs, tags, steps and columns of a table are decoded, at once or group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tbq import decode as _decode
+from tbq.errors import SourceError, UsageError
+from tbq.schema import schema
+from tbq.select import MAX_STEP, MIN_STEP, Selection
+
+if TYPE_CHECKING:
+    from tbq.kinds.values import Values
+    from tbq.logdir import LogDir
+    from tbq.problems import Problem
+    from tbq.source import Run
+
+#: The tables about the logdir itself: small, and not selected from while reading.
+OVERVIEWS = ("runs", "tags", "files", "problems", "projector")
+
+#: Runs are decoded together until their files have this many bytes: few at first, for those who want only the first
+#: rows, then enough for all cores, but little to hold.
+FIRST_BYTES = 64 * 1024
+GROUP_BYTES = 64 * 1024 * 1024
+
+#: What the computed columns are computed from.
+_MADE_OF = {"ema": ("run", "tag", "step", "value"), "relative_time": ("run", "wall_time")}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one scan of a table read: for tests, and for those who want to know what a query costs."""
+
+    kind: str
+    runs: int  # that the filter may let through
+    steps: tuple[int, int]
+    columns: tuple[str, ...]
+    rows: int  # stored, of which the filter may drop some
+    tags: dict[str, bool]  # each tag that the filter was asked about, and whether it may pass
+    decoded: int  # of the runs; fewer where a limit ended the reading
+
+
+@dataclass
+class Reading:
+    """How tables are read. Problems are told at once, or with `later` kept for `tell`: inside of another library's
+    scan is no place to raise. With `limited` fewer rows than all may do, so runs are decoded as they are needed."""
+
+    restarts: str = "resume"
+    threads: int | None = None
+    on_error: str = "warn"
+    later: bool = False
+    limited: bool = False
+    on_scan: Callable[[Scan], object] | None = None
+    problems: dict[Problem, None] = field(default_factory=dict)
+    failure: Exception | None = None
+
+    def __post_init__(self) -> None:
+        _decode.check("restarts", self.restarts, _decode.RESTARTS)
+        _decode.check("on_error", self.on_error, _decode.ON_ERROR)
+
+    def found(self, problems: Sequence[Problem]) -> None:
+        if self.later:
+            self.problems.update(dict.fromkeys(problems))
+        else:
+            _decode.tell(problems, self.on_error)
+
+    def tell(self) -> None:
+        _decode.tell(list(self.problems), self.on_error)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rows and columns of a table may be needed; `extra` are columns that are computed: name → how."""
+
+    kind: str
+    runs: Sequence[Run]
+    tags: Selection = _decode.EVERYTHING
+    steps: tuple[int, int] = (MIN_STEP, MAX_STEP)
+    columns: tuple[str, ...] | None = None  # None for all
+    extra: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    seen: dict[str, bool] = field(default_factory=dict)  # filled by `tags`, where that is a filter
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns that come from the files, in the order of the table."""
+        names = schema(self.kind).names
+        if self.columns is None:
+            return tuple(names)
+        needed = {*self.columns, *(name for how in self.made.values() for name in _MADE_OF[how[0]])}
+        return tuple(name for name in names if name in needed) or tuple(names[:1])
+
+    @property
+    def made(self) -> dict[str, tuple[Any, ...]]:
+        """The computed columns among those wanted."""
+        return {name: how for name, how in self.extra.items() if self.columns is None or name in self.columns}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the rows that come."""
+        whole = schema(self.kind)
+        return pa.schema(
+            [
+                *(whole.field(name) for name in self.stored),
+                *(pa.field(name, pa.float64()) for name in self.made),
+            ]
+        )
+
+    def scan(self, rows: int, decoded: int) -> Scan:
+        return Scan(self.kind, len(self.runs), self.steps, self.stored, rows, self.seen, decoded)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that were found: a table, or where values are large, batches that are read from the files as they go."""
+
+    question: Question
+    table: pa.Table | None
+    values: Values | None = None
+    reading: Reading = field(default_factory=Reading)
+    began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
+    problems: Sequence[Problem] = ()  # that are not told of yet
+    failure: SourceError | None = None  # where no file could be read
+
+    @property
+    def count(self) -> int:
+        """How many rows or values are stored."""
+        return len(self.values) if self.values is not None else self.table.num_rows  # type: ignore[union-attr]
+
+    def tables(self) -> Generator[pa.Table, None, None]:
+        """The rows, a few megabytes of large values at a time."""
+        if self.values is None:
+            yield self.table
+            return
+        known = len(self.values._log._problems)
+        for batch in self.values.batches(columns=self.question.stored):
+            yield self.computing(pa.Table.from_batches([batch]))
+        self.reading.found(list(self.values._log._problems)[known:])
+
+    def computing(self, table: pa.Table) -> pa.Table:
+        """The table with the columns that are computed."""
+        for name, how in self.question.made.items():
+            table = table.append_column(name, _computed(table, how, self.began))
+        return table
+
+
+def read(log: LogDir, question: Question, reading: Reading) -> Rows:
+    """Decode all runs of the question; raise where no file of theirs could be read."""
+    rows = _read(log, question, reading)
+    if rows.failure is not None:
+        raise rows.failure
+    reading.found(rows.problems)
+    return rows
+
+
+def _read(log: LogDir, question: Question, reading: Reading) -> Rows:
+    from tbq import _core
+    from tbq.kinds.values import Values
+
+    kind, runs = question.kind, question.runs
+    if kind != "scalars" and kind not in _core.tables():
+        raise UsageError(f"{kind} is no table of a log")
+    if not runs:
+        return Rows(question, question.schema.empty_table())
+    options = _decode.Options(
+        tag=question.tags,
+        steps=question.steps,
+        restarts=reading.restarts,
+        threads=reading.threads,
+        columns=question.stored if kind == "scalars" else None,
+        defer=kind != "scalars",
+    )
+    stored = kind if kind == "scalars" else _core.kind_of_table(kind)
+    result, problems = log._decode_quietly(runs, [stored], options)
+    failure = _decode.unreadable(result, runs)
+    began: dict[str, float] = {}
+    if any(how[0] == "relative_time" for how in question.made.values()):
+        for report in result.files:
+            if report.timed:
+                name = runs[report.run].name
+                began[name] = min(began.get(name, report.first_wall_time), report.first_wall_time)
+    rows = Rows(question, None, None, reading, began, problems, failure)
+    if kind != "scalars":
+        return replace(rows, values=Values(log, kind, result, runs, None, "ignore"))
+    return replace(rows, table=rows.computing(pa.table(result.scalars([run.name for run in runs]))))
+
+
+def in_groups(log: LogDir, question: Question, reading: Reading) -> Generator[pa.Table, None, None]:
+    """The rows of a few runs after the other; whoever stops early leaves the rest undecoded."""
+    decoded = count = 0
+    unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
+    sound = not question.runs
+    try:
+        for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES):
+            decoded += len(group)
+            rows = _read(log, replace(question, runs=group), reading)
+            count += rows.count
+            sound = sound or rows.failure is None
+            unread.append(rows)
+            if not sound:
+                continue
+            for one in unread:
+                reading.found(one.problems)
+            unread.clear()
+            with closing(rows.tables()) as tables:
+                for table in tables:
+                    if table.num_rows:
+                        yield table
+        if not sound and unread[0].failure is not None:
+            raise unread[0].failure
+    finally:
+        if reading.on_scan is not None:
+            reading.on_scan(question.scan(count, decoded))
+
+
+def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
+    """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
+    run is alone."""
+    group: list[Run] = []
+    size = 0
+    for run in runs:
+        mine = sum(_size(path) for path in run.files)
+        if group and size + mine > first:
+            yield group
+            group, size = [], 0
+            first = min(4 * first, limit)
+        group.append(run)
+        size += mine
+    if group:
+        yield group
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
+    import numpy as np
+
+    from tbq.query.smooth import smoothed
+    from tbq.table.codes import codes_of
+
+    if how[0] == "ema":
+        return smoothed(table, how[1])
+    codes, names = codes_of(table.column("run"))
+    starts = np.array([began.get(name, 0.0) for name in names.to_pylist()] or [0.0])
+    return pa.chunked_array([table.column("wall_time").to_numpy() - starts[codes]])
