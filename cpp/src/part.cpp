@@ -432,10 +432,10 @@ class PartDecoder {
 
   // A whole record with a bad payload: it is lost alone where a record follows, else the scan decides.
   uint64_t bad_payload(uint64_t at, uint64_t length) {
-    const uint64_t next = at + kOverhead + length;
-    if (!recovery_.followed(next)) return lost(at, FaultCode::bad_payload);
-    add_fault(FaultCode::bad_payload, at, next - at);
-    return next;
+    const uint64_t resume = recovery_.behind(at, at + kOverhead + length);
+    if (resume == 0) return lost(at, FaultCode::bad_payload);
+    add_fault(FaultCode::bad_payload, at, resume - at);
+    return resume;
   }
 
   uint64_t lost(uint64_t at, FaultCode code) {

@@ -41,36 +41,60 @@ bool Recovery::agrees(uint64_t at, uint64_t length) {
   return good;
 }
 
-Recovery::Found Recovery::find_record(uint64_t from) {
-  uint64_t unfinished = 0;
-  for (uint64_t at = from; !cancelled();) {
+bool Recovery::find_next(uint64_t& at, uint64_t end, uint64_t& length) {
+  while (!cancelled() && at < end && end - at >= kHeader) {
     const uint8_t* data;
-    const size_t size = reader_.available(at, data);
+    const auto size = static_cast<size_t>(std::min<uint64_t>(reader_.available(at, data), end - at));
     if (size < kHeader) {
-      if (reader_.end() - at < kHeader || !reader_.view(at, kHeader)) break;
+      if (!reader_.view(at, kHeader)) return false;
       continue;
     }
     const size_t offset = find_header({data, size}, UINT64_MAX >> 1);
-    if (offset == size) {
-      at += size - (kHeader - 1);
-      continue;
+    if (offset < size) {
+      at += offset;
+      length = load_le<uint64_t>(data + offset);
+      return true;
     }
-    at += offset;
-    const uint64_t length = load_le<uint64_t>(data + offset);
+    at += size - (kHeader - 1);
+  }
+  return false;
+}
+
+uint64_t Recovery::follow(uint64_t at, uint64_t end) {
+  while (end - at >= kOverhead && failed_bytes_ <= kFailedBudget) {
+    const uint8_t* header = reader_.view(at, kHeader);
+    uint64_t length;
+    if (!header || !read_header(header, length) || length > end - at - kOverhead || !agrees(at, length))
+      break;
+    at += kOverhead + length;
+  }
+  return at;
+}
+
+uint64_t Recovery::behind(uint64_t at, uint64_t next) {
+  if (!followed(next)) return 0;
+  uint64_t length;
+  for (uint64_t inside = at + 1; find_next(inside, next, length);) {
+    const uint64_t end = follow(inside, next);
+    if (end == next) return inside;
+    inside = std::max(end, inside + 1);
+  }
+  return next;
+}
+
+Recovery::Found Recovery::find_record(uint64_t from) {
+  uint64_t unfinished = 0;
+  uint64_t length;
+  for (uint64_t at = from; find_next(at, reader_.end(), length); ++at) {
     const uint64_t left = reader_.end() - at;
     if (left < kOverhead || length > left - kOverhead) {
       if (unfinished == 0) unfinished = at;
-      ++at;
       continue;
     }
     const uint64_t next = at + kOverhead + length;
-    if (failed_bytes_ > kFailedBudget && !followed(next)) {
-      ++at;
-      continue;
-    }
+    if (failed_bytes_ > kFailedBudget && !followed(next)) continue;
     if (agrees(at, length)) return {at, true};
-    if (followed(next)) return {next, true};
-    ++at;
+    if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true};
   }
   return {unfinished > 0 ? unfinished : reader_.end(), false};
 }

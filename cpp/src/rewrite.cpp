@@ -227,8 +227,8 @@ class RunRewriter {
   // A whole record with a bad payload is lost alone where another, or the end, follows it.
   bool bad_payload(uint64_t& at, uint64_t limit, uint64_t length) {
     const uint64_t next = at + kOverhead + length;
-    const bool followed = next == limit || recovery_.followed(next);
-    return damage(at, limit, FaultCode::bad_payload, followed ? next : 0);
+    const uint64_t resume = recovery_.behind(at, next);
+    return damage(at, limit, FaultCode::bad_payload, resume == 0 && next == limit ? next : resume);
   }
 
   bool large(uint64_t& at, uint64_t limit, uint64_t length) {

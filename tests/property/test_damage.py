@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import eventfile as ef
 import reference
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import Row, decode_bytes, examples
@@ -254,3 +255,16 @@ def test_a_flip_in_a_large_first_event_leaves_its_tags_other_events(folder: Path
     decoded = decode_bytes(log.data[:tag] + b"simple" + log.data[tag + 6 :], folder)
     assert decoded.result.tags("images") == []
     assert [row.step for row in decoded.rows] == [2, 3]
+
+
+@pytest.mark.parametrize("behind", [0, 1])
+def test_a_hole_as_large_as_the_records_behind_it_does_not_swallow_them(behind: int, folder: Path) -> None:
+    """The record's length then leads to the end of the file, or to a record, and looks right."""
+    payloads = [ef.version()] + [ef.scalar("a", step, 0.5) for step in range(3)]
+    swallowed = b"".join(ef.record(payload) for payload in payloads[1:])
+    text = ef.event(ef.summary(ef.value("text", ef.bytes_field(8, bytes(2 * len(swallowed))))))
+    whole = ef.record(text)
+    holed = whole[:40] + whole[40 + len(swallowed) :]
+    last = [ef.record(ef.scalar("b", 7, 0.25))][:behind]
+    decoded = decode_bytes(b"".join([ef.record(payloads[0]), holed, swallowed, *last]), folder)
+    assert [(row.tag, row.step) for row in decoded.rows] == [("a", 0), ("a", 1), ("a", 2)] + [("b", 7)] * behind

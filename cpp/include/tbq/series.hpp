@@ -23,14 +23,14 @@ class Pool {
   // Without wall times, rows take two thirds of the room: their column is that of the values.
   explicit Pool(bool walls = true) : columns_(walls ? 3 : 2) {}
 
-  // `count` rows of 24 bytes; count is kSmallest times a power of four, at most kLargest.
+  // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
   struct Block {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
     uint32_t rows = 0;
     uint32_t columns = 0;
     bool handed = false;  // a table points into it: not to be used again
-    size_t bytes() const { return size_t{rows} * kRowBytes; }
+    size_t bytes() const { return columns * stride(rows) * sizeof(double); }
   };
   Block take(uint32_t rows);
   // The first block of a series: of kFirst rows, or of kSmallest once there are very many series.
@@ -39,7 +39,6 @@ class Pool {
   // Memory that is not given back, from the same slabs, aligned to 64 bytes.
   Block raw(size_t bytes);
 
-  static constexpr size_t kRowBytes = 24;
   static constexpr uint32_t kSmallest = 16;
   static constexpr uint32_t kFirst = 256;
   static constexpr uint32_t kLargest = 65536;
