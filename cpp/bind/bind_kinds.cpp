@@ -54,10 +54,6 @@ nb::tuple take_problems(const Result& result) {
   return nb::make_tuple(listed, more);
 }
 
-uint64_t value_bytes(const Result& result) {
-  return result.value_problems ? result.value_problems->bytes_read() : 0;
-}
-
 }  // namespace
 
 void bind_kinds(nb::module_& m) {
@@ -71,7 +67,7 @@ void bind_kinds(nb::module_& m) {
                 "rows: collections.abc.Sequence[int] | None = None, "
                 "columns: collections.abc.Sequence[str] | None = None) -> Stream"),
         "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists, "
-        "`columns` leaves out others, and what only they need of large values is not read.");
+        "`columns` leaves out others.");
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
         "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
   m.def(
@@ -81,8 +77,6 @@ void bind_kinds(nb::module_& m) {
       "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "
       "many "
       "more.");
-  m.def("value_bytes", &value_bytes, "result"_a,
-        "How many bytes of large values the tables made of this result have read from its files.");
 }
 
 }  // namespace tbq

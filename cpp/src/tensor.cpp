@@ -410,13 +410,12 @@ TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, Grow<ch
   return wrong;
 }
 
-TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget,
-                          const std::function<uint64_t(Bytes)>& length_of) {
+TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget) {
   if (!tensor.ok()) return tensor.error;
   const size_t size = element_size(tensor.dtype);
   if (size == 0) return TensorError::dtype;
   if (!tensor.content.empty()) {
-    return fills(tensor, length_of(tensor.content)) ? TensorError::none : TensorError::mismatch;
+    return fills(tensor, tensor.content.size()) ? TensorError::none : TensorError::mismatch;
   }
   uint64_t stored = 0;
   Grow<char> scratch;
@@ -426,7 +425,7 @@ TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget,
     if (!cursor.field(field)) return TensorError::malformed;
     if (!holds(field.number, tensor.dtype)) continue;
     if (field.wire == Wire::bytes && (field.number == kFloat || field.number == kDouble)) {
-      const uint64_t length = length_of(field.bytes);
+      const uint64_t length = field.bytes.size();
       if (length % size != 0) return TensorError::malformed;
       stored += length;
       continue;

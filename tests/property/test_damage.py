@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import eventfile as ef
-import reference
 import pytest
+import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import Row, decode_bytes, examples
@@ -267,4 +267,6 @@ def test_a_hole_as_large_as_the_records_behind_it_does_not_swallow_them(behind: 
     holed = whole[:40] + whole[40 + len(swallowed) :]
     last = [ef.record(ef.scalar("b", 7, 0.25))][:behind]
     decoded = decode_bytes(b"".join([ef.record(payloads[0]), holed, swallowed, *last]), folder)
-    assert [(row.tag, row.step) for row in decoded.rows] == [("a", 0), ("a", 1), ("a", 2)] + [("b", 7)] * behind
+    assert [(row.tag, row.step) for row in decoded.rows] == [("a", 0), ("a", 1), ("a", 2)] + [
+        ("b", 7)
+    ] * behind

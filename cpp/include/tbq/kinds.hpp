@@ -2,14 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tbq/arrow.hpp"
@@ -28,56 +26,29 @@ struct ValueProblem {
   std::string message;
 };
 
-// What streams found and read; they may run on any thread.
+// Problems found by streams, which may run on any thread.
 class ValueProblems {
  public:
   void add(ValueProblem problem);
   // Those found since the last call, and how many more were only counted.
   std::vector<ValueProblem> take(uint64_t& more);
-  // Bytes that were read from files, beyond those that decoding itself has read.
-  void add_read(uint64_t bytes) { bytes_read_ += bytes; }
-  uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   static constexpr size_t kMost = 1000;
   std::mutex mutex_;
   std::vector<ValueProblem> found_;
   uint64_t more_ = 0;
-  std::atomic<uint64_t> bytes_read_ = 0;
 };
 
-// What the columns that are wanted take of a payload.
-enum class Need : uint8_t {
-  nothing,
-  outline,  // its fields, of which long ones may be cut: their lengths and first bytes are enough
-  whole,
-};
-
-// A part of an outline that was cut, by where it begins in the payload, and how long it is in the file.
-struct Cut {
-  size_t offset = 0;
-  uint64_t length = 0;
-};
-
-// One value, its bytes at hand as far as they are needed.
+// One value, its bytes at hand.
 struct Value {
   const BlobRow* row = nullptr;
   const SeriesReport* series = nullptr;
   Bytes payload;
-  std::span<const Cut> cuts;
   // This event's own SummaryMetadata, else the tag's first.
   Bytes metadata;
   int32_t run = 0;  // codes into the dictionaries
   int32_t tag = 0;
-
-  // How long a part of the payload is in the file.
-  uint64_t length_of(Bytes part) const {
-    const auto at =
-        std::lower_bound(cuts.begin(), cuts.end(), part.data(),
-                         [&](const Cut& cut, const auto* p) { return payload.data() + cut.offset < p; });
-    return at != cuts.end() && payload.data() + at->offset == part.data() ? at->length : part.size();
-  }
-  bool is_cut(Bytes part) const { return length_of(part) != part.size(); }
 };
 
 // plugin_data.content of a SummaryMetadata.
@@ -90,12 +61,8 @@ class Expander {
   virtual ~Expander() = default;
   // The columns that shall be made; null for all.
   void want(const std::vector<std::string>* columns) { wanted_ = columns; }
-  // What they take of a value of this form.
-  virtual Need need(Form /*form*/) const { return Need::whole; }
-  // Adds the rows of one value; a value that cannot be decoded is a problem, never a failure. Where an
-  // outline is not enough nothing is added: then lacks() says so, once.
+  // Adds the rows of one value; a value that cannot be decoded is a problem, never a failure.
   virtual void append(const Value& value) = 0;
-  bool lacks() { return std::exchange(lacks_, false); }
   // Room for values of so many bytes, before they come.
   virtual void reserve(uint64_t bytes, uint64_t values) { reserve_keys(bytes, values); }
   // Makes the rows of values that lie one behind the other in columns (see BlobRow::triples), which `owner`
@@ -119,7 +86,6 @@ class Expander {
   void report(const Value& value, const char* code, std::string message);
   // `text` itself where it is UTF-8; else it is repaired, and that is a problem.
   std::string_view utf8(const Value& value, std::string_view text);
-  void ask_whole() { lacks_ = true; }
   void report_repeated(const Value& value) {
     report(value, "too_large", "a long text that repeats on many rows is left out of some of them");
   }
@@ -127,7 +93,6 @@ class Expander {
  private:
   ValueProblems& problems_;
   const std::vector<std::string>* wanted_ = nullptr;
-  bool lacks_ = false;
   std::string repaired_;
   Grow<int32_t> run_codes_;
   Grow<int32_t> tag_codes_;
@@ -145,8 +110,8 @@ const TableKind* table_kind(std::string_view name);
 std::vector<std::string> table_names();
 
 // The values of a result, as rows of the table `name`: those of `rows` (indices into its kind's values), or
-// all. Deferred values are read and verified when their batch is asked for; where `columns` (null: all) need
-// only an outline of them, no more is read, and so not verified.
+// all. Deferred values are read and verified when their batch is asked for, whichever of `columns` (null:
+// all) are made of them.
 void export_table(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
                   const std::vector<uint32_t>* rows, const std::vector<std::string>* columns,
                   std::shared_ptr<ValueProblems> problems, ArrowArrayStream* out);

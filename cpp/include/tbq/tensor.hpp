@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "tbq/arrow.hpp"
@@ -91,10 +90,8 @@ size_t element_size(Dtype dtype);
 // Appends all elements as little-endian bytes; on failure nothing is appended.
 TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, Grow<char>& out);
 
-// Whether copy_numbers would succeed, by lengths alone; `length_of` gives how long a part of the proto really
-// is.
-TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget,
-                          const std::function<uint64_t(Bytes)>& length_of);
+// Whether copy_numbers would succeed.
+TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget);
 
 // All elements as float64, for real dtypes; on failure `out` is empty.
 TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<double>& out);

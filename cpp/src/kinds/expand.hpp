@@ -32,10 +32,6 @@ std::shared_ptr<const Column> dictionary_of(std::initializer_list<const char*> n
 class TensorColumns {
  public:
   explicit TensorColumns(const Expander& owner) : owner_(owner) {}
-  Need need() const {
-    if (owner_.wants("data")) return Need::whole;
-    return owner_.wants("dtype") || owner_.wants("shape") ? Need::outline : Need::nothing;
-  }
   TensorError append(const Value& value);
   void append_null();
   // Bytes without a dtype and a shape.

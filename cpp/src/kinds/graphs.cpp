@@ -65,7 +65,7 @@ class Graphs final : public Expander {
     add_keys(value);
     const int32_t format = graph_format(value);
     format_.append(format);
-    if (need(value.row->form) == Need::nothing) return;
+    if (!wants("nodes") && !wants("data")) return;
     Bytes bytes;
     const TensorError error = wrapped_bytes(value, budget_, bytes);
     int64_t count = 0;
@@ -81,7 +81,6 @@ class Graphs final : public Expander {
     }
     if (wants("data")) data_.append(as_text(bytes));
   }
-  Need need(Form) const override { return wants("nodes") || wants("data") ? Need::whole : Need::nothing; }
   void finish(Batch& batch) override {
     batch.columns.push_back(format_.finish("format"));
     batch.columns.push_back(nodes_.finish("nodes"));
@@ -157,7 +156,6 @@ class RunMetadata final : public Expander {
     if (error != TensorError::none) report(value, "bad_run_metadata", tensor_error_text(error));
     data_.append(as_text(bytes));
   }
-  Need need(Form) const override { return wants("data") ? Need::whole : Need::nothing; }
   void finish(Batch& batch) override {
     batch.columns.push_back(plugin_.finish("plugin"));
     batch.columns.push_back(data_.finish("data"));

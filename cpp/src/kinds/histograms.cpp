@@ -27,10 +27,6 @@ class Histograms final : public Expander {
       append_v2(value);
     }
   }
-  Need need(Form form) const override {
-    if (lists()) return Need::whole;
-    return form == Form::histo ? Need::outline : Need::nothing;  // a tensor has no statistics
-  }
   void reserve(uint64_t bytes, uint64_t values) override {
     reserve_keys(bytes, values);
     for (auto* column : {&left_, &right_, &count_}) column->values().reserve(static_cast<size_t>(bytes / 24));

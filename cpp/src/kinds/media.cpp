@@ -106,7 +106,6 @@ class Encoded : public Expander {
       append_v2(value);
     }
   }
-  Need need(Form) const final { return wants("data") ? Need::whole : Need::outline; }
   void reserve(uint64_t bytes, uint64_t values) final {
     reserve_keys(bytes, values);
     data_.data().reserve(static_cast<size_t>(bytes));
@@ -159,7 +158,6 @@ class Images final : public Encoded {
       if (field.is(3, Wire::varint)) colorspace = field.as_int64();
       if (field.is(4, Wire::bytes)) encoded = field.bytes;
     }
-    if (value.is_cut(encoded) && !(width > 0 && height > 0)) return ask_whole();
     push(value, 0, width, height, colorspace, encoded);
   }
 
@@ -171,7 +169,6 @@ class Images final : public Encoded {
     if (texts_.size() < 2) return refuse(value, "an image's tensor must hold width, height and images");
     const int64_t width = number(texts_[0]);
     const int64_t height = number(texts_[1]);
-    if (!value.cuts.empty() && !(width > 0 && height > 0)) return ask_whole();
     for (size_t i = 2; i < texts_.size(); ++i)
       push(value, static_cast<int64_t>(i) - 2, width, height, -1, texts_[i]);
   }
@@ -228,14 +225,14 @@ struct WavHead {
 };
 
 // `length` is that of the whole clip, of which `bytes` may be only the beginning.
-WavHead wav_head(Bytes bytes, uint64_t length) {
+WavHead wav_head(Bytes bytes) {
   WavHead head;
   if (!starts(bytes, "RIFF") || !starts(bytes, "WAVE", 8)) return head;
   uint32_t block = 0;
   for (size_t at = 12; bytes.size() - at >= 8;) {
     const Bytes chunk = bytes.subspan(at);
     const uint64_t size = load_le<uint32_t>(chunk.data() + 4);
-    const uint64_t there = std::min<uint64_t>(size, length - at - 8);
+    const uint64_t there = std::min<uint64_t>(size, bytes.size() - at - 8);
     if (starts(chunk, "fmt ") && there >= 16 && chunk.size() >= 24) {
       head.channels = load_le<uint16_t>(chunk.data() + 10);
       head.sample_rate = load_le<uint32_t>(chunk.data() + 12);
@@ -289,7 +286,6 @@ class Audio final : public Encoded {
       if (field.is(4, Wire::bytes)) encoded = field.bytes;
       if (field.is(5, Wire::bytes)) type = as_text(field.bytes);
     }
-    if (unclear(value, encoded)) return ask_whole();
     push(value, 0, rate, channels, frames, type, nullptr, encoded);
   }
 
@@ -304,20 +300,10 @@ class Audio final : public Encoded {
       return refuse(value, "an audio tensor must have the shape [k, 2]");
     }
     const size_t stride = labelled ? 2 : 1;
-    for (size_t i = 0; i < texts_.size(); ++i) {
-      const bool label = labelled && i % 2 == 1;
-      if (label ? wants("label") && value.is_cut(texts_[i]) : unclear(value, texts_[i])) return ask_whole();
-    }
     for (size_t i = 0; i < texts_.size(); i += stride) {
       push(value, static_cast<int64_t>(i / stride), 0, 0, 0, {}, labelled ? &texts_[i + 1] : nullptr,
            texts_[i]);
     }
-  }
-
-  // A WAV file whose samples begin behind the part that is there.
-  static bool unclear(const Value& value, Bytes encoded) {
-    return value.is_cut(encoded) && starts(encoded, "RIFF") && starts(encoded, "WAVE", 8) &&
-           !wav_head(encoded, value.length_of(encoded)).valid;
   }
 
   void push(const Value& value, int64_t index, double rate, int64_t channels, int64_t frames,
@@ -326,7 +312,7 @@ class Audio final : public Encoded {
     index_.append(index);
     const char* seen = audio_type(encoded);
     if (type.empty() && seen) type = seen;
-    const WavHead wav = wav_head(encoded, value.length_of(encoded));
+    const WavHead wav = wav_head(encoded);
     if (!wav.valid && (type == "audio/wav" || type.empty())) {
       report(value, "bad_audio", "the audio clip is no WAV file that can be read");
     }
@@ -387,7 +373,6 @@ class Texts final : public Expander {
       }
     }
   }
-  Need need(Form) const override { return wants("text") ? Need::whole : Need::outline; }
   void finish(Batch& batch) override {
     batch.columns.push_back(index_.finish("index"));
     batch.columns.push_back(text_.finish("text"));

@@ -3,11 +3,9 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "../file_source.hpp"
 #include "expand.hpp"
 #include "tbq/crc32c.hpp"
 #include "tbq/record.hpp"
-#include "tbq/wire.hpp"
 
 namespace tbq {
 namespace {
@@ -37,29 +35,10 @@ constexpr TableKind kTables[] = {
     {"logs", Kind::logs, make_logs},
 };
 
-// How much is kept of a part that is cut, and how much is read at a time where only parts are.
-constexpr size_t kKept = 512;
-constexpr size_t kOutlineBlock = 4096;
-
-// The fields, as bits, that hold the bulk of a value of this form, and may be cut.
-uint32_t bulk_of(Form form) {
-  switch (form) {
-    case Form::image:
-    case Form::audio:
-      return 1U << 4;
-    case Form::histo:
-      return 1U << 6 | 1U << 7;
-    case Form::tensor:
-      return 1U << 4 | 1U << 5 | 1U << 6 | 1U << 8;  // content, floats, doubles, strings
-    default:
-      return 0;
-  }
-}
-
-// Reads deferred values from their files. A record is verified whole when its first value is read whole.
+// Reads deferred values from their files. A record is verified whole when its first value is read.
 class Loader {
  public:
-  Loader(const std::vector<FileReport>& files, ValueProblems& counter) : counter_(counter) {
+  explicit Loader(const std::vector<FileReport>& files) {
     for (const FileReport& file : files) paths_.push_back(file.unpacked.empty() ? file.path : file.unpacked);
     verified_.resize(files.size());
   }
@@ -91,28 +70,6 @@ class Loader {
     return {data + kHeader + row.payload_offset, static_cast<size_t>(row.payload_length)};
   }
 
-  // The payload with its bulk cut short, which is not read; all of it where it cannot be taken apart.
-  Bytes load_outline(const BlobRow& row, std::vector<Cut>& cuts, const char*& what) {
-    cuts.clear();
-    if (!row.deferred || bulk_of(row.form) == 0) return load(row, what);
-    what = nullptr;
-    if (!lies_in_file(row)) {
-      what = kChanged;
-      return {};
-    }
-    blocks_.reset(&file_, file_.size());
-    const uint64_t before = blocks_.bytes_read();
-    const uint8_t* header = blocks_.view(row.record, kHeader);
-    uint64_t length;
-    const bool same = header && read_header(header, length) && length == row.record_length;
-    const bool good = same && outline(row, cuts);
-    counter_.add_read(blocks_.bytes_read() - before);
-    if (!same) what = kChanged;
-    if (good) return {buffer(), buffer_.size()};
-    cuts.clear();
-    return same ? load(row, what) : Bytes();
-  }
-
  private:
   static constexpr const char* kChanged = "the file has changed or vanished while it was read";
 
@@ -127,42 +84,6 @@ class Loader {
            row.payload_length <= length && row.payload_offset <= length - row.payload_length;
   }
 
-  // Copies the fields of the payload to the buffer, long ones in part.
-  bool outline(const BlobRow& row, std::vector<Cut>& cuts) {
-    const uint32_t bulk = bulk_of(row.form);
-    buffer_.clear();
-    FileSource source(blocks_, row.record + kHeader + row.payload_offset, row.payload_length);
-    Fields<FileSource> fields(source, {0, row.payload_length});
-    Fields<FileSource>::Item item;
-    bool strings = row.form == Form::tensor;  // whose lengths may be inside of the content
-    while (fields.next(item)) {
-      const uint32_t wire = static_cast<uint32_t>(item.wire);
-      if (item.wire == Wire::group) return false;
-      if (row.form == Form::tensor && item.is(1, Wire::varint)) strings = item.value % 100 == 7;
-      put_varint(item.number << 3 | wire);
-      if (item.wire == Wire::varint) put_varint(item.value);
-      if (item.wire == Wire::fixed64) put(&item.value, 8);
-      if (item.wire == Wire::fixed32) put(&item.value, 4);
-      if (item.wire != Wire::bytes) continue;
-      const bool cut = item.range.length > kKept && item.number < 32 && (bulk >> item.number & 1) != 0 &&
-                       !(strings && item.number == 4);
-      const auto kept = static_cast<size_t>(cut ? kKept : item.range.length);
-      put_varint(kept);
-      if (cut) cuts.push_back({buffer_.size(), item.range.length});
-      const uint8_t* bytes = source.at(item.range.offset, kept);
-      if (!bytes && kept > 0) return false;
-      if (kept > 0) put(bytes, kept);
-    }
-    return fields.ok();
-  }
-  void put(const void* from, size_t count) { buffer_.append(static_cast<const char*>(from), count); }
-  void put_varint(uint64_t value) {
-    uint8_t bytes[10];
-    Out out(bytes);
-    out.varint(value);
-    put(bytes, static_cast<size_t>(out.position() - bytes));
-  }
-
   const uint8_t* buffer() const { return reinterpret_cast<const uint8_t*>(buffer_.data()); }
   bool read(uint64_t offset, uint64_t count, const char*& what) {
     buffer_.clear();
@@ -174,19 +95,16 @@ class Loader {
         return false;
       }
       done += static_cast<uint64_t>(got);
-      counter_.add_read(static_cast<uint64_t>(got));
     }
     return true;
   }
 
-  ValueProblems& counter_;
   std::vector<std::string> paths_;
   std::vector<std::unordered_set<uint64_t>> verified_;
   File file_;
   uint32_t current_ = 0;
   bool opened_ = false;
   Grow<char> buffer_;
-  BlockReader blocks_{kOutlineBlock};
 };
 
 // What a stream holds on to: copies of the rows, so that it outlives the result it came from.
@@ -197,7 +115,7 @@ class Stream {
          std::shared_ptr<ValueProblems> problems)
       : parts_(result.parts),
         problems_(std::move(problems)),
-        loader_(result.files, *problems_),
+        loader_(result.files),
         expander_(table.make(*problems_)) {
     if (columns) {
       named_ = *columns;
@@ -239,11 +157,8 @@ class Stream {
     uint64_t bytes = 0;
     size_t end = at_;
     while (end < rows.size() && end - at_ < kBatchRows) {
-      const BlobRow& row = rows[end];
-      const uint64_t size = expander_->need(row.form) == Need::whole ? row.payload_length : 0;
-      if (end > at_ && bytes + size > kBatchBytes) break;
-      bytes += size + 64;
-      ++end;
+      if (end > at_ && bytes + rows[end].payload_length > kBatchBytes) break;
+      bytes += rows[end++].payload_length + 64;
     }
     expander_->reserve(bytes, end - at_);
     // A value may have many rows; the batch is then ended early.
@@ -299,14 +214,8 @@ class Stream {
     const uint32_t place = place_[row.tag];
     const SeriesReport& series = series_[place];
     const char* what = nullptr;
-    const Need need = expander_->need(row.form);
     Value value;
-    if (need == Need::outline) {
-      value.payload = loader_.load_outline(row, cuts_, what);
-      value.cuts = cuts_;
-    } else if (need == Need::whole) {
-      value.payload = loader_.load(row, what);
-    }
+    value.payload = loader_.load(row, what);
     if (what) {
       problems_->add({"bad_payload", row.run, series.tag, row.step, row.file, row.record, what});
       return;
@@ -322,14 +231,6 @@ class Stream {
     value.run = static_cast<int32_t>(row.run);
     value.tag = codes_[place];
     expander_->append(value);
-    if (!expander_->lacks()) return;
-    value.cuts = {};
-    value.payload = loader_.load(row, what);
-    if (what) {
-      problems_->add({"bad_payload", row.run, series.tag, row.step, row.file, row.record, what});
-    } else {
-      expander_->append(value);
-    }
   }
 
   void finish(Batch& batch) {
@@ -348,7 +249,6 @@ class Stream {
   std::vector<uint32_t> place_;  // of the result's series, in series_
   std::vector<SeriesReport> series_;
   std::vector<int32_t> codes_;
-  std::vector<Cut> cuts_;
   std::shared_ptr<const Column> runs_;
   std::shared_ptr<const Column> tags_;
   std::shared_ptr<const void> columns_;  // that rows point to

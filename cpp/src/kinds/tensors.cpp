@@ -15,12 +15,7 @@ std::shared_ptr<const Column> dtype_dictionary() {
 
 // A string tensor's data are count + 1 offsets (int64) into the bytes that follow them.
 TensorError TensorColumns::append(const Value& value) {
-  const Need needed = need();
-  if (needed == Need::nothing) {
-    append_null();
-    return TensorError::none;
-  }
-  const bool copied = needed == Need::whole;
+  const bool copied = owner_.wants("data");
   const TensorView tensor = read_tensor(value.payload);
   dtype_.append(static_cast<int32_t>(tensor.dtype));
   TensorError error;
@@ -39,7 +34,7 @@ TensorError TensorColumns::append(const Value& value) {
   } else if (copied) {
     error = copy_numbers(tensor, budget_, data_.data());
   } else {
-    error = check_numbers(tensor, budget_, [&](Bytes part) { return value.length_of(part); });
+    error = check_numbers(tensor, budget_);
   }
   if (error != TensorError::none) {
     shape_.append_null();
@@ -116,7 +111,6 @@ class Tensors final : public Expander {
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
     names_.append(value);
   }
-  Need need(Form) const override { return tensor_.need(); }
   void finish(Batch& batch) override {
     tensor_.finish(batch);
     names_.finish(batch);
@@ -148,7 +142,6 @@ class Meshes final : public Expander {
     if (value.row->form != Form::tensor) tensor_.append_raw(value.payload);
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
   }
-  Need need(Form) const override { return tensor_.need(); }
   void finish(Batch& batch) override {
     batch.columns.push_back(name_.finish("name"));
     batch.columns.push_back(component_.finish("component"));
@@ -182,9 +175,6 @@ class Others final : public Expander {
     }
     content_.append(as_text(plugin_content(value.metadata)));
     names_.append(value);
-  }
-  Need need(Form form) const override {
-    return form == Form::tensor || wants("data") ? tensor_.need() : Need::nothing;
   }
   void finish(Batch& batch) override {
     batch.columns.push_back(plugin_.finish("plugin"));

@@ -147,12 +147,6 @@ class Values:
         """Add to the log's problems what was found beside the table."""
         self._log._note([problem], self._on_error)
 
-    def bytes_read(self) -> int:
-        """How many bytes of large values have been read from the files, for this table and its siblings."""
-        from tbq import _core
-
-        return _core.value_bytes(self._result)
-
     def _reader(
         self, rows: Sequence[int] | None, columns: Sequence[str] | None = None
     ) -> pa.RecordBatchReader:
