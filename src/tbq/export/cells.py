@@ -36,10 +36,12 @@ def is_numeric(kind: pa.DataType) -> bool:
 def _texts(column: pa.Array, name: str, options: Options) -> list[str | None]:
     import pyarrow as pa
 
+    from tbq.table.codes import values_of
+
     if pa.types.is_timestamp(column.type):
         column = iso(column)
     narrow = not is_wall_time(name)
-    return [None if value is None else _text(value, narrow, options) for value in column.to_pylist()]
+    return [None if value is None else _text(value, narrow, options) for value in values_of(column)]
 
 
 def _text(value: Any, narrow: bool, options: Options) -> str:

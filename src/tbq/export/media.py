@@ -15,6 +15,7 @@ from tbq.export.target import StrPath, check_free, make_folder, output
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
+from tbq.table.codes import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +76,7 @@ def media(
     picked = {}
     for name, values in found.items():
         keys = values.keys()
-        for pair in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True):
+        for pair in zip(values_of(keys["run"]), values_of(keys["tag"]), strict=True):
             pairs.setdefault(pair, _shown(name, pair[1]))
         picked[name] = _every(keys, every)
     tree = Tree()
@@ -111,7 +112,7 @@ def _every(keys: pa.Table, every: int) -> list[int]:
     """The rows of each n-th value of a run and tag, from the first."""
     counts: dict[tuple[str, str], int] = {}
     rows = []
-    for run, tag, row in zip(*(keys[name].to_pylist() for name in ("run", "tag", "row")), strict=True):
+    for run, tag, row in zip(*(values_of(keys[name]) for name in ("run", "tag", "row")), strict=True):
         count = counts.get((run, tag), 0)
         counts[run, tag] = count + 1
         if count % every == 0:
@@ -123,7 +124,7 @@ def _rows(values: Values, rows: list[int], columns: Sequence[str]) -> Iterator[d
     """The rows of the table one by one; bytes stay in Arrow's memory."""
     keys = ("run", "tag", "step", "wall_time")
     for batch in values.batches(rows):
-        plain = {name: batch.column(name).to_pylist() for name in (*keys, *columns)}
+        plain = {name: values_of(batch.column(name)) for name in (*keys, *columns)}
         data = batch.column("data") if "data" in batch.schema.names else None
         for i in range(batch.num_rows):
             row = {name: column[i] for name, column in plain.items()}

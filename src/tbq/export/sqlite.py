@@ -82,9 +82,11 @@ def _type(kind: pa.DataType) -> str:
 def _values(column: pa.Array, options: Options) -> list[Any]:
     import pyarrow as pa
 
+    from tbq.table.codes import values_of
+
     if pa.types.is_timestamp(column.type):
         column = iso(column)
-    values: list[Any] = column.to_pylist()
+    values = values_of(column)
     if pa.types.is_nested(column.type):
         return [None if value is None else json_text(value, options) for value in values]
     plain = (int, float, str, bytes, type(None))

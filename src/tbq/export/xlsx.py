@@ -86,8 +86,10 @@ def _title(name: str, taken: set[str]) -> str:
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    from tbq.table.codes import values_of
+
     for batch in table.to_batches(max_chunksize=1 << 14):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*(values_of(column) for column in batch.columns), strict=True)
 
 
 class _Cells:

@@ -29,9 +29,12 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
     """The wide layout of an hparams table."""
     import pyarrow as pa
 
+    from tbq.table.codes import values_of
     from tbq.table.wide import column_names
 
-    rows = table.select(["run", "name", "type", "number", "string", "bool", "group", "status"]).to_pylist()
+    fields = ("run", "name", "type", "number", "string", "bool", "group", "status")
+    values = zip(*(values_of(table[field]) for field in fields), strict=True)
+    rows = [dict(zip(fields, row, strict=True)) for row in values]
     runs: dict[str, dict[str, Any]] = {}
     about: dict[str, tuple[str | None, str | None]] = {}
     for row in rows:

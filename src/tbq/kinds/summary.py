@@ -11,6 +11,7 @@ from tbq.errors import UsageError
 from tbq.kinds.values import Reading, Values, locate_all
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
+from tbq.table.codes import values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +96,7 @@ def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
     """
     keys = hparams.keys()
     sessions = {
-        name for name, tag in zip(keys["run"].to_pylist(), keys["tag"].to_pylist(), strict=True)
+        name for name, tag in zip(values_of(keys["run"]), values_of(keys["tag"]), strict=True)
         if tag == "_hparams_/session_start_info"
     }  # fmt: skip
     runs = set(log.runs)
@@ -163,7 +164,7 @@ def _placed(table: pa.Table, runs: Sequence[str], parent: Mapping[str, str]) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = table["run"].to_pylist()
+    names = values_of(table["run"])
     if not parent and names == list(runs):
         return {name: table[name] for name in table.column_names[1:]}
     place = {name: i for i, name in enumerate(names)}
@@ -186,9 +187,9 @@ def _add_hparams(rows: Rows, columns: dict[str, Any], hparams: Values, parent: M
     for name in table.column_names:
         if name in ("run", "group", "status"):
             continue
-        for one, value in zip(table["run"].to_pylist(), table[name].to_pylist(), strict=True):
+        for one, value in zip(values_of(table["run"]), values_of(table[name]), strict=True):
             _put(rows, columns, parent.get(one, one), f"hparam.{name}", value, table[name].type)
-    statuses = zip(table["run"].to_pylist(), table["status"].to_pylist(), strict=True)
+    statuses = zip(values_of(table["run"]), values_of(table["status"]), strict=True)
     for one, status in statuses if len(table) else ():
         _put(rows, columns, parent.get(one, one), "hparam.status", status, pa.string())
 
@@ -198,7 +199,7 @@ def _last(keys: pa.Table, steps: Steps, tags: Selection) -> list[int]:
     low, high = _steps(steps)
     names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
     found: dict[tuple[str, str], int] = {}
-    columns = (keys[name].to_pylist() for name in ("run", "tag", "step", "row"))
+    columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
     for run, tag, step, row in zip(*columns, strict=True):
         if tag in names and low <= step <= high:
             found[run, tag] = row
@@ -219,7 +220,7 @@ def _add_texts(
 
     table = values.arrow(_last(values.keys(), steps, tags))
     begin = 0
-    pairs = list(zip(table["run"].to_pylist(), table["tag"].to_pylist(), strict=True))
+    pairs = list(zip(values_of(table["run"]), values_of(table["tag"]), strict=True))
     taken = set(columns)
     for i, pair in enumerate(pairs):
         if i + 1 < len(pairs) and pairs[i + 1] == pair:

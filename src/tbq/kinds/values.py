@@ -226,13 +226,15 @@ class Values:
 
     def parts(self, step: int | None) -> list[int]:
         """The rows of all tags at that step, or at the last one: what makes a mesh. There must be one run."""
+        from tbq.table.codes import values_of
+
         keys = self.keys()
         _single(keys, "run")
         steps = keys["step"].to_pylist()
         if not steps or (step is not None and step not in steps):
             raise self._no_step(step, steps)
         wanted = max(steps) if step is None else step
-        rows = zip(keys["tag"].to_pylist(), steps, keys["row"].to_pylist(), strict=True)
+        rows = zip(values_of(keys["tag"]), steps, keys["row"].to_pylist(), strict=True)
         last = {tag: row for tag, at, row in rows if at == wanted}  # of two at one step
         return sorted(last.values())
 

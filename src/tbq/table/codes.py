@@ -37,6 +37,12 @@ def _indices(chunk: pa.DictionaryArray) -> Ints:
     return np.asarray(indices.to_numpy())
 
 
+def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    """A column as Python values, as `to_pylist`, which takes thirty times as long for a dictionary."""
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return list(plain.to_pylist())
+
+
 def order_of(names: pa.Array) -> Ints:
     """The rank of each name in plain order of name."""
     texts = names.to_pylist()
