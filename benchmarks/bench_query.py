@@ -106,7 +106,7 @@ def on_one_file(bench: Bench) -> None:
             "where tag =": python(tbq_sql, path, ONE_TAG),
             "max_points": python(tbq_max_points, path),
         },
-        rounds=9,
+        rounds=25,
     )
     bench.cost("SQL, group by tag, A", times, "group by tag", "decode", want="<= 1.5x")
     bench.cost("SQL, where tag = 'x', A", times, "where tag =", "decode", want="<= 1x")
@@ -139,7 +139,7 @@ def many_runs(bench: Bench) -> None:
                 "best of each group": python(tbq_best, path),
                 "reduce": python(tbq_reduce, path),
             },
-            rounds=5,
+            rounds=9,
             warmup=1,
         )
         each[count] = {name: timing.seconds() for name, timing in times.items()}
