@@ -1,11 +1,10 @@
-"""Issue 4: from a path to the answer of a query, wide tables, and logdirs of many runs."""
+"""Issue 4: from a path to the answer of a query, and logdirs of many runs."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from benchmarks import peers
 from benchmarks.bench_read import tbq_scalars
 from benchmarks.harness import python
 
@@ -23,14 +22,6 @@ def tbq_sql(path: str, query: str) -> Callable[[], object]:
     import tbq.query.sql  # imports are not timed
 
     return lambda: tbq.open(path).sql(query, threads=1).to_arrow()
-
-
-def tbq_wide(path: str) -> Callable[[], object]:
-    import pyarrow  # noqa: F401
-
-    import tbq
-
-    return lambda: tbq.open(path).scalars(threads=1).wide().to_arrow()
 
 
 def tbq_reduce(path: str) -> Callable[[], object]:
@@ -92,7 +83,6 @@ def read_bytes(path: str) -> Callable[[], object]:
 
 def run(bench: Bench) -> None:
     on_one_file(bench)
-    wide(bench)
     many_runs(bench)
 
 
@@ -111,19 +101,6 @@ def on_one_file(bench: Bench) -> None:
     bench.cost("SQL, group by tag, A", times, "group by tag", "decode", want="<= 1.5x")
     bench.cost("SQL, where tag = 'x', A", times, "where tag =", "decode", want="<= 1x")
     bench.cost("max_points(1000) of the table of A", times, "max_points", "decode")
-
-
-def wide(bench: Bench) -> None:
-    path = bench.corpus("A")
-    times = bench.time("wide A", {"tbq": python(tbq_wide, path)}, rounds=7)
-    times |= bench.time(
-        "wide A",
-        {"tbparse": python(peers.tbparse_scalars, path, True)},
-        rounds=1,
-        warmup=0,
-        once=("tbparse",),
-    )
-    bench.faster("wide of A, from the path", times, "tbq", "tbparse", want=">= 200x")
 
 
 def many_runs(bench: Bench) -> None:
