@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "recovery.hpp"
 #include "seal.hpp"
 #include "tbq/record.hpp"
 
@@ -258,7 +259,10 @@ class Decoder {
     }
     auto part = std::make_shared<Part>();
     part->file = job.file;
-    if (search && begin > 0) begin = next_record(file, worker.reader, begin);
+    if (search && begin > 0) {
+      worker.reader.reset(&file, file.size());
+      begin = Recovery(worker.reader).find_record(begin).resume;
+    }
     decode_part(file, worker.reader, worker.pool, part_options(run), begin, job.limit, *part);
     if (job.limit == UINT64_MAX) ++files_done_;
     return part;

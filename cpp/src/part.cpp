@@ -1,10 +1,9 @@
-// The decoder's loop: verified records in batches, a short way for scalars, a general way for everything
-// else, and the rules for damage.
+// The decoder's loop: verified records in batches, short ways for what repeats, a general way for everything
+// else, and past damage.
 #include "tbq/part.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "blob_path.hpp"
 #include "file_source.hpp"
@@ -34,19 +33,6 @@ namespace {
 
 constexpr size_t kBatch = 256;
 constexpr size_t kMostFaults = 10000;  // listed for one part
-
-// Whether n bytes are the same; meant for a few dozen that mostly are.
-inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
-  if (n >= 8) {
-    uint64_t differ = load_le<uint64_t>(a + n - 8) ^ load_le<uint64_t>(b + n - 8);
-    for (size_t i = 0; i + 8 < n; i += 8) differ |= load_le<uint64_t>(a + i) ^ load_le<uint64_t>(b + i);
-    return differ == 0;
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
 
 class PartDecoder {
  public:
@@ -281,22 +267,9 @@ class PartDecoder {
 
   template <class BytesOf>
   static Bytes tag_of(const ValueRef& value, BytesOf&& bytes_of) {
-    static constexpr std::string_view names[] = {"graph_def", "meta_graph_def", "log_message", "session_log"};
-    const auto named = [](std::string_view name) {
-      return Bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size());
-    };
-    switch (value.form) {
-      case Form::graph_def:
-        return named(names[0]);
-      case Form::meta_graph_def:
-        return named(names[1]);
-      case Form::log_message:
-        return named(names[2]);
-      case Form::session_log:
-        return named(names[3]);
-      default:
-        return bytes_of(value.tag);
-    }
+    const std::string_view name = untagged_name(value.form);
+    if (name.empty()) return bytes_of(value.tag);
+    return {reinterpret_cast<const uint8_t*>(name.data()), name.size()};
   }
 
   template <class BytesOf>
@@ -335,7 +308,7 @@ class PartDecoder {
     if (value.has_metadata) {
       const Bytes metadata = bytes_of(value.metadata);
       const bool known = metadata.size() == entry.metadata_length &&
-                         same_bytes(metadata.data(), entry.metadata_bytes, metadata.size());
+                         std::equal(metadata.begin(), metadata.end(), entry.metadata_bytes);
       row.metadata = known ? entry.metadata_bytes : part_.arena.copy(metadata.data(), metadata.size());
       row.metadata_length = static_cast<uint32_t>(metadata.size());
     }
@@ -561,11 +534,6 @@ class PartDecoder {
 void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options,
                  uint64_t begin, uint64_t limit, Part& out) {
   PartDecoder(file, reader, pool, options, out).run(begin, limit);
-}
-
-uint64_t next_record(const File& file, BlockReader& reader, uint64_t from) {
-  reader.reset(&file, file.size());
-  return Recovery(reader).find_record(from).resume;
 }
 
 }  // namespace tbq

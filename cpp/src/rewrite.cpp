@@ -157,7 +157,7 @@ class RunRewriter {
     fault.code = code;
     fault.offset = at;
     uint64_t next = behind;
-    if (next == 0) next = next_record(file_, reader_, at + 1);
+    if (next == 0) next = recovery_.find_record(at + 1).resume;
     next = std::min(next, limit);
     fault.length = next - at;
     if (!lose(fault)) return false;

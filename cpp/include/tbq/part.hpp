@@ -86,7 +86,4 @@ struct Part {
 void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options,
                  uint64_t begin, uint64_t limit, Part& out);
 
-// The offset of the first sound record at or behind `from`, or the end of the file.
-uint64_t next_record(const File& file, BlockReader& reader, uint64_t from);
-
 }  // namespace tbq
