@@ -39,6 +39,8 @@ class Look:
         self.now = time.time()
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
+        self.near: list[str] | None = None  # what nearby.py has found, once it was asked
+        self.opened: set[str] | None = None
         try:
             self.found = self._discover(items)
         except UsageError as wrong:

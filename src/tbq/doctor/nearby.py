@@ -21,11 +21,9 @@ _DEEP = 4
 
 def near(look: Look) -> list[str]:
     """Directories with event files near the one path that has none: around it first, then above. Remembered."""
-    known: list[str] | None = getattr(look, "_near", None)
-    if known is None:
-        known = _near(look) if not look.runs and not look.clash and len(look.given) == 1 else []
-        look._near = known  # type: ignore[attr-defined]
-    return known
+    if look.near is None:
+        look.near = _near(look) if not look.runs and not look.clash and len(look.given) == 1 else []
+    return look.near
 
 
 def _near(look: Look) -> list[str]:
@@ -91,9 +89,8 @@ def being_written(look: Look, index: int) -> bool:
 
 def _open_files(look: Look) -> set[str]:
     """Files that processes have open for writing; what of that this user may see. Linux tells, others do not."""
-    known: set[str] | None = getattr(look, "_open", None)
-    if known is not None:
-        return known
+    if look.opened is not None:
+        return look.opened
     found: set[str] = set()
     if sys.platform == "linux":
         for process in Path("/proc").glob("[0-9]*/fd"):
@@ -106,5 +103,5 @@ def _open_files(look: Look) -> set[str]:
                         found.add(target)
             except OSError:
                 continue
-    look._open = found  # type: ignore[attr-defined]
+    look.opened = found
     return found

@@ -37,8 +37,7 @@ class Renames:
             if not old.startswith("re:"):
                 continue
             try:
-                pattern = re.compile(old[3:], re.DOTALL)
-                re._parser.parse_template(new, pattern)  # type: ignore[attr-defined]
+                re.compile(old[3:], re.DOTALL).sub(new, "")  # the new name is read even if nothing matches
             except (re.error, IndexError) as wrong:
                 raise UsageError(f"rename {old!r} to {new!r} is no regular expression: {wrong}") from None
         return made
