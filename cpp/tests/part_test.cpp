@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "../src/recovery.hpp"
 #include "bytes.hpp"
 #include "check.hpp"
 #include "files.hpp"
@@ -92,9 +93,10 @@ TEST(the_next_record_is_found_from_every_byte) {
   tbq::File file;
   CHECK(file.open(held.path()) == 0);
   tbq::BlockReader reader(7);
+  reader.reset(&file, file.size());
   for (uint64_t from = 0; from < 3 * one.size(); ++from) {
     const uint64_t want = (from + one.size() - 1) / one.size() * one.size();
-    CHECK(tbq::next_record(file, reader, from) == want);
+    CHECK(tbq::Recovery(reader).find_record(from).resume == want);
   }
 }
 
