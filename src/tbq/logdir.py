@@ -269,7 +269,10 @@ class LogDir(Kinds, Queries):
         result = _decode.decode(runs, kinds, options, self._unpacked)
         found = _decode.problems_of(result, runs, options.restarts)
         if self._unpacked.failures:
-            found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
+            unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)
+            paths = {problem.path for problem in unpacking}
+            # A file of which not a byte could be unpacked looks like one that is not an event file.
+            found = unpacking + [one for one in found if one.path not in paths or one.code != "not_events"]
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         return result, found
@@ -278,7 +281,7 @@ class LogDir(Kinds, Queries):
         self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
     ) -> Result:
         result, found = self._decode_quietly(runs, kinds, options)
-        _decode.refuse_unreadable(result, runs)
+        _decode.refuse_unreadable(result, runs, self._unpacked.failures)
         if on_error == "raise":  # else it was told when the log was opened
             found = [*self._found.problems, *found]
         _decode.tell(found, on_error)

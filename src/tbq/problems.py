@@ -106,7 +106,7 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
 def of_unpacking(
     failures: Mapping[bytes, str], reports: Iterable[FileReport], runs: Sequence[Run]
 ) -> list[Problem]:
-    """The problems of compressed files that could not be unpacked to their end."""
+    """The problems of compressed files that could not be unpacked to their end; `failures` are those of `Unpacked`."""
     return [
         Problem("unpacking", "error", failures[path], path=os.fsdecode(path), run=runs[report.run].name)
         for report in reports

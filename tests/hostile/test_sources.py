@@ -130,7 +130,7 @@ def test_a_packed_file_that_is_cut_off_gives_a_prefix(logdir: Path, pack: Any) -
     packed = pack(GOOD)
     for cut in (len(packed) // 2, len(packed) - 1, len(packed) - 9):
         (logdir / "bad" / NAME).write_bytes(packed[:cut])
-        got = values_of(read(logdir, None), "bad")
+        got = values_of(read(logdir, "unpacking"), "bad")
         assert got == WANTED[: len(got)]
         assert len(got) >= cut * 50 // len(packed) - 25
 

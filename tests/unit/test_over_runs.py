@@ -93,7 +93,7 @@ def test_nothing_is_left_of_events_that_fail(
         raise OSError("disk full")
 
     monkeypatch.setattr("tbq.write.writer.SummaryWriter.add_scalar", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OutputError, match="disk full"):
         tbq.open(root).reduce(as_events=tmp_path / "out", tag="loss")
     assert list(tmp_path.iterdir()) == []
 

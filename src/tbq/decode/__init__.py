@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -168,20 +168,23 @@ def tell(found: Sequence[Problem], on_error: str) -> None:
         warnings.warn(line, TbqWarning, stacklevel=4)
 
 
-def refuse_unreadable(result: Result, runs: Sequence[Run]) -> None:
-    """Raise where not one file could be read."""
-    failure = unreadable(result, runs)
+def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}) -> None:
+    """Raise where not one file could be read; `unpacking` says of which because they could not be unpacked."""
+    failure = unreadable(result, runs, unpacking)
     if failure is not None:
         raise failure
 
 
-def unreadable(result: Result, runs: Sequence[Run]) -> SourceError | None:
+def unreadable(
+    result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
+) -> SourceError | None:
     """The error where not one file could be read."""
     reports = result.troubled()
     if len(reports) < result.file_count or not reports:
         return None
     if not all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
         return None
-    first = _problems.of_file(reports[0], runs[reports[0].run].name)[0]
+    found = _problems.of_unpacking(unpacking, reports, runs)
+    first = found[0] if found else _problems.of_file(reports[0], runs[reports[0].run].name)[0]
     others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
     return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)

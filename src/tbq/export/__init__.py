@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
 from tbq.export.options import Options
-from tbq.export.target import StrPath, Unclosed, check_free, make_folder, output, output_path
+from tbq.export.target import StrPath, Unclosed, check_free, make_folder, output, output_path, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -142,9 +142,12 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
     from tbq.table import Table
 
     kind, logdir = getattr(table, "kind", "table"), getattr(table, "logdir", None)
-    for run, path in paths.items():
-        make_folder(Path(path).parent)
-        write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
+    folder = Path(template.partition("{run}")[0] + "_").parent
+    make_folder(folder)
+    with together(folder):
+        for run, path in paths.items():
+            make_folder(Path(path).parent)
+            write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
     return list(paths.values())
 
 

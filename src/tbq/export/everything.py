@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import TbqWarning
 from tbq.export import FORMATS, format_of, write, write_many
 from tbq.export.options import Options
-from tbq.export.target import StrPath, check_free, make_folder
+from tbq.export.target import StrPath, check_free, make_folder, output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,15 +54,14 @@ def write_all(
         format_of(target, None)
         check_free(target, force)
     tables = _that_fit(tables, format_of(Path(f"table.{ending}"), None)[0])
-    made = not Path(path).exists()
-    make_folder(path)
-    try:
+    if Path(path).exists():
         for name, target in paths.items():
             write(tables[name], target, force=force, **options)
-    except BaseException:
-        if made:
-            shutil.rmtree(path, ignore_errors=True)
-        raise
+    else:
+        make_folder(Path(path).absolute().parent)
+        with output_folder(path) as folder:
+            for name, target in paths.items():
+                write(tables[name], folder / target.name, **options)
     return [os.fspath(target) for target in paths.values()]
 
 

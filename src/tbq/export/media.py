@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import DamageError, UsageError
 from tbq.export.names import Tree
-from tbq.export.target import StrPath, check_free, make_folder, output
+from tbq.export.target import StrPath, check_free, make_folder, output, together
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
@@ -82,7 +82,8 @@ def media(
     tree = Tree()
     folders = tree.folders(pairs)
     rows: list[dict[str, Any]] = []
-    with _manifest(root, force) as write_row:
+    make_folder(root)
+    with together(root), _manifest(root, force) as write_row:
         for name, values in found.items():
             for file in _FILES[name](values, picked[name]):
                 path = tree.file(folders[file.row["run"], file.row["tag"]], file.stem, file.ending)

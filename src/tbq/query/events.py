@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.export.target import make_folder, output_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,18 +24,9 @@ def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathL
     place = Path(target)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-    try:
-        names = _write(table, walls, scratch)
-        if place.exists():
-            place.rmdir()
-        scratch.chmod(0o755)
-        scratch.replace(place)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return names
+    make_folder(place.parent)
+    with output_folder(place) as folder:
+        return _write(table, walls, folder)
 
 
 def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError, TbqWarning, UsageError
@@ -83,7 +84,10 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
 
 def _check_run_name(name: str) -> None:
     parts = name.split("/")
-    if name != "." and any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+    # What the system takes for a separator, a drive or the folder above is no part of a name.
+    if name != "." and any(
+        part in ("", ".", "..") or "\0" in part or Path(part).name != part for part in parts
+    ):
         raise UsageError(
             f"{name!r} cannot be the name of a run", hint="a run is named by its folder, e.g. exp1/train"
         )
@@ -158,7 +162,7 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
         left[run] = left.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
-        if not new:
+        if not new and tag:  # a value without a tag has had none before
             raise UsageError(f"tag {tag!r} cannot be renamed to nothing")
         other = names.setdefault((run, new), tag)
         if other != tag:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
+from tbq.export.target import unwritable
 from tbq.printable import counted
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
-from tbq.rewrite.target import Scratch, check, scratch, unwritable
+from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
 from tbq.source.inflate import Unpacked
 
@@ -60,9 +61,10 @@ def work(
     grouped = plan.group(found.runs, options, folded)
     survey = _survey(grouped.runs, unpacked, threads)
     reports = survey.files
-    _refuse_damage(reports, grouped.runs, options)
+    packed = _problems.of_unpacking(unpacked.failures, reports, grouped.runs)
+    _refuse_damage(reports, packed, grouped.runs, options)
     rules, empty = plan.rules(survey, grouped.runs, options)
-    work = _Work(survey, reports, grouped.runs, options, rules, unpacked, progress)
+    work = _Work(survey, reports, packed, grouped.runs, options, rules, unpacked, progress)
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
         runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
         if not any(run.file for run in runs):
@@ -89,10 +91,19 @@ def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Res
     return _decode.decode(runs, [], _decode.Options(restarts="keep", threads=threads), unpacked, details=True)
 
 
-def _refuse_damage(reports: Sequence[FileReport], runs: Sequence[Run], options: Options) -> None:
-    """Without `repair`, damage is an error before anything is written."""
+def _refuse_damage(
+    reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: Options
+) -> None:
+    """Without `repair`, damage is an error before anything is written; `packed` are the problems of unpacking."""
     if options.repair:
         return
+    if packed:
+        raise DamageError(
+            packed[0].message,
+            path=packed[0].path,
+            hint="--repair (repair=True) goes on without the rest of it",
+            code=packed[0].code,
+        )
     for report in reports:
         if report.state in ("unreadable", "git_lfs") or report.error:
             first = _problems.of_file(report, runs[report.run].name)[0]
@@ -120,6 +131,7 @@ class _Work:
         self,
         survey: Result,
         reports: Sequence[FileReport],
+        packed: Sequence[Problem],
         runs: Sequence[Run],
         options: Options,
         rules: Rules,
@@ -139,9 +151,9 @@ class _Work:
         for run, file in zip(sessions["run"].to_pylist(), sessions["file"].to_pylist(), strict=True):
             self.first_file.setdefault(run, file)
             self.headers[run] = self.headers.get(run, 0) + 1
-        self.gone: list[Problem] = []
+        self.gone: list[Problem] = list(packed)
         self.gone_bytes = 0
-        self.gone_places = 0
+        self.gone_places = len(packed)
         self.left_out = 0
         self.progress = progress
         self.done = 0
@@ -222,7 +234,7 @@ class _Work:
         if report.state == "done":
             return
         if report.state == "unwritable":
-            raise unwritable(target, report.error)
+            raise unwritable(target, OSError(report.error, os.strerror(report.error)), LEFT)
         path = os.fsdecode(self.reports[report.file].path)
         if report.state == "damaged":
             raise DamageError(
