@@ -7,11 +7,13 @@ keep anybody waiting. The process then ends by the signal. A handler that somebo
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import os
 import threading
 import time
+import types
 from collections.abc import Callable
 
 _actions: list[Callable[[], object]] = []
@@ -28,8 +30,8 @@ def before_end(action: Callable[[], object]) -> None:
 
 def hold(key: int) -> None:
     """Catch the signals until `release(key)`; does nothing on systems that have no such signals."""
-    if os.name != "posix":
-        return
+    if os.name != "posix" or not isinstance(_thread.start_new_thread, types.BuiltinFunctionType):
+        return  # also where gevent and its like put in threads of their own, none of which may wait for a pipe
     from tbq import _core
 
     with _lock:

@@ -286,6 +286,25 @@ def test_a_signal_for_a_forked_child_is_not_taken_for_one_of_the_parent(tmp_path
     assert sorted(whole_steps(tmp_path)["x"]) == want
 
 
+GREEN = """
+import _thread, signal, sys
+real = _thread.start_new_thread
+_thread.start_new_thread = lambda *given: real(*given)  # as gevent does, whose threads are not the system's
+import tbq
+from tbq import termination
+with tbq.SummaryWriter(sys.argv[1]) as writer:
+    assert termination._pipe is None
+    writer.add_scalar("x", 1.0, 1)
+"""
+
+
+@posix
+def test_threads_that_are_none_do_not_wait_for_signals(tmp_path):
+    done = subprocess.run([sys.executable, "-c", GREEN, str(tmp_path)], timeout=60, check=False)
+    assert done.returncode == 0
+    assert whole_steps(tmp_path) == {"x": [1]}
+
+
 LATE = """
 import atexit, sys
 def late():

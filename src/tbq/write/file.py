@@ -73,12 +73,12 @@ class EventFile:
         self._seen = 0  # bytes that the system said are in it
         self._torn = False  # the file may have more bytes than `_size`
         self._backlog = b""  # whole records that left the buffer and are not in the file
-        self._heading = 0  # of those, the first that are no events
+        self._head = b""  # the file's first records, which are no events, as long as they are not in it
         self._dropped = 0  # by the buffer, before the last failure
         if to_disk:
             self._open()
         watch(self)
-        if self._backlog:
+        if self._head:
             self.flush()
 
     def signal(self, full: bool) -> None:
@@ -134,7 +134,7 @@ class EventFile:
                 os.close(self._descriptor)
         self._descriptor = None
         self.path = None
-        self._backlog = b""
+        self._backlog = self._head = b""
         self._purge_step = None
         self._torn = False
         self.failure = self.cause = None
@@ -148,7 +148,7 @@ class EventFile:
 
         What is logged meanwhile is left for the next time, so that a loop that never stops logging holds up nobody.
         """
-        if self._backlog and not self._write():
+        if (self._head or self._backlog) and not self._write():
             return False
         self._backlog, _ = self.buffer.take()
         return not self._backlog or self._write()
@@ -157,7 +157,7 @@ class EventFile:
         """Write what is pending, count what cannot be, and close the file."""
         written = self.drain()
         if not written:
-            self.lost = _count(self._backlog) - (self._heading if self._size == 0 else 0)
+            self.lost = _count(self._backlog)
             self._backlog = b""
             self.lost += self.buffer.take()[1]
         self.lost += self.buffer.dropped
@@ -199,9 +199,11 @@ class EventFile:
             self._backlog = b""
             return True
         written = 0
+        records = self._backlog
         try:
             descriptor = self._ready()
-            with memoryview(self._backlog) as view:
+            records = self._head + self._backlog if self._head else self._backlog
+            with memoryview(records) as view:
                 while written < len(view):
                     count = os.write(descriptor, view[written : written + _PIECE])
                     if count <= 0:
@@ -212,9 +214,11 @@ class EventFile:
                         self._recover()
             self._seen = os.fstat(descriptor).st_size
         except (OSError, OutputError) as wrong:
-            whole = _core.whole_records(self._backlog, written)
+            whole = _core.whole_records(records, written)
             self._size += whole
-            self._backlog = self._backlog[whole:]
+            heading = min(whole, len(self._head))
+            self._head = self._head[heading:]
+            self._backlog = self._backlog[whole - heading :]
             self._torn = self._torn or written > whole
             self._mend()
             if getattr(wrong, "errno", None) in _GONE:
@@ -222,7 +226,8 @@ class EventFile:
             self.fail(wrong)
             return False
         self._size += written
-        self._backlog = b""
+        self._head = self._backlog = b""
+        self._purge_step = None
         if self.failure is not None:
             self._recover()
         return True
@@ -232,9 +237,7 @@ class EventFile:
         if self._descriptor is not None:
             self._look_for_changes(os.fstat(self._descriptor))
         if self._descriptor is None:
-            pending = self._backlog
             self._open()
-            self._backlog += pending
         if self._torn and not self._mend():
             raise OSError(errno.EIO, "cannot cut off the record that was written in part")
         assert self._descriptor is not None
@@ -261,8 +264,7 @@ class EventFile:
             ):  # the part of a record that is left is not ours to cut off, and many readers stop there
                 self._abandon()
             elif status.st_size == 0:
-                self._backlog = self._header(time.time()) + self._backlog
-                self._heading = 1
+                self._head = self._header(time.time())
         elif not self._torn and self._seen == self._size:
             self._size = status.st_size  # what others added stays
 
@@ -297,12 +299,10 @@ class EventFile:
         existing.lock(self._descriptor)
         self._size = self._seen = 0
         self._torn = False
-        self._backlog = self._header(started)
+        self._head = self._header(started)
         if self._purge_step is not None:
             restart = wire.double(1, started) + wire.integer(2, self._purge_step)
-            self._backlog += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
-            self._purge_step = None
-        self._heading = _count(self._backlog)
+            self._head += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
 
     @staticmethod
     def _header(started: float) -> bytes:
