@@ -55,6 +55,11 @@ class Scratch:
             termination.release(id(self))
             raise
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process made it: a forked child has a copy of this object, not of the folder."""
+        return os.getpid() == self._process
+
     @contextlib.contextmanager
     def settled(self) -> Iterator[None]:
         """While the block runs, no signal removes the folder; after such a signal the block does not run."""
@@ -63,7 +68,7 @@ class Scratch:
 
     def remove(self) -> None:
         """Remove the folder and all that is in it; the second time does nothing."""
-        if os.getpid() != self._process:  # a forked child has a copy of this object, not of the folder
+        if not self.is_ours:
             return
         with _lock:
             if _open.pop(id(self), None) is None:

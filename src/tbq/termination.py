@@ -11,6 +11,7 @@ import _thread
 import atexit
 import contextlib
 import os
+import signal
 import threading
 import time
 import types
@@ -70,9 +71,16 @@ def _listen() -> bool:
     return True
 
 
+def leave_signals_to_others() -> None:
+    """Let no signal be delivered to this thread: the program's own threads may wait for them, or handle them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+
 def _wait(reader: int) -> None:
     from tbq import _core
 
+    leave_signals_to_others()
     try:
         number = os.read(reader, 1)
     except OSError:  # somebody closed all files: the handler knows, and lets the signals pass

@@ -67,6 +67,10 @@ WAYS = {
         "SummaryWriter.add_scalar = lambda *_, **__: stop()\n"
         "tbq.open('runs').reduce(as_events='out/new', tag='loss')"
     ),
+    "demo": (
+        "import tbq, tbq.write.demo as it\nreal = it._hparams\n"
+        "def hparams(*given):\n    real(*given); stop()\nit._hparams = hparams\ntbq.demo('out/new')"
+    ),
     "thread": (
         "import threading\nfrom tbq.export import output\n"
         "def work():\n    with output('out/a.csv') as stream:\n        stream.write(b'half'); stop()\n"
@@ -211,6 +215,36 @@ print(len(os.listdir("temporary")))
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
     assert left(place) == ["old"]
+
+
+def test_children_that_unpack_do_not_overwrite_each_other(place: Path) -> None:
+    code = """
+import gzip, os, sys, tbq
+sys.path.insert(0, sys.argv[1])
+import protolog as pl
+for n in range(6):
+    rows = pl.scalars(["loss"], range(1000 * (n + 1)))
+    pl.write(os.path.join("many", str(n)), gzip.compress(b"".join([pl.header(), *rows])))
+log = tbq.open("many")
+log.scalars(run="0")
+pids = []
+for n in range(1, 6):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if len(log.scalars(run=str(n))) == 1000 * (n + 1) else 1)
+    pids.append(pid)
+assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 5
+"""
+    env = {**os.environ, "TMPDIR": str(place / "temporary")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, pl.__file__.rpartition(os.sep)[0]],
+        cwd=place,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_many_that_begin_and_sweep_at_once_do_not_hinder_each_other(place: Path) -> None:

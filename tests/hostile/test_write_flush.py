@@ -286,6 +286,23 @@ def test_a_signal_for_a_forked_child_is_not_taken_for_one_of_the_parent(tmp_path
     assert sorted(whole_steps(tmp_path)["x"]) == want
 
 
+WAITED = """
+import os, signal, sys, tbq
+writer = tbq.SummaryWriter(sys.argv[1], flush_secs=3600)
+writer.add_scalar("x", 1.0, 1)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+os.kill(os.getpid(), signal.SIGTERM)
+assert signal.sigwait([signal.SIGTERM]) == signal.SIGTERM  # none of our threads took it
+"""
+
+
+@posix
+def test_a_program_that_waits_for_its_signals_gets_them(tmp_path):
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", WAITED, str(tmp_path)], timeout=60, check=False)
+        assert done.returncode == 0
+
+
 GREEN = """
 import _thread, signal, sys
 real = _thread.start_new_thread

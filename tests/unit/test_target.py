@@ -13,6 +13,7 @@ import pytest
 
 from tbq.errors import OutputError, UsageError
 from tbq.export import output, output_path, write
+from tbq.export.target import output_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices with names are POSIX")
 
@@ -153,6 +154,46 @@ def test_names_of_any_kind_and_length(tmp_path: Path, name: str) -> None:
     with output(tmp_path / name) as stream:
         stream.write(b"x")
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    with output_folder(tmp_path / "new") as folder:
+        (folder / "a").mkdir()
+        (folder / "a" / "b").write_bytes(b"x")
+        assert not (tmp_path / "new").exists()
+    assert (tmp_path / "new" / "a" / "b").read_bytes() == b"x"
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    with pytest.raises(OutputError, match="is already there"), output_folder(tmp_path / "new"):
+        raise AssertionError("never entered")
+    with pytest.raises(KeyError), output_folder(tmp_path / "other") as folder:
+        (folder / "a").write_bytes(b"half")
+        raise KeyError
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+@posix
+def test_an_empty_folder_is_filled_and_stays_the_folder_it_is(tmp_path: Path) -> None:
+    target = tmp_path / "empty"
+    target.mkdir(mode=0o700)
+    before = target.stat()
+    with output_folder(target) as folder:
+        (folder / "a").write_bytes(b"x")
+        assert not (target / "a").exists()
+    assert [path.name for path in target.iterdir()] == ["a"]
+    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+    (target / "a").unlink()
+    with pytest.raises(OutputError, match="someone else"), output_folder(target) as folder:
+        (folder / "a").write_bytes(b"x")
+        (target / "b").write_bytes(b"theirs")
+    assert [path.name for path in target.iterdir()] == ["b"]
+
+
+@posix
+def test_a_new_folder_has_the_mode_that_the_umask_gives(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with output_folder(tmp_path / "new"):
+        pass
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 @posix

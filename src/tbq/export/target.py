@@ -78,7 +78,7 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
 @contextlib.contextmanager
 def together(folder: StrPath) -> Iterator[None]:
     """While the block runs, outputs of this thread below `folder` share one temporary folder: for many small files."""
-    with _explained(folder), Scratch(os.path.realpath(folder), ".files") as scratch:
+    with _explained(folder), _inside(Path(os.path.realpath(folder))) as scratch:
         before = _shared.set(scratch)
         try:
             yield
@@ -120,21 +120,23 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
     there = os.path.lexists(target)
     if there and (not target.is_dir() or any(target.iterdir())):
         raise OutputError("is already there", path=path, hint="choose a new directory")
-    with _named(path), _explained(path, left), beside(target) as scratch:
+    with _named(path), _explained(path, left), _inside(target) if there else beside(target) as scratch:
         made = scratch.folder / "content"
         made.mkdir()
         yield made
         with scratch.settled():
-            try:
-                if there:
-                    target.rmdir()
-                elif os.path.lexists(target):
-                    raise FileExistsError
+            if len(list(target.iterdir())) != 1 if there else os.path.lexists(target):
+                raise OutputError("is there now, made by someone else meanwhile", path=path)
+            if there:
+                for entry in list(made.iterdir()):
+                    entry.rename(target / entry.name)
+            else:
                 made.rename(target)
-            except OSError as failure:
-                if not os.path.lexists(target):
-                    raise
-                raise OutputError("is there now, made by someone else meanwhile", path=path) from failure
+
+
+def _inside(folder: Path) -> Scratch:
+    """For a folder that is there and stays, with its mode: it may be a mount, or the one somebody is in."""
+    return Scratch(folder, ".files")
 
 
 @contextlib.contextmanager

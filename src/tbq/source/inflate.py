@@ -37,7 +37,7 @@ class Unpacked:
         written = 0
         target = Path()
         try:
-            if self._scratch is None:
+            if self._scratch is None or not self._scratch.is_ours:
                 self._scratch = temporary("unpacked")
                 weakref.finalize(self, self._scratch.remove)
             target = self._scratch.folder / str(len(self._done))

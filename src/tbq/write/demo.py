@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import OutputError, TbqWarning
+from tbq.export.target import make_folder, output_folder
 from tbq.write.writer import SummaryWriter
 
 _START = 1_767_607_200.0  # 2026-01-05 10:00 UTC; everything in the demo has fixed times
@@ -56,11 +57,16 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
-    try:
-        _write(directory)
-    except BaseException:
-        _remove_earlier(directory)
-        raise
+    if directory.is_dir() and any(directory.iterdir()):  # somebody else's, beside which an earlier demo was
+        try:
+            _write(directory)
+        except BaseException:
+            _remove_earlier(directory)
+            raise
+        return directory
+    make_folder(directory.parent)
+    with output_folder(directory) as folder:
+        _write(folder)
     return directory
 
 

@@ -105,6 +105,7 @@ class Flusher:
         return True
 
     def _run(self) -> None:
+        termination.leave_signals_to_others()
         due: dict[EventFile, float] = {}
         while True:
             timeout = max(0.0, min(due.values()) - time.monotonic()) if due else None
