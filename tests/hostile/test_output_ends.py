@@ -219,12 +219,12 @@ print(len(os.listdir("temporary")))
 
 def test_children_that_unpack_do_not_overwrite_each_other(place: Path) -> None:
     code = """
-import gzip, os, sys, tbq
+import gzip, os, pathlib, sys, tbq
 sys.path.insert(0, sys.argv[1])
 import protolog as pl
 for n in range(6):
     rows = pl.scalars(["loss"], range(1000 * (n + 1)))
-    pl.write(os.path.join("many", str(n)), gzip.compress(b"".join([pl.header(), *rows])))
+    pl.write(pathlib.Path("many", str(n)), gzip.compress(b"".join([pl.header(), *rows])))
 log = tbq.open("many")
 log.scalars(run="0")
 pids = []
