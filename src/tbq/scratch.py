@@ -48,7 +48,10 @@ class Scratch:
         termination.hold(id(self))
         try:
             with _lock:
-                _sweep(os.fspath(parent))
+                now = time.monotonic()
+                if now - _swept.get(os.fspath(parent), -_SWEEP_SECONDS) >= _SWEEP_SECONDS:
+                    _swept[os.fspath(parent)] = now
+                    sweep(parent)
                 self.folder, self._locked = _create(Path(parent), stem)
                 _open[id(self)] = self
         except BaseException:
@@ -165,12 +168,8 @@ def _machine() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:12]
 
 
-def _sweep(parent: str) -> None:
+def sweep(parent: str | os.PathLike[str]) -> None:
     """Remove what dead processes left in this folder."""
-    now = time.monotonic()
-    if now - _swept.get(parent, -_SWEEP_SECONDS) < _SWEEP_SECONDS:
-        return
-    _swept[parent] = now
     try:
         with os.scandir(parent) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".tmp")]

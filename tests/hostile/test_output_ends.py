@@ -146,6 +146,19 @@ def test_what_a_killed_process_left_goes_with_the_next_output(place: Path, way: 
     assert not [name for name in left(place) if name.endswith(".tmp")]
 
 
+@pytest.mark.parametrize("way", ["folder", "demo", "reduce"])
+def test_an_empty_folder_in_which_a_process_was_killed_is_empty(place: Path, way: str) -> None:
+    (place / "out" / "new").mkdir()
+    with begin(place, way) as it:
+        assert len(list((place / "out" / "new").iterdir())) == 1
+        it.kill()
+    env = {**os.environ, "TMPDIR": str(place / "temporary")}
+    again = PROGRAM.format(way=WAYS[way], waits="return 0")
+    subprocess.run([sys.executable, "-c", again], cwd=place, env=env, capture_output=True, check=True)
+    found = [path.name for path in (place / "out" / "new").iterdir()]
+    assert found and not [name for name in found if name.endswith(".tmp")]
+
+
 def test_what_a_living_process_has_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with begin(place, "csv", "sys.stdin.readline(); time.sleep(0.5)") as it:
         (mine,) = [name for name in left(place) if name != "old"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
-from tbq.scratch import Scratch, beside
+from tbq.scratch import Scratch, beside, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,7 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
     target = Path(os.path.realpath(path))
     check_folder(path)
     there = os.path.lexists(target)
-    if there and (not target.is_dir() or any(target.iterdir())):
+    if there and not is_empty(target):
         raise OutputError("is already there", path=path, hint="choose a new directory")
     with _named(path), _explained(path, left), _inside(target) if there else beside(target) as scratch:
         made = scratch.folder / "content"
@@ -132,6 +132,14 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
                     entry.rename(target / entry.name)
             else:
                 made.rename(target)
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether this is a folder with nothing in it, but perhaps what a process that was killed left."""
+    if not folder.is_dir():
+        return False
+    sweep(folder)
+    return not any(folder.iterdir())
 
 
 def _inside(folder: Path) -> Scratch:

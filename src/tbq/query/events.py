@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
-from tbq.export.target import make_folder, output_folder
+from tbq.export.target import is_empty, make_folder, output_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathL
     `walls` are the wall times of the rows. Nothing is left where it fails.
     """
     place = Path(target)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if place.exists() and not is_empty(place):
         raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
     make_folder(place.parent)
     with output_folder(place) as folder:
