@@ -59,7 +59,10 @@ def _release() -> None:
 
 def _listen() -> bool:
     global _pipe
-    reader, writer = os.pipe()
+    try:
+        reader, writer = os.pipe()
+    except OSError:  # too many files are open: no reason to fail
+        return False
     os.set_blocking(writer, False)
     try:
         threading.Thread(target=_wait, args=(reader,), name="tbq-termination", daemon=True).start()

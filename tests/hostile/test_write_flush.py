@@ -303,6 +303,36 @@ def test_a_program_that_waits_for_its_signals_gets_them(tmp_path):
         assert done.returncode == 0
 
 
+ALONE = """
+import sys, threading, warnings, tbq
+real = threading.Thread.start
+def start(thread):
+    if thread.name.startswith("tbq"):
+        raise RuntimeError("can't start new thread")
+    real(thread)
+threading.Thread.start = start
+with tbq.SummaryWriter(sys.argv[1]) as writer:
+    def log(number):
+        for step in range(2000):
+            writer.add_scalar(str(number), 1.0, step)
+            if step % 100 == 0:
+                writer.flush()
+    threads = [threading.Thread(target=log, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_a_process_that_may_have_no_more_threads(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(tmp_path)], timeout=60, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert whole_steps(tmp_path) == {str(i): list(range(2000)) for i in range(4)}
+
+
 GREEN = """
 import _thread, signal, sys
 real = _thread.start_new_thread

@@ -259,9 +259,7 @@ class EventFile:
             )
             self._torn = False
             self._size = self._seen = status.st_size
-            if (
-                not whole
-            ):  # the part of a record that is left is not ours to cut off, and many readers stop there
+            if not whole:  # a part of a record is not ours to cut off, and many readers stop there
                 self._abandon()
             elif status.st_size == 0:
                 self._head = self._header(time.time())

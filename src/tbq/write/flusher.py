@@ -40,6 +40,7 @@ class Flusher:
         self._inbox: queue.SimpleQueue[tuple[EventFile, Action, Any]] = queue.SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._alone = threading.RLock()  # for callers who must do it themselves
         self._acting = False
 
     def ask(
@@ -47,8 +48,9 @@ class Flusher:
     ) -> bool:
         """Do `action` to `file` on the thread; False if nothing could be written for `patience` seconds."""
         if not self.start():
-            # The interpreter is ending: no thread can be had any more, and the one there was stands still.
-            return not self._acting and self._act(file, action)
+            # No thread can be had, or the interpreter is ending and the one there was stands still.
+            with self._alone:
+                return not self._acting and self._act(file, action)
         if not wait or self.is_current_thread():
             self._inbox.put((file, action, None))
             return True
