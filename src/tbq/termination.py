@@ -24,9 +24,9 @@ _pipe: tuple[int, int] | None = None
 _ending = threading.Event()
 
 
-def before_end(action: Callable[[], object]) -> None:
-    """Call `action` before a signal ends the process; actions are called in the order in which they were given."""
-    _actions.append(action)
+def before_end(action: Callable[[], object], *, first: bool = False) -> None:
+    """Call `action` before a signal ends the process, after those that were given before, or `first`."""
+    _actions.insert(0 if first else len(_actions), action)
 
 
 def hold(key: int) -> None:

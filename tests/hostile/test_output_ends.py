@@ -224,7 +224,12 @@ print(len(os.listdir("temporary")))
 """
     env = {**os.environ, "TMPDIR": str(place / "temporary")}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=place, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", code],
+        cwd=place,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
     assert left(place) == ["old"]
@@ -250,7 +255,7 @@ assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 5
 """
     env = {**os.environ, "TMPDIR": str(place / "temporary")}
     done = subprocess.run(
-        [sys.executable, "-c", code, pl.__file__.rpartition(os.sep)[0]],
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", code, pl.__file__.rpartition(os.sep)[0]],
         cwd=place,
         env=env,
         capture_output=True,

@@ -275,7 +275,7 @@ other.add_scalar("x", 1.0, 3)
 @pytest.mark.parametrize("child", ["logs", "nothing"])
 def test_a_signal_for_a_forked_child_is_not_taken_for_one_of_the_parent(tmp_path, child):
     done = subprocess.run(
-        [sys.executable, "-c", CLOSED, str(tmp_path), child],
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", CLOSED, str(tmp_path), child],
         timeout=60,
         check=False,
         capture_output=True,

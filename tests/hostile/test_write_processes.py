@@ -20,7 +20,13 @@ def steps(events, tag=None):
 
 def run(code, *arguments):
     return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [
+            sys.executable,
+            "-Wignore::DeprecationWarning",
+            "-c",
+            code,  # of forks beside threads
+            *map(str, arguments),
+        ],
         capture_output=True,
         text=True,
         timeout=60,

@@ -209,7 +209,7 @@ def _flush_before_end() -> None:
     flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
 
 
-termination.before_end(_flush_before_end)
+termination.before_end(_flush_before_end, first=True)  # data before tidiness
 
 
 def _in_child() -> None:
