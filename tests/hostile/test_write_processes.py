@@ -20,13 +20,8 @@ def steps(events, tag=None):
 
 def run(code, *arguments):
     return subprocess.run(
-        [
-            sys.executable,
-            "-Wignore::DeprecationWarning",
-            "-c",
-            code,  # of forks beside threads
-            *map(str, arguments),
-        ],
+        # Newer Pythons warn of each fork beside threads.
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=60,
