@@ -239,4 +239,6 @@ class SummaryWriter(Scalars, Media, Plugins):
 def _reopened(settings: dict[str, Any]) -> SummaryWriter:
     with warnings.catch_warnings():  # the writer that this is a copy of is meant to be open
         warnings.simplefilter("ignore", TbqWarning)
-        return SummaryWriter(**settings)
+        writer = SummaryWriter(**settings)
+    writer._file.buffer.expect_after(None)  # nor is it a resumption of what others logged before it
+    return writer
