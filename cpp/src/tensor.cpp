@@ -286,7 +286,9 @@ void widen(const char* from, size_t count, Grow<double>& out) {
   }
 }
 
-bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
+}  // namespace
+
+bool widen_numbers(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
   switch (dtype) {
     case Dtype::float32:
       widen<float>(from, count, out);
@@ -321,9 +323,13 @@ bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
       return true;
     case Dtype::uint8:
     case Dtype::quint8:
-    case Dtype::boolean:
       widen<uint8_t>(from, count, out);
       return true;
+    case Dtype::boolean: {
+      double* to = out.extend(count);
+      for (size_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1.0 : 0.0;
+      return true;
+    }
     case Dtype::float16:
     case Dtype::bfloat16: {
       double* to = out.extend(count);
@@ -338,8 +344,6 @@ bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
       return false;
   }
 }
-
-}  // namespace
 
 TensorView read_tensor(Bytes proto) {
   TensorView out;
@@ -357,7 +361,7 @@ TensorView read_tensor(Bytes proto) {
     if (field.is(2, Wire::bytes)) shape = field.bytes;
     if (field.is(4, Wire::bytes)) out.content = field.bytes;
   }
-  if (dtype > 100) dtype -= 100;
+  if (dtype > 100) dtype -= 100;  // the _REF dtypes
   if (dtype < kDtypeCount) out.dtype = static_cast<Dtype>(dtype);
   out.error = read_shape(shape, out);
   if (out.ok() && element_size(out.dtype) == 0 && !out.is_string()) out.error = TensorError::dtype;
@@ -446,13 +450,14 @@ TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<do
     if (size == 0) return TensorError::dtype;
     if (!fills(tensor, tensor.content.size())) return TensorError::mismatch;
     const auto* from = reinterpret_cast<const char*>(tensor.content.data());
-    return widen_all(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                 : TensorError::dtype;
+    return widen_numbers(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
+                                                                                     : TensorError::dtype;
   }
   Grow<char> bytes;
   if (const TensorError wrong = copy_numbers(tensor, budget, bytes); wrong != TensorError::none) return wrong;
-  return widen_all(tensor.dtype, bytes.data(), static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                       : TensorError::dtype;
+  return widen_numbers(tensor.dtype, bytes.data(), static_cast<size_t>(tensor.count), out)
+             ? TensorError::none
+             : TensorError::dtype;
 }
 
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out) {
