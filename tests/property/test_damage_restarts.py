@@ -4,20 +4,20 @@ of the sound records, whoever reads them and however."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import eventfile as ef
 import pyarrow as pa
 import reference
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import comparable, examples
 
+import tbq
 from tbq import _core
 from tbq.select import MAX_STEP, MIN_STEP
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KINDS = ["scalars", "tensors", "histograms", "images", "audio", "texts"]
 POLICIES = ["keep", "resume", "last", "tensorboard"]
@@ -306,3 +306,19 @@ def test_a_large_record_whose_header_crosses_a_block_is_not_read(folder: Path) -
         result = decode(paths, "scalars", "resume", block=block)
         assert [step for _, step, _ in rows_of(result, "scalars")] == [0, 1]
         assert result.files[0].bytes_read < 1 << 20
+
+
+@examples(60)
+@given(log=damaged(), threads=st.integers(1, 3))
+def test_a_repair_that_resolves_restarts_leaves_the_rows_of_the_tables(
+    log: Any, threads: int, folder: Path
+) -> None:
+    made, data, hit = log
+    paths = write(data, folder)
+    assume(any(len(hit[name]) < len(payloads) for name, payloads in made.items()))
+    want = {kind: rows_of(decode(paths, kind, "resume"), kind) for kind in KINDS}
+    with tempfile.TemporaryDirectory() as out:
+        tbq.rewrite(folder, f"{out}/new", repair=True, restarts="resume", threads=threads)
+        new = sorted(Path(out, "new").iterdir())
+        for kind in KINDS:
+            assert rows_of(decode(new, kind, "keep"), kind) == want[kind]

@@ -109,7 +109,7 @@ def unfinished(path: Path, age: float) -> None:
 def test_an_unfinished_record_of_an_old_file_is_a_loss(tmp_path: Path) -> None:
     unfinished(tmp_path / "events.out.tfevents.1", age=3600)
     log = tbq.open(tmp_path)
-    with pytest.warns(tbq.errors.TbqWarning, match=r"unfinished record: \d+ bytes lost after step 3"):
+    with pytest.warns(tbq.TbqWarning, match=r"unfinished record: \d+ bytes lost after step 3"):
         assert len(log.scalars()) == 4
     assert [(problem.code, problem.severity) for problem in log.problems] == [("truncated", "error")]
     with pytest.raises(DamageError, match="unfinished record"):
@@ -150,7 +150,7 @@ def test_tags_count_the_rows_that_tables_give(tmp_path: Path) -> None:
         [ef.version(900.0), *(ef.scalar("loss", s, s, 901.0 + s) for s in range(5))],
     )
     log = tbq.open(tmp_path)
-    with pytest.warns(tbq.errors.TbqWarning, match="dropped 101 rows"):
+    with pytest.warns(tbq.TbqWarning, match="dropped 101 rows"):
         assert len(log.scalars()) == 5
     row = log.tags().to_arrow().to_pylist()[0]
     assert (row["count"], row["first_step"], row["last_step"]) == (5, 0, 4)
