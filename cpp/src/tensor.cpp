@@ -190,8 +190,8 @@ uint32_t own_list(Dtype dtype) {
   }
 }
 
-// The list that the elements of this tensor lie in: their dtype's own, or if that is empty another one that can
-// hold them, since torch puts uint8 into uint32_val.
+// The list that the elements of this tensor lie in: their dtype's own, or if that is empty another one that
+// can hold them, since torch puts uint8 into uint32_val.
 uint32_t list_of(const TensorView& tensor) {
   const uint32_t own = own_list(tensor.dtype);
   const bool integer = is_integer(tensor.dtype);
@@ -201,8 +201,8 @@ uint32_t list_of(const TensorView& tensor) {
   while (!cursor.empty() && cursor.field(field)) {
     if (field.wire == Wire::bytes && field.bytes.empty()) continue;
     if (field.number == own) return own;
-    const bool any_integer = field.number == kInt || field.number == kInt64 || field.number == kUint32 ||
-                             field.number == kUint64;
+    const bool any_integer =
+        field.number == kInt || field.number == kInt64 || field.number == kUint32 || field.number == kUint64;
     const bool can_hold =
         integer ? any_integer : tensor.dtype == Dtype::float4_e2m1fn && field.number == kInt;
     if (can_hold && other == own) other = field.number;

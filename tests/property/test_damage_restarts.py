@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import eventfile as ef
 import pyarrow as pa
@@ -129,9 +129,20 @@ def faults_of(result: Any) -> list[Any]:
     ]
 
 
-@st.composite
-def damaged(draw: Any) -> tuple[reference.Files, dict[str, bytes], dict[str, set[int]]]:
+class Damaged(NamedTuple):
     """A run, its files with bits flipped, and which records of each file were hit."""
+
+    made: reference.Files
+    data: dict[str, bytes]
+    hit: dict[str, set[int]]
+
+    def __repr__(self) -> str:
+        heads = {name: [payload[:60] for payload in payloads] for name, payloads in self.made.items()}
+        return f"Damaged({heads}, hit={self.hit})"
+
+
+@st.composite
+def damaged(draw: Any) -> Damaged:
     made = draw(files())
     data: dict[str, bytes] = {}
     hit: dict[str, set[int]] = {}
@@ -147,7 +158,7 @@ def damaged(draw: Any) -> tuple[reference.Files, dict[str, bytes], dict[str, set
             record[place] ^= 1 << draw(st.integers(0, 7))
             records[index] = bytes(record)
         data[name] = b"".join(records)
-    return made, data, hit
+    return Damaged(made, data, hit)
 
 
 def write(data: dict[str, bytes], folder: Path) -> list[Path]:
@@ -175,7 +186,7 @@ def write(data: dict[str, bytes], folder: Path) -> list[Path]:
     ),
 )
 def test_what_is_left_are_the_rows_of_sound_records(
-    log: Any, kind: str, policy: str, steps: tuple[int, int], options: dict[str, Any], folder: Path
+    log: Damaged, kind: str, policy: str, steps: tuple[int, int], options: dict[str, Any], folder: Path
 ) -> None:
     made, data, hit = log
     paths = write(data, folder)
@@ -198,7 +209,7 @@ def test_what_is_left_are_the_rows_of_sound_records(
 
 @examples(80)
 @given(log=damaged(), policy=st.sampled_from(POLICIES), threads=st.integers(1, 4))
-def test_counts_are_those_of_the_tables(log: Any, policy: str, threads: int, folder: Path) -> None:
+def test_counts_are_those_of_the_tables(log: Damaged, policy: str, threads: int, folder: Path) -> None:
     _, data, _ = log
     paths = write(data, folder)
     result = _core.decode(
@@ -311,7 +322,7 @@ def test_a_large_record_whose_header_crosses_a_block_is_not_read(folder: Path) -
 @examples(60)
 @given(log=damaged(), threads=st.integers(1, 3))
 def test_a_repair_that_resolves_restarts_leaves_the_rows_of_the_tables(
-    log: Any, threads: int, folder: Path
+    log: Damaged, threads: int, folder: Path
 ) -> None:
     made, data, hit = log
     paths = write(data, folder)

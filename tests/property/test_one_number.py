@@ -51,8 +51,7 @@ def tensors(draw: Any) -> bytes:
     fields = [ef.int_field(1, draw(st.sampled_from(DTYPES)) + draw(st.sampled_from([0, 0, 0, 100])))]
     if draw(st.booleans()):
         fields.append(ef.shape(*[1] * draw(st.integers(0, 3))))
-    for number in draw(st.lists(st.sampled_from(LISTS), max_size=2)):
-        fields.append(draw(a_list(number)))
+    fields += [draw(a_list(number)) for number in draw(st.lists(st.sampled_from(LISTS), max_size=2))]
     if draw(st.integers(0, 3)) == 0:
         fields.append(ef.bytes_field(4, draw(st.binary(min_size=1, max_size=9))))
     return b"".join(fields)
