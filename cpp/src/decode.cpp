@@ -448,6 +448,7 @@ class Decoder {
     FileReport& report = result_.files[index];
     bool any = false;
     const int64_t* last_step = nullptr;  // of the session so far
+    bool begun = false;                  // its first wall time is known
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -463,11 +464,15 @@ class Decoder {
       add_faults(report, parts, i, last_step);
       for (const Session& session : part->sessions) {
         if (!session.continues || report.sessions == 0) ++report.sessions;
-        if (!session.continues) last_step = nullptr;
+        if (!session.continues) {
+          last_step = nullptr;
+          begun = false;
+        }
         if (session.values > 0) last_step = &session.last_step;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;
-          report.first_wall = std::min(report.first_wall, session.begin);
+          if (!begun) report.first_wall = std::min(report.first_wall, session.begin);
+          begun = true;
           report.last_wall = std::max(report.last_wall, session.end);
           report.timed = true;
         }
