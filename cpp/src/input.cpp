@@ -74,6 +74,15 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
   return static_cast<int64_t>(done);
 }
 
+uint64_t File::next_data(uint64_t offset) const {
+#if defined(SEEK_DATA) && !defined(_WIN32)
+  const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
+  if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
+  if (errno == ENXIO) return std::max(offset, size_);  // nothing but a hole to the end
+#endif
+  return offset;
+}
+
 void BlockReader::reset(const File* file, uint64_t end) {
   file_ = file;
   if (file_id_ == file->id() && end_ == end && error_ == 0) return;
