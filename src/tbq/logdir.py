@@ -13,6 +13,7 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.kinds import Kinds
+from tbq.printable import shell_word
 from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
@@ -179,7 +180,7 @@ class LogDir(Kinds, Queries):
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
                     f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
+                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 

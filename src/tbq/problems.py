@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tbq.printable import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -36,7 +38,7 @@ class Problem:
             where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
         elif self.run is not None:
             where = f"run {self.run}: "
-        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+        return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
 
 
 _FAULTS = {

@@ -38,12 +38,13 @@ def command(
     Nothing is changed. The exit code is 1 where an error or a warning was found, and 0 otherwise.
     """
     from tbq import doctor as _doctor
+    from tbq.cli.emit import show, show_json
     from tbq.cli.progress import progress_bar
 
     if explain is not None:
         from tbq.doctor import explain as _explain
 
-        click.echo(_explain(explain))
+        show(_explain(explain))
         return 0
     if not logdir:
         raise click.UsageError("Missing argument 'LOGDIR...'.")
@@ -56,11 +57,9 @@ def command(
             progress=progress,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps([finding.to_dict() for finding in found], indent=1, ensure_ascii=False))
+        show_json([finding.to_dict() for finding in found])
     else:
         from tbq.doctor.report import text
 
-        click.echo(text(found, ", ".join(logdir), every))
+        show(text(found, ", ".join(logdir), every))
     return int(any(finding.severity != "info" for finding in found))

@@ -87,6 +87,7 @@ def command(
 ) -> None:
     """Write event files anew: byte for byte, one file a run, except for what the options say."""
     from tbq import rewrite as _rewrite
+    from tbq.cli.emit import show, show_json
     from tbq.cli.progress import progress_bar
 
     with progress_bar("rewriting") as progress:
@@ -100,8 +101,6 @@ def command(
             **options,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps(report.to_dict(), indent=1, ensure_ascii=False))
+        show_json(report.to_dict())
     else:
-        click.echo(str(report))
+        show(str(report))

@@ -23,10 +23,11 @@ Examples:
 def command(logdir: str, tag: str, step: int | None, run: str | None, restarts: str) -> None:
     """Print one value of TAG.
 
-    A text as it is, a tensor's statistics and first elements, a histogram as bars, the size and format of an image
-    or an audio clip and how to extract it.
+    A text (of its control characters, only line breaks and tabs are kept), a tensor's statistics and first elements,
+    a histogram as bars, the size and format of an image or an audio clip and how to extract it.
     """
     import tbq
+    from tbq.cli import emit
     from tbq.show import show
 
-    click.echo(show(tbq.open(logdir), tag, step=step, run=run, restarts=restarts))
+    emit.show(show(tbq.open(logdir), tag, step=step, run=run, restarts=restarts))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import TbqWarning
 from tbq.export import FORMATS, format_of, write, write_many
+from tbq.export.inside import clear
 from tbq.export.options import Options
 from tbq.export.target import StrPath, check_free, make_folder
 
@@ -59,6 +60,7 @@ def write_all(
     make_folder(path)
     try:
         for name, target in paths.items():
+            clear(target, force)
             write(tables[name], target, force=force, **options)
     except BaseException:
         if made:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.printable import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,11 +162,16 @@ def _direct(path: StrPath) -> _Counted | None:
     fd = _direct_fd(path)
     if fd is not None:
         with _explained(path):
-            return _Counted(open(os.dup(fd), "wb", buffering=0))
+            return _Counted(_harmless(open(os.dup(fd), "wb", buffering=0)))
     if _is_special(path):
         with _explained(path):
-            return _Counted(open(path, "wb", buffering=0))
+            return _Counted(_harmless(open(path, "wb", buffering=0)))
     return None
+
+
+def _harmless(raw: io.RawIOBase) -> io.RawIOBase:
+    """A terminal gets the control characters of a log as escapes; pipes and devices get every byte."""
+    return Screen(raw) if raw.isatty() else raw
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, UsageError
+from tbq.printable import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,10 +98,11 @@ def _tensor(path: str, key: str | None) -> Array:
     with ExitStack() as stack:
         found = {parameter.name: parameter for parameter in _of_file(path, stack)}
         if key is None and len(found) != 1:
+            first = next(iter(found), "KEY")
             raise UsageError(
                 f"holds {len(found)} arrays: {', '.join(list(found)[:10])}",
                 path=path,
-                hint=f"name one: {path}:{next(iter(found), 'KEY')}",
+                hint=f"name one: {shell_word(f'{path}:{first}')}",
             )
         if key is not None and key not in found:
             raise UsageError(
@@ -159,7 +161,7 @@ def _columns(path: str, ending: str, key: str | None) -> Array:
         raise UsageError(
             f"column '{texts[0]}' holds no numbers",
             path=path,
-            hint=f"name one column: {path}:{table.column_names[0]}",
+            hint=f"name one column: {shell_word(f'{path}:{table.column_names[0]}')}",
         )
     return np.column_stack(arrays)
 

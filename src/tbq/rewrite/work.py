@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
-from tbq.printable import counted
+from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
@@ -82,7 +82,9 @@ def work(
 def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | SelectionError:
     if any(run.records_in for run in runs):
         return SelectionError("nothing would be left of it", path=source, hint="drop less, or keep more")
-    return SourceError("no file in it holds a record", path=source, hint=f"tbq doctor {source} says why")
+    return SourceError(
+        "no file in it holds a record", path=source, hint=f"tbq doctor {shell_word(source)} says why"
+    )
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:

@@ -52,6 +52,8 @@ def _of_file(path: str, stack: ExitStack) -> list[Parameter]:
         raise SourceError("no such file", path=path)
     if Path(path).is_dir():
         raise SourceError("is a directory, want a checkpoint file", path=path)
+    if not Path(path).is_file():  # to open a pipe would wait for its other end
+        raise SourceError("is a pipe or device, want a checkpoint file", path=path)
     if kind == "hdf5":
         from tbq.results.checkpoint import hdf5
 

@@ -1,7 +1,9 @@
 """Reader of Keras' HDF5 files: `.weights.h5`, the one inside `.keras`, older `.h5`, and plain arrays.
 
 Only what lies in the file itself is read: soft and external links, external storage and virtual datasets,
-by which a file could show the contents of another, are not followed.
+by which a file could show the contents of another, or wait for a pipe, are not followed. h5py follows them
+whenever it is asked for an item by name, or for the shape of a virtual dataset: all items come from `_own`,
+all shapes from `_shape`.
 """
 
 from __future__ import annotations
@@ -113,7 +115,8 @@ def _parameters(path: str, file: Any) -> Iterator[Parameter]:
         return
     model = file.attrs.get("model_config")
     prefix = _model_name(model) + "/" if model is not None else ""
-    top = file.get("model_weights", file)
+    inner = _own(file, "model_weights")
+    top = inner if isinstance(inner, _h5py().Group) else file
     legacy = "layer_names" in top.attrs
     for parts, dataset in _datasets(path, top):
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
@@ -123,7 +126,27 @@ def _parameters(path: str, file: Any) -> Iterator[Parameter]:
 
 
 def _has_vars(file: Any) -> bool:
-    return any(hasattr(group, "keys") and "vars" in group for group in (file.get(key) for key in file))
+    return any(hasattr(group, "keys") and "vars" in group for group in (_own(file, key) for key in file))
+
+
+def _own(group: Any, key: str) -> Any:
+    """What lies in the file under this one name; None for a link that may lead out of it, or for nothing."""
+    h5py = _h5py()
+    try:
+        found = group.id.links.get_info(
+            key.encode("utf-8", "surrogateescape")
+        ).type  # asks about the link, and does not follow it
+    except (KeyError, RuntimeError):
+        return None
+    return group[key] if found == h5py.h5l.TYPE_HARD else None
+
+
+def _shape(dataset: Any) -> tuple[int, ...] | None:
+    """The shape of a dataset; that of a virtual one as it was made, since now it would depend on other files."""
+    if dataset.is_virtual:
+        made = dataset.id.get_create_plist()
+        return made.get_virtual_vspace(0).shape if made.get_virtual_count() else ()  # type: ignore[no-any-return]
+    return dataset.shape  # type: ignore[no-any-return]
 
 
 def _model_name(config: Any) -> str:
@@ -142,15 +165,15 @@ def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
         if len(parts) > _DEPTH:
             raise SourceError(f"groups nested past {_DEPTH}", path=path)
         for key in sorted(group, key=_natural):
-            if (not parts and key in _SKIPPED) or not isinstance(group.get(key, getlink=True), h5py.HardLink):
+            if not parts and key in _SKIPPED:
                 continue
-            item = group[key]
+            item = _own(group, key)
             if isinstance(item, h5py.Group):
                 address = h5py.h5o.get_info(item.id).addr
                 if address not in seen:  # a link back up would never end
                     seen.add(address)
                     yield from walk(item, [*parts, key])
-            elif isinstance(item, h5py.Dataset) and item.shape is not None:
+            elif isinstance(item, h5py.Dataset) and _shape(item) is not None:
                 yield [*parts, key], item
 
     yield from walk(top, [])
@@ -169,21 +192,22 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
         group = group[part]
         if part in ("layers", "vars", "_layer_checkpoint_dependencies"):
             continue
-        inner = group["vars"].attrs.get("name") if "vars" in group else None
+        variables = _own(group, "vars")
+        inner = variables.attrs.get("name") if variables is not None else None
         names.append(str(inner) if inner is not None else part)
         if part != "cell":  # the cell of a recurrent layer has the layer's variables
             kind = re.sub(r"_\d+$", "", part)
-    variables = _VARIABLES.get(kind, ())
-    wanted = {len(variables), len(variables) - (variables[-1:] == (_OPTIONAL,))}
+    known_names = _VARIABLES.get(kind, ())
+    wanted = {len(known_names), len(known_names) - (known_names[-1:] == (_OPTIONAL,))}
     leaf = parts[-1]
-    if leaf.isdecimal() and int(leaf) < len(variables) and len(group) in wanted:
-        leaf = variables[int(leaf)]
+    if leaf.isdecimal() and int(leaf) < len(known_names) and len(group) in wanted:
+        leaf = known_names[int(leaf)]
     return "/".join([*names, leaf])
 
 
 def _parameter(path: str, name: str, dataset: Any) -> Parameter:
     dtype = dataset.dtype
-    shape = tuple(int(n) for n in dataset.shape)
+    shape = tuple(int(n) for n in _shape(dataset) or ())
     unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
     claimed = math.prod(shape) * dtype.itemsize
     if dataset.external or dataset.is_virtual:
