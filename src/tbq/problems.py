@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tbq.printable import printable
+from tbq.printable import counted, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +143,7 @@ def brief(problems: Iterable[Problem]) -> list[str]:
         by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
     lines = []
     for found in by_place.values():
-        more = f" (and {len(found) - 1:,} more problems there)" if len(found) > 1 else ""
+        more = f" (and {counted(len(found) - 1, 'more problem')} there)" if len(found) > 1 else ""
         lines.append(f"{found[0]}{more}")
     return lines
 

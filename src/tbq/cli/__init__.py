@@ -100,9 +100,8 @@ def main(args: list[str] | None = None) -> NoReturn:
         except click.exceptions.Exit as stop:
             sys.exit(stop.exit_code)
         except click.ClickException as wrong:
-            wrong.message = paragraph(
-                wrong.message
-            )  # it quotes arguments, which a shell may have taken from names
+            # It quotes arguments, which a shell may have taken from names of files.
+            wrong.message = paragraph(wrong.message)  # type: ignore[misc]
             wrong.show()
             sys.exit(wrong.exit_code)
         except TbqError as failure:

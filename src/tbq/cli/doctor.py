@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import source
+from tbq.cli.options import source, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -23,6 +23,7 @@ Examples:
     "--select", multiple=True, metavar="CODES", help="Only these codes, or all that begin so: TBQ2,TBQ401."
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
+@unpack_option
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU.")
 def command(
     logdir: tuple[str, ...],

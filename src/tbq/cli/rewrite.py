@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, source, steps_option
+from tbq.cli.options import logdir_argument, names, source, steps_option, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -74,6 +74,7 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="Make one run of several, in order of time.",
 )
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
+@unpack_option
 @click.option("--dry-run", is_flag=True, help="Write nothing; tell what would change.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
 def command(

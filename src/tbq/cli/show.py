@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import RESTARTS
+from tbq.cli.options import RESTARTS, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -20,6 +20,7 @@ Examples:
 @click.option("--run", metavar="NAME", help="The run, where several have the tag.")
 @click.option("--restarts", type=click.Choice(RESTARTS), default="resume", show_default=True,
               help="Which rows of a run that was resumed count.")  # fmt: skip
+@unpack_option
 def command(logdir: str, tag: str, step: int | None, run: str | None, restarts: str) -> None:
     """Print one value of TAG.
 

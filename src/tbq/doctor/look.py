@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result
     from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Path, Source
 
     Array = NDArray[Any]
@@ -31,7 +32,12 @@ class Look:
     """What lies at a path, or at several; `errors` say of which of them there is nothing to look at."""
 
     def __init__(
-        self, source: Source, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        max_unpacked: Size | None = None,
     ) -> None:
         items = [source] if isinstance(source, str | os.PathLike) else source
         paths = items.values() if isinstance(items, Mapping) else items
@@ -49,7 +55,7 @@ class Look:
             self.clash = wrong
             self.found = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
-        self._unpacked = Unpacked()
+        self.unpacked = Unpacked(max_unpacked)
 
     def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
         """What is there, whatever of it is not."""
@@ -77,9 +83,7 @@ class Look:
     @cached_property
     def result(self) -> Result:
         """All scalars decoded, everything else counted."""
-        return _decode.decode(
-            self.runs, ["scalars"], self._options, self._unpacked, details=True, verify=True
-        )
+        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
 
     @cached_property
     def reports(self) -> list[FileReport]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
     from tbq.rewrite.options import Options
 
@@ -41,6 +42,7 @@ def work(
     options: Options,
     threads: int | None,
     progress: Progress | None,
+    max_unpacked: Size | None = None,
 ) -> Report:
     """Rewrite `source` into `out` as `options` say."""
     found = discover(source)
@@ -52,7 +54,7 @@ def work(
     if found.problems and not options.repair:
         first = found.problems[0]
         raise SourceError(first.message, path=first.path, hint="--repair goes on without it", code=first.code)
-    unpacked = Unpacked()
+    unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:

@@ -10,14 +10,21 @@ import weakref
 import zlib
 from typing import BinaryIO
 
+from tbq.limits import FLOOR, RATIO, Limit, Size
+
 _PIECE = 1 << 20
-_RESERVE = 256 << 20  # a small file may unpack to a thousand times its size: so much of the disk stays free
+_RESERVE = 256 << 20  # so much of the disk stays free
 
 
 class Unpacked:
-    """Unpacks files when asked, once each, into a directory that goes when this object does."""
+    """Unpacks files when asked, once each, into a directory that goes when this object does.
 
-    def __init__(self) -> None:
+    A small file may unpack to a thousand times its size: what is past the limit on it is not unpacked.
+    """
+
+    def __init__(self, max_unpacked: Size | None = None) -> None:
+        self._limit = Limit.of(max_unpacked)
+        self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._folder: str | None = None
         self._done: dict[bytes, bytes | None] = {}
         self._lock = threading.Lock()  # the core asks from several threads
@@ -40,10 +47,14 @@ class Unpacked:
                 weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             target = os.path.join(self._folder, str(len(self._done)))
             with open(path, "rb") as packed, open(target, "wb") as plain:
+                size = os.fstat(packed.fileno()).st_size
+                most = self._limit.bytes_of(size, self._spare)
                 try:
-                    _inflate(packed, plain)
+                    if not _inflate(packed, plain, most):
+                        self.failures[path] = self._limit.exceeded(size, self._spare)
                 finally:
                     written = plain.tell()
+                    self._spare -= max(0, written - RATIO * size)
         except zlib.error as damage:
             if not written:
                 return None
@@ -53,8 +64,11 @@ class Unpacked:
         return os.fsencode(target) if written else None
 
 
-def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
-    """Unpack all of a file; what came before damage has been written when `zlib.error` is raised."""
+def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
+    """Unpack a file, up to `most` bytes; whether that was all of it.
+
+    What came before damage has been written when `zlib.error` is raised.
+    """
     inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
     begun = False  # whether the current member has given anything
     since_look = 0
@@ -69,7 +83,10 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
                 plain.write(_salvage(before, piece))
                 raise
             begun = begun or bool(out)
-            since_look += plain.write(out)
+            room = most - plain.tell()
+            since_look += plain.write(out[:room])
+            if len(out) > room:
+                return False
             if since_look > _RESERVE // 4:
                 since_look = 0
                 if shutil.disk_usage(plain.name).free < _RESERVE:
@@ -79,7 +96,10 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
                 piece = inflater.unused_data
                 inflater = zlib.decompressobj(wbits=47)
                 begun = False
-    plain.write(inflater.flush())
+    out = inflater.flush()
+    room = most - plain.tell()
+    plain.write(out[:room])
+    return len(out) <= room
 
 
 def _salvage(inflater: zlib._Decompress, piece: bytes) -> bytes:

@@ -28,6 +28,7 @@ _MODULES = (
     "not_events",
     "unreadable",
     "compressed",
+    "unpacking",
     "still_writing",
     "truncated",
     "bad_length",

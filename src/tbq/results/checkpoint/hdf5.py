@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, missing
+from tbq.limits import Limit
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 _SKIPPED = {"optimizer", "optimizer_weights", "_optimizer"}
 _DEPTH = 64
-# A dataset may claim a shape without holding its elements; past this many bytes the claim must be backed.
-_UNBACKED = 1 << 30
-_RATIO = 2000
 _CHUNKED = 1 << 22  # elements of a dataset in chunks that are read at once
 
 # Keras stores a layer's variables by number only. These classes make them in a known order: the snake-case
@@ -55,16 +53,16 @@ _VARIABLES = {
 _OPTIONAL = "bias"
 
 
-def read(path: str, stack: ExitStack) -> list[Parameter]:
+def read(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
     """The parameters of an HDF5 file or of a `.keras` archive; `stack` keeps open what they read from."""
     h5py = _h5py()
     if zipfile.is_zipfile(path):
-        source: Any = _unpacked(path, stack)
+        source: Any = _unpacked(path, stack, limit)
     else:
         source = path
     try:
         file = stack.enter_context(h5py.File(source, "r"))
-        return list(_parameters(path, file))
+        return list(_parameters(path, file, limit))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         raise SourceError(
             f"not a whole HDF5 file: {error}", path=path, hint="copy or download it again"
@@ -79,7 +77,7 @@ def _h5py() -> Any:
     return h5py
 
 
-def _unpacked(path: str, stack: ExitStack) -> Any:
+def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
     """`model.weights.h5` of a `.keras` archive as an open temporary file, copied in blocks."""
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
@@ -92,6 +90,9 @@ def _unpacked(path: str, stack: ExitStack) -> Any:
                 hint="save the model with model.save('model.keras')",
             )
         member = archive.getinfo(names[0])
+        refusal = limit.refusal(member.file_size, member.compress_size, names[0])
+        if refusal:
+            raise SourceError(refusal, path=path)
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if member.file_size > free:
             raise SourceError(
@@ -108,10 +109,10 @@ def _unpacked(path: str, stack: ExitStack) -> Any:
         raise damaged(path, error) from None
 
 
-def _parameters(path: str, file: Any) -> Iterator[Parameter]:
+def _parameters(path: str, file: Any, limit: Limit) -> Iterator[Parameter]:
     if "layers" in file or "_layer_checkpoint_dependencies" in file or _has_vars(file):
         for parts, dataset in _datasets(path, file):
-            yield _parameter(path, _keras3_name(file, parts), dataset)
+            yield _parameter(path, _keras3_name(file, parts), dataset, limit)
         return
     model = file.attrs.get("model_config")
     prefix = _model_name(model) + "/" if model is not None else ""
@@ -122,7 +123,7 @@ def _parameters(path: str, file: Any) -> Iterator[Parameter]:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
-        yield _parameter(path, name, dataset)
+        yield _parameter(path, name, dataset, limit)
 
 
 def _has_vars(file: Any) -> bool:
@@ -145,7 +146,7 @@ def _shape(dataset: Any) -> tuple[int, ...] | None:
     """The shape of a dataset; that of a virtual one as it was made, since now it would depend on other files."""
     if dataset.is_virtual:
         made = dataset.id.get_create_plist()
-        return made.get_virtual_vspace(0).shape if made.get_virtual_count() else ()  # type: ignore[no-any-return]
+        return made.get_virtual_vspace(0).shape if made.get_virtual_count() else ()
     return dataset.shape  # type: ignore[no-any-return]
 
 
@@ -205,18 +206,21 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
     return "/".join([*names, leaf])
 
 
-def _parameter(path: str, name: str, dataset: Any) -> Parameter:
+def _parameter(path: str, name: str, dataset: Any, limit: Limit) -> Parameter:
     dtype = dataset.dtype
     shape = tuple(int(n) for n in _shape(dataset) or ())
-    unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
-    claimed = math.prod(shape) * dtype.itemsize
+    unreadable: str | None = None
+    chunk = 0
     if dataset.external or dataset.is_virtual:
         unreadable = "its elements lie in another file, which tbq does not follow"
-    elif claimed > _UNBACKED and claimed > dataset.id.get_storage_size() * _RATIO:
-        unreadable = f"it claims {claimed} bytes and holds {dataset.id.get_storage_size()}"
-
-    # A chunk is decompressed whole: rows are read by as many as a chunk has, not one after the other.
-    chunk = min(dataset.chunks[0] * math.prod(shape[1:]), _CHUNKED) if dataset.chunks else 0
+    elif not known(dtype.name):
+        unreadable = f"no numbers in dtype {dtype}"
+    else:
+        # A chunk is decompressed whole, and may be larger than the dataset. Rows are read by as many as it has.
+        chunks = dataset.chunks or ()
+        whole = max(math.prod(shape), math.prod(chunks) if chunks else 0)
+        unreadable = limit.refusal(whole * dtype.itemsize, dataset.id.get_storage_size())
+        chunk = min(chunks[0] * math.prod(shape[1:]), _CHUNKED) if chunks else 0
 
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:
         native = dtype.newbyteorder("=")

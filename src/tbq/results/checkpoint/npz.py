@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from tbq.errors import SourceError
+from tbq.limits import Limit
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
@@ -30,7 +31,7 @@ ZIP_FAULTS = (
 )
 
 
-def read(path: str, file: BinaryIO) -> list[Parameter]:
+def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
     """The arrays of an open file, in the order of the archive."""
     try:
         archive = zipfile.ZipFile(file)
@@ -41,7 +42,7 @@ def read(path: str, file: BinaryIO) -> list[Parameter]:
             with archive.open(member) as stream:
                 shape, fortran, dtype = header(stream)
             name = member.filename.removesuffix(".npy")
-            found.append(_parameter(path, archive, member, name, shape, fortran, dtype))
+            found.append(_parameter(path, archive, member, name, shape, fortran, dtype, limit))
         return found
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
@@ -112,11 +113,17 @@ def _parameter(
     shape: tuple[int, ...],
     fortran: bool,
     dtype: np.dtype[np.generic],
+    limit: Limit,
 ) -> Parameter:
     if dtype.hasobject:
         unreadable: str | None = "it is a pickle of Python objects, which tbq never loads"
+    elif not known(dtype.name):
+        unreadable = f"no numbers in dtype {dtype}"
     else:
-        unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
+        size = min(
+            math.prod(shape) * dtype.itemsize, member.file_size
+        )  # neither is believed beyond the other
+        unreadable = limit.refusal(size, member.compress_size)
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:
