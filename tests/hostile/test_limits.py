@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import gzip
 import json
 import os
@@ -344,3 +345,11 @@ def test_a_limit_ends_with_its_block() -> None:
         assert limits.Limit.of("2GB").most == 2 * 10**9
         raise ZeroDivisionError
     assert limits.Limit.of(None).most is None
+
+
+def test_examples() -> None:
+    from tbq.export import markdown
+
+    for module in (limits, markdown):
+        result = doctest.testmod(module)
+        assert result.attempted and result.failed == 0
