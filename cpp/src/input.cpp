@@ -66,6 +66,7 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 #endif
     if (got < 0) {
       if (errno == EINTR) continue;
+      if (done > 0) break;  // a bad sector: what lies before it is read, and the next call says why no more is
       return -errno;
     }
     if (got == 0) break;
@@ -124,7 +125,11 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
   } else {
     have_ += static_cast<size_t>(got);
     bytes_read_ += static_cast<uint64_t>(got);
-    if (have_ < want) end_ = base_ + have_;  // it has shrunk
+    if (have_ < want) {  // it has shrunk, or cannot be read from there on
+      end_ = base_ + have_;
+      const int64_t more = file_->read_at(end_, buffer_.get() + have_, 1);
+      if (more < 0) error_ = static_cast<int>(-more);
+    }
   }
   return count <= have_ ? buffer_.get() : nullptr;
 }

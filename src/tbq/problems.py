@@ -42,6 +42,9 @@ class Problem:
         return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
 
 
+#: What to do about rows that a later session overtook. Messages and findings take it from here.
+RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
+
 _FAULTS = {
     "bad_length": "a record's length does not agree with its checksum",
     "bad_payload": "a record's data does not agree with its checksum",

@@ -22,7 +22,7 @@ class File {
   void close();
   uint64_t size() const { return size_; }  // when it was opened
   uint64_t id() const { return id_; }      // another for each file that is opened
-  // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno.
+  // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno if none came.
   int64_t read_at(uint64_t offset, void* into, size_t count) const;
   // The first stored byte at or after `offset`; what lies between is a hole of a sparse file, which reads as
   // zeros. `offset` itself if the system does not tell.

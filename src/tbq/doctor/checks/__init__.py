@@ -49,6 +49,7 @@ _MODULES = (
     "evaluated_first",
     "gap",
     "stops_early",
+    "rerun",
     "not_finite",
     "constant",
     "saturated",
