@@ -90,6 +90,30 @@ class Limit:
         return sized(size) if self.most is not None else f"{sized(size)} (256 MiB and {RATIO} times its size)"
 
 
+class Budget:
+    """What the arrays of one file may unpack to, each and together: many names can lead to the same few bytes.
+
+    >>> budget = Budget(Limit(None), 1_000)
+    >>> [budget.refusal(200_000_000, 900) is None for _ in range(3)]
+    [True, False, False]
+    """
+
+    def __init__(self, limit: Limit, size: int) -> None:
+        self._limit = limit
+        self._size = size
+        self._taken = 0
+
+    def refusal(self, unpacked: int, packed: int) -> str | None:
+        """Why an array is not unpacked, and what to do; None if it may be, which counts against the others."""
+        refusal = self._limit.refusal(unpacked, packed)
+        if refusal is None and self._limit.most is None:
+            together = f"it and the arrays before it, in a file of {sized(self._size)}, together"
+            refusal = self._limit.refusal(self._taken + unpacked, self._size, together)
+        if refusal is None:
+            self._taken += unpacked
+        return refusal
+
+
 def _raise(wanted: int) -> str:
     raised = sized(wanted * 21 // 20).replace(" ", "")
     return f'to raise it: --max-unpacked {raised}, max_unpacked="{raised}"'

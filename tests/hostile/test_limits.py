@@ -307,6 +307,33 @@ def test_keras_archives_that_unpack_to_much(tmp_path: Path, monkeypatch: pytest.
         weights(path)
 
 
+def test_many_names_of_the_same_bytes(tmp_path: Path) -> None:
+    """Hard links of one dataset, and members of a zip that lie on one another: each is small, all together endless."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.create_dataset("a/w0", (40 << 20,), "f4", chunks=(1 << 20,), compression="gzip")[:] = 0
+        for number in range(1, 50):
+            file[f"a/w{number}"] = file["a/w0"]
+    with pytest.warns(TbqWarning, match="together unpacks to") as told:
+        rows = weights(tmp_path / "m.h5").to_arrow().to_pylist()
+    assert len(told) == 49 and [row["mean"] for row in rows] == [0.0] + [None] * 49
+    path = npz_of(tmp_path / "one.npz", (40 << 20,))
+    data = path.read_bytes()
+    start = data.rindex(b"PK\x01\x02")
+    end = data.rindex(b"PK\x05\x06")
+    entry = data[start:end]
+    copies = [entry.replace(b"logits.npy", f"l{number:05d}.npy".encode()) for number in range(50)]
+    tail = bytearray(data[end:])
+    tail[8:12] = struct.pack("<HH", 50, 50)
+    tail[12:16] = struct.pack("<I", sum(map(len, copies)))
+    (tmp_path / "many.npz").write_bytes(data[:start] + b"".join(copies) + tail)
+    with (
+        contextlib.suppress(SourceError),
+        pytest.warns(TbqWarning) as told,
+    ):  # new Pythons see the overlap themselves
+        weights(tmp_path / "many.npz")
+        assert len(told) >= 48
+
+
 def test_parquet_of_runs_of_one_value(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     block = pa.table({"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)})

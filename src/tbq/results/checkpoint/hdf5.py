@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, missing
-from tbq.limits import Limit
+from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
@@ -62,7 +62,7 @@ def read(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
         source = path
     try:
         file = stack.enter_context(h5py.File(source, "r"))
-        return list(_parameters(path, file, limit))
+        return list(_parameters(path, file, Budget(limit, file.id.get_filesize())))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         raise SourceError(
             f"not a whole HDF5 file: {error}", path=path, hint="copy or download it again"
@@ -109,10 +109,10 @@ def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
         raise damaged(path, error) from None
 
 
-def _parameters(path: str, file: Any, limit: Limit) -> Iterator[Parameter]:
+def _parameters(path: str, file: Any, budget: Budget) -> Iterator[Parameter]:
     if "layers" in file or "_layer_checkpoint_dependencies" in file or _has_vars(file):
         for parts, dataset in _datasets(path, file):
-            yield _parameter(path, _keras3_name(file, parts), dataset, limit)
+            yield _parameter(path, _keras3_name(file, parts), dataset, budget)
         return
     model = file.attrs.get("model_config")
     prefix = _model_name(model) + "/" if model is not None else ""
@@ -123,7 +123,7 @@ def _parameters(path: str, file: Any, limit: Limit) -> Iterator[Parameter]:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
-        yield _parameter(path, name, dataset, limit)
+        yield _parameter(path, name, dataset, budget)
 
 
 def _has_vars(file: Any) -> bool:
@@ -206,7 +206,7 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
     return "/".join([*names, leaf])
 
 
-def _parameter(path: str, name: str, dataset: Any, limit: Limit) -> Parameter:
+def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
     dtype = dataset.dtype
     shape = tuple(int(n) for n in _shape(dataset) or ())
     unreadable: str | None = None
@@ -219,7 +219,7 @@ def _parameter(path: str, name: str, dataset: Any, limit: Limit) -> Parameter:
         # A chunk is decompressed whole, and may be larger than the dataset. Rows are read by as many as it has.
         chunks = dataset.chunks or ()
         whole = max(math.prod(shape), math.prod(chunks) if chunks else 0)
-        unreadable = limit.refusal(whole * dtype.itemsize, dataset.id.get_storage_size())
+        unreadable = budget.refusal(whole * dtype.itemsize, dataset.id.get_storage_size())
         chunk = min(chunks[0] * math.prod(shape[1:]), _CHUNKED) if chunks else 0
 
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:

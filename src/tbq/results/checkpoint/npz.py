@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, BinaryIO
@@ -10,7 +11,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from tbq.errors import SourceError
-from tbq.limits import Limit
+from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
@@ -35,6 +36,7 @@ def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
     """The arrays of an open file, in the order of the archive."""
     try:
         archive = zipfile.ZipFile(file)
+        budget = Budget(limit, os.fstat(file.fileno()).st_size)
         found = []
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
@@ -42,7 +44,7 @@ def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
             with archive.open(member) as stream:
                 shape, fortran, dtype = header(stream)
             name = member.filename.removesuffix(".npy")
-            found.append(_parameter(path, archive, member, name, shape, fortran, dtype, limit))
+            found.append(_parameter(path, archive, member, name, shape, fortran, dtype, budget))
         return found
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
@@ -113,7 +115,7 @@ def _parameter(
     shape: tuple[int, ...],
     fortran: bool,
     dtype: np.dtype[np.generic],
-    limit: Limit,
+    budget: Budget,
 ) -> Parameter:
     if dtype.hasobject:
         unreadable: str | None = "it is a pickle of Python objects, which tbq never loads"
@@ -123,7 +125,7 @@ def _parameter(
         size = min(
             math.prod(shape) * dtype.itemsize, member.file_size
         )  # neither is believed beyond the other
-        unreadable = limit.refusal(size, member.compress_size)
+        unreadable = budget.refusal(size, member.compress_size)
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import SourceError, missing
-from tbq.limits import Limit
+from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 
@@ -94,7 +94,8 @@ def parameters(found: Any, path: str | None = None, limit: Limit | None = None) 
             if isinstance(inner, Mapping) and any(True for _ in _tensors(inner, "")):
                 found = inner
                 break
-    result = [_parameter(name, tensor, limit) for name, tensor in _tensors(found, "")]
+    budget = Budget(limit, Path(path).stat().st_size) if limit is not None and path is not None else None
+    result = [_parameter(name, tensor, budget) for name, tensor in _tensors(found, "")]
     if not result:
         raise SourceError(
             f"no tensor in it, got a {type(found).__name__}", path=path, hint="save model.state_dict()"
@@ -102,16 +103,16 @@ def parameters(found: Any, path: str | None = None, limit: Limit | None = None) 
     return result
 
 
-def _parameter(name: str, tensor: Any, limit: Limit | None) -> Parameter:
+def _parameter(name: str, tensor: Any, budget: Budget | None) -> Parameter:
     made = array_parameter(name, tensor)
-    if limit is None or made.unreadable or not hasattr(tensor, "untyped_storage"):
+    if budget is None or made.unreadable or not hasattr(tensor, "untyped_storage"):
         return made
     size = tensor.element_size()
     try:
         stored = tensor.untyped_storage().nbytes()
     except NotImplementedError:  # a sparse tensor
         stored = tensor._nnz() * size
-    return replace(made, unreadable=limit.refusal(tensor.numel() * size, stored))
+    return replace(made, unreadable=budget.refusal(tensor.numel() * size, stored))
 
 
 def _tensors(found: Any, name: str) -> Iterator[tuple[str, Any]]:
