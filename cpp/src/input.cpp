@@ -66,7 +66,8 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 #endif
     if (got < 0) {
       if (errno == EINTR) continue;
-      if (done > 0) break;  // a bad sector: what lies before it is read, and the next call says why no more is
+      if (done > 0)
+        break;  // a bad sector: what lies before it is read, and the next call says why no more is
       return -errno;
     }
     if (got == 0) break;
