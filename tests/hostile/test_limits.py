@@ -332,6 +332,24 @@ def test_many_names_of_the_same_bytes(tmp_path: Path) -> None:
             assert means == [0.0] + [None] * 49 and len(said) == 49
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_packed_by_methods_that_unpack_at_once(tmp_path: Path, method: int) -> None:
+    """Four kilobytes of bzip2 can be gigabytes, and zipfile does not unpack it in pieces; NumPy does not write it."""
+    for name, member in (("m.npz", "w.npy"), ("m.keras", "model.weights.h5")):
+        with zipfile.ZipFile(tmp_path / name, "w", method) as archive:
+            archive.writestr(member, bytes(100))
+        with pytest.raises(SourceError, match="packed by method"):
+            weights(tmp_path / name)
+
+
+def test_shapes_that_no_integer_holds(tmp_path: Path) -> None:
+    head = repr({"descr": "|S9", "fortran_order": False, "shape": (1 << 62, 4)}).encode()
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
+        archive.writestr("w.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head) + 1) + head + b"\n")
+    with pytest.warns(TbqWarning, match="no numbers in dtype"):
+        assert weights(tmp_path / "m.npz").to_arrow()["count"].to_pylist() == [None]
+
+
 def test_parquet_of_runs_of_one_value(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     block = pa.table({"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)})

@@ -66,7 +66,7 @@ def weights_diff(
 def _row(before: Parameter | None, after: Parameter | None) -> dict[str, Any]:
     named = before or after
     assert named is not None
-    row: dict[str, Any] = {"layer": named.layer, "parameter": named.parameter, "count": named.count}
+    row = {name: named.row[name] for name in ("layer", "parameter", "count")}
     if before is not None:
         row |= {"shape": list(before.shape), "dtype": before.dtype}
     if after is not None:

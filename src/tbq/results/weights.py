@@ -92,13 +92,7 @@ def weights(
     rows = []
     with _where(model), parameters(model, max_unpacked) as found:
         for parameter in choose(found, layer, _path(model)):
-            row: dict[str, Any] = {
-                "layer": parameter.layer,
-                "parameter": parameter.parameter,
-                "shape": list(parameter.shape),
-                "dtype": parameter.dtype,
-                "count": parameter.count,
-            }
+            row = parameter.row
             if parameter.unreadable:
                 warnings.warn(
                     f"no statistics of '{parameter.name}': {parameter.unreadable}", TbqWarning, stacklevel=2

@@ -20,7 +20,7 @@ import numpy as np
 
 from tbq.errors import SourceError, missing
 from tbq.limits import Budget, Limit
-from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
+from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
@@ -101,7 +101,7 @@ def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
                 hint="set TMPDIR to a larger disk",
             )
         unpacked = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
-        with archive.open(member) as stream:
+        with opened(archive, member) as stream:
             shutil.copyfileobj(stream, unpacked, 1 << 20)
         unpacked.seek(0)
         return unpacked

@@ -41,7 +41,7 @@ def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
-            with archive.open(member) as stream:
+            with opened(archive, member) as stream:
                 shape, fortran, dtype = header(stream)
             name = member.filename.removesuffix(".npy")
             found.append(_parameter(path, archive, member, name, shape, fortran, dtype, budget))
@@ -55,6 +55,15 @@ def damaged(path: str, error: BaseException, name: str | None = None) -> SourceE
     return SourceError(
         f"{where}cannot be read: {error or type(error).__name__}", path=path, hint="copy or download it again"
     )
+
+
+def opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    """A member of an archive, read in pieces; zipfile unpacks those of other methods than these at once."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(
+            f"{member.filename} is packed by method {member.compress_type}, want deflate"
+        )
+    return archive.open(member)
 
 
 def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
@@ -129,7 +138,7 @@ def _parameter(
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:
-            with archive.open(member) as stream:
+            with opened(archive, member) as stream:
                 header(stream)
                 yield from blocks(stream, shape, fortran, dtype, size)
         except ZIP_FAULTS as error:
