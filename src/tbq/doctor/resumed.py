@@ -56,8 +56,9 @@ def resumed(look: Look) -> list[Resumed]:
         one.sessions.add(int(segments["session"][later[pair]]))
         one.anew = one.anew or _covers(look, series, int(later[pair]))
     for one in found.values():
-        one.points = int(look.series["count"][scalars & (look.series["run"] == one.run)].sum())
-        one.hidden = sum(count.logged - count.tbq for count in (shown(look, series) for series in one.series))
+        counts = [shown(look, series) for series in look.rows(scalars & (look.series["run"] == one.run))]
+        one.points = sum(count.logged for count in counts)
+        one.hidden = sum(count.logged - count.tbq for count in counts)
     return list(found.values())
 
 
