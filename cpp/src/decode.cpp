@@ -364,8 +364,8 @@ class Decoder {
         if (auto part = decode_file(worker, i, 0, UINT64_MAX, false, manner)) {
           // Most often the first file of a run says all there is to know of its tags.
           for (const auto& entry : part->tags.all) {
-            if (i + 1 < runs_[run + 1] && entry->has_metadata) {
-              plugins.try_emplace(entry->tag, entry->metadata.plugin);
+            if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {
+              plugins.try_emplace(entry->tag, entry->metadata[0].parsed->plugin);
             }
           }
           parts.push_back(std::move(part));
@@ -447,6 +447,7 @@ class Decoder {
   void report_file(uint32_t index, const Parts& parts) {
     FileReport& report = result_.files[index];
     bool any = false;
+    const int64_t* last_step = nullptr;  // of the session so far
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -459,9 +460,11 @@ class Decoder {
       if (part->error != 0) report.error = part->error;
       if (report.writer.empty()) report.writer = part->writer;
       if (report.file_version.empty()) report.file_version = part->file_version;
-      add_faults(report, parts, i, any);
+      add_faults(report, parts, i, last_step);
       for (const Session& session : part->sessions) {
         if (!session.continues || report.sessions == 0) ++report.sessions;
+        if (!session.continues) last_step = nullptr;
+        if (session.values > 0) last_step = &session.last_step;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;
           report.first_wall = std::min(report.first_wall, session.begin);
@@ -490,13 +493,13 @@ class Decoder {
                          [&](const auto& earlier) {
                            if (earlier->file != parts[index]->file) return false;
                            const TagEntry* entry = earlier->tags.find(tag.name);
-                           return entry && (entry->has_metadata || !tag.has_metadata);
+                           return entry && (!entry->metadata.empty() || !tag.has_metadata);
                          });
     });
   }
 
   // The damage of the next part of a file. What came before and after it may lie in other parts.
-  static void add_faults(FileReport& report, const Parts& parts, size_t index, bool any_before) {
+  static void add_faults(FileReport& report, const Parts& parts, size_t index, const int64_t* before) {
     const Part& part = *parts[index];
     if (part.has_event) {
       for (auto fault = report.faults.rbegin(); fault != report.faults.rend() && !fault->has_after; ++fault) {
@@ -512,9 +515,9 @@ class Decoder {
         report.lost_bytes -= fault.length;
         continue;
       }
-      if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && any_before) {
+      if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && before) {
         fault.has_before = true;
-        fault.step_before = report.last_step;
+        fault.step_before = *before;
       }
       if (report.faults.size() == kMostFaults) {
         ++report.more_faults;

@@ -19,13 +19,13 @@ struct RunSessions {
 // `by_path` orders them as TensorBoard reads them.
 RunSessions order_run(const Parts& parts, const std::vector<FileReport>& files, bool by_path);
 
-// Of the entries of one tag (with their parts), the one whose metadata counts: the first in the order of
-// sessions; null if none has any.
+// Of the metadata of one tag in all parts, the one that counts: the first in the order of sessions; null if
+// there is none.
 struct TagOfPart {
   size_t part = 0;
   TagEntry* entry = nullptr;
 };
-const TagEntry* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions);
+const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions);
 
 // The plugin of every tag that has metadata.
 Plugins plugins_of(const Parts& parts, const RunSessions& sessions);
