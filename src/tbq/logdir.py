@@ -12,6 +12,7 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.kinds import Kinds
+from tbq.printable import shell_word
 from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from tbq._core import Result, Stream
     from tbq.kinds.values import Reading
+    from tbq.limits import Size
     from tbq.problems import Problem
     from tbq.results.opened import MetricsAsEvents
     from tbq.table import Table
@@ -41,22 +43,26 @@ class Series(NamedTuple):
     values: NDArray[np.float64]
 
 
-def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
+def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: A001 - tbq.open, as users read it
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
     and others that `tbq.results.metrics` reads) is taken too, where it is named itself.
 
+    `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
+    a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
+
     >>> log = open("runs")                              # doctest: +SKIP
     >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
     """
+    unpacked = Unpacked(max_unpacked)
     items = _metrics_as_events(path)
     found = discover(path if items is None else items.paths)
     if not found.runs:
         raise _nothing(found)
     for problem in found.problems:
         warnings.warn(str(problem), TbqWarning, stacklevel=2)
-    log = LogDir(found)
+    log = LogDir(found, unpacked)
     if items is not None:
         weakref.finalize(log, items.remove)
     return log
@@ -96,9 +102,9 @@ def _nothing(found: Found) -> SourceError:
 class LogDir(Kinds, Queries):
     """The runs found below a path. Made by `tbq.open`."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self._found = found
-        self._unpacked = Unpacked()
+        self._unpacked = unpacked or Unpacked()
         self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
         self._decoded = False
 
@@ -178,7 +184,7 @@ class LogDir(Kinds, Queries):
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
                     f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
+                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 
@@ -281,7 +287,7 @@ class LogDir(Kinds, Queries):
         """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
         found = _decode.problems_of(result, runs, options.restarts)
-        if self._unpacked.failures:
+        if self._unpacked.failures:  # before what follows from them
             unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)
             paths = {problem.path for problem in unpacking}
             # A file of which not a byte could be unpacked looks like one that is not an event file.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tbq.printable import counted, printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -37,8 +39,11 @@ class Problem:
             where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
         elif self.run is not None:
             where = f"run {self.run}: "
-        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+        return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
 
+
+#: What to do about rows that a later session overtook. Messages and findings take it from here.
+RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 
 _FAULTS = {
     "bad_length": "a record's length does not agree with its checksum",
@@ -152,7 +157,7 @@ def brief(problems: Iterable[Problem]) -> list[str]:
         by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
     lines = []
     for found in by_place.values():
-        more = f" (and {len(found) - 1:,} more problems there)" if len(found) > 1 else ""
+        more = f" (and {counted(len(found) - 1, 'more problem')} there)" if len(found) > 1 else ""
         lines.append(f"{found[0]}{more}")
     return lines
 

@@ -9,8 +9,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import protolog as pl
 import pyarrow.parquet as pq
 import pytest
+
+import tbq as library
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals, pipes and signals as POSIX has them")
@@ -300,3 +303,22 @@ def test_the_bar_draws_bytes_files_and_rate(
     said = capsys.readouterr().err
     assert "3/3 files" in said
     assert "2.0/2.0 MB" in said
+
+
+def test_what_a_rerun_drops_is_told_as_a_share(tbq: Run, tmp_path: Path) -> None:
+    pl.healthy(tmp_path, pl.T0, range(288))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(15))
+    done = tbq("export", tmp_path)
+    assert len(done.stdout.splitlines()) == 31
+    assert done.stderr == (
+        "tbq: run .: restarts=resume dropped 576 of 606 rows (95 %) of 2 tags, steps 0 to 287 "
+        "(to keep them: restarts='keep', --restarts keep)\n"
+    )
+    assert "dropped 288 of 303 rows (95 %) of 1 tag" in tbq("export", tmp_path, "--tag", "loss").stderr
+    last = tbq("export", tmp_path, "--restarts", "last").stderr  # of each step the newest: a few of many
+    assert "restarts=last dropped 30 rows of 2 tags, steps 0 to 14" in last
+    with pytest.warns(library.TbqWarning, match=r"dropped 576 of 606 rows \(95 %\)"):
+        library.open(tmp_path).scalars()
+    pl.healthy(tmp_path / "resumed", pl.T0, range(60))
+    pl.healthy(tmp_path / "resumed", pl.T0 + 1000, range(40, 90))
+    assert "run resumed: restarts=resume dropped 40 rows of 2 tags" in tbq("export", tmp_path).stderr

@@ -419,7 +419,7 @@ def test_names_of_runs_are_safe_and_apart(tmp_path: Path) -> None:
     assert len(set(names)) == len(runs)
     assert paths["."] == "root.csv"
     assert paths["a/b"] == "a_b.csv"
-    assert paths["../../etc"] == "_.._etc.csv"
+    assert paths["../../etc"] == "_.._.._etc.csv"
     for path in paths.values():
         assert len(path.encode()) < 250
         (tmp_path / path).touch()

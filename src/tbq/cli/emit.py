@@ -1,4 +1,7 @@
-"""Where a command's table goes: a file, a file a run, a drawing on a terminal, CSV in a pipe."""
+"""Where a command's table and words go: a file, a file per run, a drawing on a terminal, CSV in a pipe.
+
+Commands print by these functions alone, so that nothing of a log reaches a terminal raw.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.printable import counted
+from tbq.printable import counted, escaped, page, paragraph, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,9 +88,30 @@ def draw_table(table: Table) -> None:
     print_table(table.to_arrow(), table.kind, Console(), Console(stderr=True))
 
 
-def say(text: str) -> None:
-    """A word for the person at the terminal; scripts that read stderr get warnings alone."""
+def show(text: str) -> None:
+    """Text for people on stdout, line by line."""
     import click
 
+    click.echo(page(text))
+
+
+def show_json(value: object) -> None:
+    """A value as JSON on stdout: exact, with control characters as escapes."""
+    import json
+
+    import click
+
+    click.echo(escaped(json.dumps(value, indent=1, ensure_ascii=False)))
+
+
+def tell(words: object, name: str = "tbq: ") -> None:
+    """Words on stderr, for people and for scripts that keep what is said there; a message begins with `name`."""
+    import click
+
+    click.echo(f"{name}{paragraph(str(words))}", err=True)
+
+
+def say(text: str) -> None:
+    """A word for the person at the terminal; scripts that read stderr get warnings alone."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        tell(printable(text), name="")

@@ -87,7 +87,9 @@ def command(
     into one xlsx, sqlite or duckdb file.
     """
     import tbq
+    from tbq.cli.emit import tell
     from tbq.cli.progress import progress_bar
+    from tbq.printable import shell_word
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
@@ -103,8 +105,9 @@ def command(
             return
         table = log.table(kind, **what)
     if not len(table):
-        hint = f"`tbq tags {logdir[0]}` lists what there is, `tbq doctor {logdir[0]}` says what is wrong"
-        click.echo(f"tbq: {log.path}: no {kind}\n  {hint}", err=True)
+        path = shell_word(logdir[0])
+        hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
+        tell(f"{log.path}: no {kind}\n  {hint}")
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
     out.emit(_laid_out(table, layout, stat))

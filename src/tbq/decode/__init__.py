@@ -143,6 +143,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                     tag=tag,
                 )
             )
+    kept = _kept(result, runs) if dropped else []
     for run, parts in dropped.items():
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
@@ -151,12 +152,39 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
             _problems.Problem(
                 "restart",
                 "info",
-                f"restarts={restarts} dropped {counted(count, 'row')} of {counted(len(parts), 'tag')}, {steps}",
+                f"restarts={restarts} dropped {_share(count, kept[run])} of {counted(len(parts), 'tag')}, {steps}",
                 run=runs[run].name,
-                hint="to keep them: restarts='keep', --restarts keep",
+                hint=_problems.RESTART_HINT,
             )
         )
     return found
+
+
+def _kept(result: Result, runs: Sequence[Run]) -> list[int]:
+    """How many rows of each run there are."""
+    import pyarrow as pa
+
+    table = pa.table(result.series([run.name for run in runs]))
+    kept = [0] * len(runs)
+    column = (
+        "rows" if any(table["rows"].to_pylist()) else "count"
+    )  # nothing is stored where rows are only counted
+    for run, rows in zip(
+        table["run"].combine_chunks().indices.to_pylist(), table[column].to_pylist(), strict=True
+    ):
+        kept[run] += rows
+    return kept
+
+
+def _share(dropped: int, kept: int) -> str:
+    """So many rows; if they are more than half of all, out of how many.
+
+    >>> _share(3, 17), _share(576, 30)
+    ('3 rows', '576 of 606 rows (95 %)')
+    """
+    if dropped <= kept:
+        return counted(dropped, "row")
+    return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
 
 
 def tell(found: Sequence[Problem], on_error: str) -> None:

@@ -6,6 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tbq.printable import printable
+
 SEVERITIES = ("error", "warning", "info")
 
 
@@ -34,7 +36,7 @@ class Finding:
                 f"tag {self.tag}: " if self.tag is not None else "",
             ]
         )
-        return where + self.message
+        return printable(where + self.message)
 
     def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
         """The most important first; then by code and place."""

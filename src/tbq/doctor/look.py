@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result
     from tbq.decode import Progress
+    from tbq.doctor.resumed import Resumed
+    from tbq.limits import Size
     from tbq.logdir import Path, Source
 
     Array = NDArray[Any]
@@ -31,7 +33,12 @@ class Look:
     """What lies at a path, or at several; `errors` say of which of them there is nothing to look at."""
 
     def __init__(
-        self, source: Source, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        max_unpacked: Size | None = None,
     ) -> None:
         items = [source] if isinstance(source, str | os.PathLike) else source
         paths = items.values() if isinstance(items, Mapping) else items
@@ -48,7 +55,7 @@ class Look:
             self.clash = wrong
             self.found = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
-        self._unpacked = Unpacked()
+        self.unpacked = Unpacked(max_unpacked)
 
     def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
         """What is there, whatever of it is not."""
@@ -70,15 +77,18 @@ class Look:
         return discover([path for _, path in there])
 
     @property
+    def unreadable(self) -> bool:
+        """Whether a directory could not be looked into, so that there may be more than was found."""
+        return bool(self.found.problems) or any(error.code == "unreadable" for error in self.errors)
+
+    @property
     def runs(self) -> list[Run]:
         return self.found.runs
 
     @cached_property
     def result(self) -> Result:
         """All scalars decoded, everything else counted."""
-        return _decode.decode(
-            self.runs, ["scalars"], self._options, self._unpacked, details=True, verify=True
-        )
+        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
 
     @cached_property
     def reports(self) -> list[FileReport]:
@@ -113,6 +123,12 @@ class Look:
     def rows(mask: Array) -> list[int]:
         rows: list[int] = mask.nonzero()[0].tolist()
         return rows
+
+    @property
+    def unfinished(self) -> Array:
+        """For each file, whether it ends inside a record; one that could not be read to its end is another matter."""
+        mask: Array = (self.files["truncated"] > 0) & (self.files["error"] == 0)
+        return mask
 
     def being_written(self, file: int) -> bool:
         return self._growing(self.paths[file], self.reports[file].bytes)
@@ -233,6 +249,15 @@ class Look:
         changes[starts[1:-1] - 1] = 1
         return changes
 
+    @cached_property
+    def value_changes(self) -> Array:
+        """From each row of scalars to the next: whether the value is another one (NaN is the same as NaN)."""
+        import numpy as np
+
+        values = self.scalars["value"]
+        changes: Array = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+        return changes
+
     def segments_of_rows(self, rows: Array) -> Array:
         """The segment of each of these rows of scalars."""
         import numpy as np
@@ -255,6 +280,15 @@ class Look:
         series = self.segments["series"]
         later = (series[1:] == series[:-1]).nonzero()[0] + 1
         return later - 1, later
+
+    @cached_property
+    def last_sessions(self) -> Array:
+        """For each series, the last session that logged it."""
+        import numpy as np
+
+        sessions = np.zeros(len(self.series["run"]), np.int64)
+        sessions[self.segments["series"]] = self.segments["session"]  # those of a series lie in their order
+        return sessions
 
     @cached_property
     def file_ranks(self) -> Array:
@@ -295,6 +329,13 @@ class Look:
         ranks = self.segment_ranks
         mask = ranks[earlier] > ranks[later]
         return set(self.segments["series"][later[mask]].tolist()) - self.overlapping
+
+    @cached_property
+    def resumed(self) -> list[Resumed]:
+        """Runs that were resumed from an earlier step, or started again."""
+        from tbq.doctor.resumed import resumed
+
+        return resumed(self)
 
     @cached_property
     def overwritten(self) -> dict[int, int]:

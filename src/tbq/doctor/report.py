@@ -20,10 +20,10 @@ _NAME = 100  # letters of a run or a tag
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     """The report; `every` leaves nothing out."""
     if not findings:
-        return f"{path}: nothing to complain about"
+        return f"{printable(path)}: nothing to complain about"
     counts = [(name, sum(one.severity == name for one in findings)) for name in SEVERITIES]
     said = ", ".join(f"{count:,} {_plural(name, count)}" for name, count in counts if count)
-    lines = [f"{path}: {said}"]
+    lines = [f"{printable(path)}: {said}"]
     many = set() if every else _widespread(findings)
     blocks: list[list[str]] = []
     if many:
@@ -48,7 +48,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
 
 
 def _next(first: Finding) -> str:
-    what = first.hint or "see what it means"
+    what = printable(first.hint or "see what it means")
     return f"Next: {what}\n      (more on it: tbq doctor --explain {first.code})"
 
 

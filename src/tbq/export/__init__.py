@@ -133,6 +133,7 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
 
     Nothing is written when one of the files is there already and `force` is not set.
     """
+    from tbq.export.inside import clear
     from tbq.export.runs import by_run, run_paths
 
     runs = by_run(_arrow(table))
@@ -147,6 +148,7 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
     with together(folder):
         for run, path in paths.items():
             make_folder(Path(path).parent)
+            clear(Path(path), force)
             write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
     return list(paths.values())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import TbqWarning
 from tbq.export import FORMATS, format_of, write, write_many
+from tbq.export.inside import clear
 from tbq.export.options import Options
 from tbq.export.target import StrPath, check_free, make_folder, output_folder
 
@@ -56,6 +57,7 @@ def write_all(
     tables = _that_fit(tables, format_of(Path(f"table.{ending}"), None)[0])
     if Path(path).exists():
         for name, target in paths.items():
+            clear(target, force)
             write(tables[name], target, force=force, **options)
     else:
         make_folder(Path(path).absolute().parent)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.printable import Screen
 from tbq.scratch import Scratch, beside, sweep
 
 if TYPE_CHECKING:
@@ -287,11 +288,16 @@ def _direct(path: StrPath) -> _Counted | None:
     fd = _direct_fd(path)
     if fd is not None:
         with _explained(path):
-            return _Counted(open(os.dup(fd), "wb", buffering=0))
+            return _Counted(_harmless(open(os.dup(fd), "wb", buffering=0)))
     if _is_special(path):
         with _explained(path):
-            return _Counted(open(path, "wb", buffering=0))
+            return _Counted(_harmless(open(path, "wb", buffering=0)))
     return None
+
+
+def _harmless(raw: io.RawIOBase) -> io.RawIOBase:
+    """A terminal gets the control characters of a log as escapes; pipes and devices get every byte."""
+    return Screen(raw) if raw.isatty() else raw
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tbq import decode as _decode
 from tbq.errors import SelectionError
+from tbq.printable import shell_word
 from tbq.problems import Problem
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
@@ -298,5 +299,5 @@ def _single(keys: pa.Table, name: str) -> None:
         shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
         raise SelectionError(
             f"{len(found):,} {name}s match, want one: {shown}",
-            hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
+            hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
     from tbq.select import Names, Steps
 
@@ -40,6 +41,7 @@ def rewrite(
     dry_run: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    max_unpacked: Size | None = None,
 ) -> Report:
     """Write the runs of `source` anew below the directory `out`, one event file a run.
 
@@ -54,7 +56,7 @@ def rewrite(
     - `merge_runs` maps a new name to the runs that become it; `flatten_hparams` folds `add_hparams` sub-runs into
       the run above them.
     - `dry_run` writes nothing and reports what would change. `threads` is for looking through the source; writing
-      takes one.
+      takes one. `max_unpacked` is as in `tbq.open`.
 
     >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
     """
@@ -76,7 +78,7 @@ def rewrite(
         flatten_hparams=flatten_hparams,
         dry_run=dry_run,
     )
-    return work(source, out, options, threads, progress)
+    return work(source, out, options, threads, progress, max_unpacked)
 
 
 class _Callable(types.ModuleType):

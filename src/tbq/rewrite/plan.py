@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.printable import shell_word
 from tbq.select import MAX_STEP, MIN_STEP, closest
 from tbq.source import Run
 
@@ -63,7 +64,7 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
         if other != name:
             raise UsageError(
                 f"runs {other!r} and {name!r} would both be called {new!r}",
-                hint=f"to join them: --merge-runs {other},{name}={new}",
+                hint=f"to join them: --merge-runs {shell_word(f'{other},{name}={new}')}",
             )
         final[new] = members
     for new in options.merge_runs:

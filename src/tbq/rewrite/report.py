@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tbq.printable import counted
+from tbq.printable import counted, printable
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -119,4 +119,4 @@ class Report:
             if self.gone_places > 10:
                 lines.append(f"    and {self.gone_places - 10:,} more")
         lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(printable(line) for line in lines)

@@ -11,7 +11,7 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export.target import unwritable
-from tbq.printable import counted
+from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
     from tbq.rewrite.options import Options
 
@@ -42,6 +43,7 @@ def work(
     options: Options,
     threads: int | None,
     progress: Progress | None,
+    max_unpacked: Size | None = None,
 ) -> Report:
     """Rewrite `source` into `out` as `options` say."""
     found = discover(source)
@@ -53,7 +55,7 @@ def work(
     if found.problems and not options.repair:
         first = found.problems[0]
         raise SourceError(first.message, path=first.path, hint="--repair goes on without it", code=first.code)
-    unpacked = Unpacked()
+    unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:
@@ -84,7 +86,9 @@ def work(
 def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | SelectionError:
     if any(run.records_in for run in runs):
         return SelectionError("nothing would be left of it", path=source, hint="drop less, or keep more")
-    return SourceError("no file in it holds a record", path=source, hint=f"tbq doctor {source} says why")
+    return SourceError(
+        "no file in it holds a record", path=source, hint=f"tbq doctor {shell_word(source)} says why"
+    )
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:

@@ -18,6 +18,7 @@ PathLike = str | os.PathLike[str]
 
 _NOT_EVENTS = (".profile-empty", ".sagemaker-uploaded")
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
+_WHO = "see who may read it, and the directories above it: ls -ld"
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -115,6 +116,13 @@ def _expand(item: str) -> list[tuple[str | None, str]]:
         if chosen:
             return [(None, path) for path in chosen]
         raise SourceError("no directory or event file matches this pattern", path=item)
+    try:
+        os.stat(item)
+    except (FileNotFoundError, ValueError):
+        pass
+    except OSError as failure:  # a directory above it does not let us look
+        reason = (failure.strerror or str(failure)).lower()
+        raise SourceError(f"cannot be looked at: {reason}", path=item, hint=_WHO, code="unreadable") from None
     raise SourceError("no such file or directory", path=item, hint=_nearby(item))
 
 

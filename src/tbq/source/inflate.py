@@ -10,16 +10,22 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from tbq.limits import FLOOR, RATIO, Limit, Size
 from tbq.scratch import Scratch, temporary
 
 _PIECE = 1 << 20
-_RESERVE = 256 << 20  # a small file may unpack to a thousand times its size: so much of the disk stays free
+_RESERVE = 256 << 20  # so much of the disk stays free
 
 
 class Unpacked:
-    """Unpacks files when asked, once each, into a folder that goes when this object does."""
+    """Unpacks files when asked, once each, into a folder that goes when this object does.
 
-    def __init__(self) -> None:
+    A small file may unpack to a thousand times its size: what is past the limit on it is not unpacked.
+    """
+
+    def __init__(self, max_unpacked: Size | None = None) -> None:
+        self._limit = Limit.of(max_unpacked)
+        self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
         self._done: dict[bytes, bytes | None] = {}
         self._lock = threading.Lock()  # the core asks from several threads
@@ -42,10 +48,15 @@ class Unpacked:
                 weakref.finalize(self, self._scratch.remove)
             target = self._scratch.folder / str(len(self._done))
             with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
+                size = os.fstat(packed.fileno()).st_size
                 try:
-                    whole = _inflate(packed, plain)
+                    whole = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
+                except _TooMuchError:
+                    self.failures[path] = self._limit.exceeded(size, self._spare)
+                    whole = True
                 finally:
                     written = plain.tell()
+                    self._spare -= max(0, written - RATIO * size)
             if not whole and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"
@@ -66,8 +77,12 @@ class Unpacked:
         return os.fsencode(target) if written else None
 
 
-def _inflate(packed: BinaryIO, plain: BinaryIO) -> bool:
-    """Unpack all of a file; False if it ends before its end.
+class _TooMuchError(Exception):
+    """The file unpacks to more than it may."""
+
+
+def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
+    """Unpack a file, up to `most` bytes; False if it ends before its end.
 
     What came before damage has been written when `zlib.error` is raised.
     """
@@ -82,10 +97,10 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> bool:
             try:
                 out = inflater.decompress(piece, _PIECE)
             except zlib.error:
-                _put(plain, _salvage(before, piece))
+                _put(plain, _salvage(before, piece), most)
                 raise
             begun = True
-            since_look += _put(plain, out)
+            since_look += _put(plain, out, most)
             if since_look > _RESERVE // 4:
                 since_look = 0
                 if shutil.disk_usage(plain.name).free < _RESERVE:
@@ -95,15 +110,19 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> bool:
                 piece = inflater.unused_data
                 inflater = zlib.decompressobj(wbits=47)
                 begun = False
-    _put(plain, inflater.flush())
+    _put(plain, inflater.flush(), most)
     return not begun
 
 
-def _put(plain: BinaryIO, data: bytes) -> int:
-    """Write all of it, or raise with as much of it written as there is room for."""
+def _put(plain: BinaryIO, data: bytes, most: int) -> int:
+    """Write all of it, or raise with as much of it written as there is room for, on the disk and up to `most`."""
+    room = most - plain.tell()
+    taken = data[:room]
     done = 0
-    while done < len(data):
-        done += plain.write(data[done:])
+    while done < len(taken):
+        done += plain.write(taken[done:])
+    if len(data) > room:
+        raise _TooMuchError
     return done
 
 
