@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -86,7 +87,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
       const std::lock_guard<std::mutex> turn(asking);
       const auto known = answers.find(tag);
       if (known != answers.end()) return known->second;
-      const std::string text = valid_utf8(tag);
+      const std::string text = display_name(tag);
       const nb::gil_scoped_acquire held;
       const bool wanted = nb::cast<bool>(select(nb::str(text.data(), text.size())));
       answers.emplace(tag, wanted);
@@ -181,6 +182,28 @@ void bind_decode(nb::module_& m) {
             return found;
           },
           "The files of which there is something to tell.")
+      .def(
+          "run_starts",
+          [](const Result& self) {
+            std::map<uint32_t, double> starts;
+            const auto note = [&](uint32_t run, double wall) {
+              if (wall == 0 || !std::isfinite(wall)) return;
+              const auto [at, added] = starts.emplace(run, wall);
+              if (!added) at->second = std::min(at->second, wall);
+            };
+            for (const FileReport& file : self.files) {
+              if (file.timed) note(file.run, file.first_wall);
+            }
+            // Who converts a log gives its values the times of old, and the header that of the conversion.
+            for (const SeriesReport& one : self.series) note(one.run, one.first_wall);
+            nb::dict found;
+            for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
+            return found;
+          },
+          nb::sig("def run_starts(self) -> dict[int, float]"),
+          "When each run began that has wall times: at its first record, or at the first value of a tag if "
+          "that "
+          "is earlier; over all of its files and tags, whatever was selected.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },
@@ -192,7 +215,7 @@ void bind_decode(nb::module_& m) {
             for (const SeriesReport& one : self.series) {
               if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors))
                 continue;
-              rows.append(nb::make_tuple(one.run, valid_utf8(one.tag), one.dropped, one.dropped_first,
+              rows.append(nb::make_tuple(one.run, display_name(one.tag), one.dropped, one.dropped_first,
                                          one.dropped_last, one.rounded,
                                          one.kind == Kind::tensors ? one.refused : 0));
             }
@@ -228,6 +251,24 @@ void bind_decode(nb::module_& m) {
       .def(
           "segments", [](const Result& self) { return stream_of(export_segments, self); },
           "With details: what each session logged of each series, as an Arrow stream.");
+
+  m.def(
+      "display_name",
+      [](const nb::bytes& name) {
+        const std::string shown = display_name({name.c_str(), name.size()});
+        return nb::str(shown.data(), shown.size());
+      },
+      "name"_a,
+      "A name of any bytes as everybody sees it: as it is, or with `\\\\` and `\\xHH` if it is not UTF-8. "
+      "Two "
+      "names are never shown alike.");
+  m.def(
+      "raw_name",
+      [](const std::string& shown) {
+        const std::string name = raw_name(shown);
+        return nb::bytes(name.data(), name.size());
+      },
+      "shown"_a, "The bytes of the name that display_name shows so.");
 
   m.def(
       "kinds",
