@@ -9,7 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tbq.arguments import path as _path
 from tbq.errors import OutputError
+from tbq.export.target import make_folder
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,21 +25,44 @@ def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathL
 
     `walls` are the wall times of the rows. Nothing is left where it fails.
     """
-    place = Path(target)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    place = check_events(target)
+    make_folder(place.parent)
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    except OSError as failure:
+        raise _unwritable(place, failure) from failure
     try:
         names = _write(table, walls, scratch)
         if place.exists():
             place.rmdir()
         scratch.chmod(0o755)
         scratch.replace(place)
+    except OSError as failure:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise _unwritable(place, failure) from failure
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     return names
+
+
+def check_events(target: str | os.PathLike[str]) -> Path:
+    """The directory to write events to. Raises if it cannot be used; call it before anything is read."""
+    target = _path("as_events", target)
+    refuse_remote(target, OutputError)
+    place = Path(target)
+    if place.exists() and not place.is_dir():
+        raise OutputError("is a file, want a new directory", path=place)
+    try:
+        if place.exists() and any(place.iterdir()):
+            raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
+    except OSError as failure:
+        raise _unwritable(place, failure) from failure
+    return place
+
+
+def _unwritable(place: Path, failure: OSError) -> OutputError:
+    return OutputError(f"cannot be written: {(failure.strerror or str(failure)).lower()}", path=place)
 
 
 def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:

@@ -22,6 +22,7 @@ from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strin
 from tbq.schema import KINDS, schema
 from tbq.select import closest
 from tbq.table import Table
+from tbq.table.columns import ignoring_case, renamed, say_renamed
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
@@ -40,13 +41,10 @@ _SETTINGS = (
 )
 _LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
-_READING = ("SELECT", "EXPLAIN", "RELATION")
-_PIVOTING = (
-    *_READING,
-    "MULTI",
-    "CREATE",
-    "DROP",
-)  # PIVOT is one statement, or several that make a type for it
+_BEGIN = "begin transaction read only"
+_QUERIES = ("SELECT", "RELATION")
+_WRAPPING = ("EXPLAIN", "MULTI")  # may hold a query; the second is what PIVOT is to DuckDB
+_READ_ONLY = "queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe"
 
 _safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
 _lock = threading.Lock()
@@ -76,29 +74,38 @@ def sql(
     connection = _connect(unsafe)
     prepared = Prepared(query, {}, frozenset())
     found: list[Word] = []
+    twins: dict[str, str] = {}
     try:
         found = words(query)
         reading.limited = _limited(found)
         prepared = prepare(query, found, given)
-        statements = _statements(
-            connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
-        )
+        statements = _statements(connection, prepared.text, unsafe)
         _check_parameters(statements, prepared, given, query)
-        _register(connection, log, reading, prepared, found)
+        twins = _register(connection, log, reading, prepared, found)
+        if not unsafe:
+            connection.execute(_BEGIN)
         arrow = _run(connection, prepared.text, statements, given)
     except duckdb.Error as error:
         if isinstance(reading.failure, TbqError):
             raise reading.failure from None
-        raise _explained(_located(error, connection, prepared.text, given), log, found, prepared) from None
+        located = _located(error, connection, prepared.text, given, unsafe)
+        raise _explained(located, log, found, prepared, twins) from None
     finally:
         connection.close()
     reading.tell()
+    if any(word.name == "pivot" and not word.string for word in found):
+        _tell_of_twins(log)
     _tell_of_nothing(scans, log, [*strings(found), *(one for one in given.values() if isinstance(one, str))])
-    return Table(_plain(arrow), "query", logdir=log.path)
+    return Table(_plain(arrow), "query", logdir=log.path, began=log._began)
 
 
 def _connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
-    """A connection of its own for each query; safe ones share a locked database, which costs 20 ms to make."""
+    """A connection of its own for each query, on which nothing of another query is left.
+
+    Safe ones share an empty, locked database, since one takes 12 ms to make. What a query may be (`_is_query`) changes
+    no setting of it, and its transaction cannot write to it; what a connection has for itself, the tables of the log
+    among it, ends with the connection.
+    """
     if unsafe:
         return duckdb.connect()
     with _lock:
@@ -116,21 +123,62 @@ def _connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
         return base.cursor()
 
 
-def _statements(
-    connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool, pivot: bool
-) -> list[duckdb.Statement]:
-    statements = list(connection.extract_statements(query))
+def _statements(connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool) -> list[duckdb.Statement]:
+    """The statements of a query; without `unsafe` there is one, and it reads."""
+    try:
+        statements = list(connection.extract_statements(query))
+    except IndexError:  # DuckDB before 1.2, if PIVOT follows another statement
+        raise QueryError("this is more than one query", hint=_READ_ONLY, code="forbidden") from None
     if not statements:
         raise QueryError("the query is empty", hint='e.g. "select * from scalars limit 10"')
-    for statement in statements:
-        kind = statement.type.name
-        if not unsafe and kind not in (_PIVOTING if pivot else _READING):
-            raise QueryError(
-                f"{kind} is not a query: only reading is allowed",
-                hint="queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe",
-                code="forbidden",
-            )
-    return statements
+    if unsafe or _is_query(connection, query, statements):
+        return statements
+    written = [statement for statement in statements if statement.query]
+    kinds = ", ".join(dict.fromkeys(map(_kind, written)))
+    if len(written) > 1:
+        what = f"this is {len(written)} statements ({kinds}), want one query"
+    else:
+        what = f"{kinds or 'this'} is not a query: only reading is allowed"
+    raise QueryError(what, hint=_READ_ONLY, code="forbidden")
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return str(statement.type.name)
+    except ValueError:  # one that DuckDB's own Python part does not know
+        return "this statement"
+
+
+def _is_query(
+    connection: duckdb.DuckDBPyConnection, query: str, statements: Sequence[duckdb.Statement]
+) -> bool:
+    """Whether a text is one query, or the explanation of one; DuckDB's parser says it."""
+    kind = _kind(statements[0])
+    if len(statements) == 1 and kind in _QUERIES:
+        return True
+    # To an older DuckDB PIVOT is several statements, of which some were never written.
+    if not (len(statements) == 1 and kind in _WRAPPING) and all(one.query for one in statements):
+        return False
+    found = words(query)
+    while found and not found[-1].text.strip(";"):
+        found.pop()
+    starts = [0]
+    if found and found[0].name == "explain":  # [analyze] and [(options)] stand before what is explained
+        closing = [i for i, word in enumerate(found[:20]) if word.text == ")"]
+        starts = [1, 2, *(i + 1 for i in closing[:1])]
+    # What `exists` takes is a query, and nothing else.
+    return any(
+        _can_be_parsed(connection, f"select exists (\n{query[found[start].start : found[-1].end]}\n)")
+        for start in starts
+        if start < len(found)
+    )
+
+
+def _can_be_parsed(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
+    try:
+        return bool(connection.extract_statements(query))
+    except duckdb.Error:
+        return False
 
 
 def _check_parameters(
@@ -157,8 +205,11 @@ def _register(
     reading: Reading,
     prepared: Prepared,
     found: Sequence[Word],
-) -> None:
-    """Make the tables known that the query names; all, for one that names none, such as `show tables`."""
+) -> dict[str, str]:
+    """Make the tables known that the query names; all, for one that names none, such as `show tables`.
+
+    Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
+    """
     named = _tables(found)
     for kind in named or TABLES:
         if kind in OVERVIEWS:
@@ -171,14 +222,26 @@ def _register(
     if found[0].name == "show":  # their names are enough, their columns would cost a reading
         for kind in DERIVED:
             connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
-        return
+        return {}
+    twins: dict[str, str] = {}
     if "wide" in named:
         scalars = LogDataset(log, "scalars", reading).to_table()
-        connection.register("wide", Table(scalars).wide().to_arrow())
+        twins |= _register_layout(connection, "wide", Table(scalars).wide().to_arrow())
     if "summary" in named:
         how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
         made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
-        connection.register("summary", made.to_arrow())
+        twins |= _register_layout(connection, "summary", made.to_arrow())
+    return twins
+
+
+def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> dict[str, str]:
+    names = ignoring_case(table.column_names, name)
+    connection.register(name, table.rename_columns(names))
+    changes = renamed(table.column_names, names)
+    if changes:
+        words = say_renamed(changes, f"{name}: SQL")
+        warnings.warn(f"{words}; the table scalars has every tag as it is", TbqWarning, stacklevel=5)
+    return changes
 
 
 def _limited(found: Sequence[Word]) -> bool:
@@ -226,23 +289,34 @@ def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _located(
-    error: duckdb.Error, connection: duckdb.DuckDBPyConnection, text: str, given: Mapping[str, Any]
+    error: duckdb.Error,
+    connection: duckdb.DuckDBPyConnection,
+    text: str,
+    given: Mapping[str, Any],
+    unsafe: bool,
 ) -> duckdb.Error:
     """The error with its place in the query, which DuckDB tells only when it is asked another way."""
     if "\nLINE " not in str(error) and isinstance(error, duckdb.BinderException | duckdb.CatalogException):
         try:
+            if not unsafe:
+                connection.rollback()
+                connection.execute(_BEGIN)
             connection.execute(text, dict(given) or None)
-        except duckdb.Error as again:
+        except (duckdb.BinderException, duckdb.CatalogException) as again:
             return again
+        except duckdb.Error:
+            return error
     return error
 
 
-def _explained(error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared) -> QueryError:
+def _explained(
+    error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared, twins: Mapping[str, str]
+) -> QueryError:
     def columns() -> list[str]:
         kinds = [kind for kind in _tables(found) if kind not in DERIVED]
         return list(dict.fromkeys(name for kind in kinds for name in [*schema(kind).names, *prepared.extra]))
 
-    return explain(error, columns, TABLES, lambda: _known_tags(log))
+    return explain(error, columns, TABLES, lambda: _known_tags(log), twins)
 
 
 def _known_tags(log: LogDir) -> list[str]:
@@ -263,6 +337,20 @@ def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -
                 near = closest(text, known)
                 tip = f"; closest: {', '.join(near)}" if near else ""
                 warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
+
+
+def _tell_of_twins(log: LogDir) -> None:
+    """DuckDB's PIVOT makes columns of tags itself, and numbers those that differ by case alone without a word."""
+    tags = _known_tags(log)
+    changes = renamed(tags, ignoring_case(tags))
+    if changes:
+        listed = ", ".join(map(repr, list(changes)[:6]))
+        warnings.warn(
+            f"PIVOT ignores case in names of columns, so not all of {listed} have their names; "
+            "the table scalars has every tag as it is",
+            TbqWarning,
+            stacklevel=4,
+        )
 
 
 def _plain(table: pa.Table) -> pa.Table:
