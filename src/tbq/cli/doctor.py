@@ -38,7 +38,7 @@ def command(
     Nothing is changed. The exit code is 1 where an error or a warning was found, and 0 otherwise.
     """
     from tbq import doctor as _doctor
-    from tbq.cli.progress import progress_bar
+    from tbq.progress import progress_bar
 
     if explain is not None:
         from tbq.doctor import explain as _explain
