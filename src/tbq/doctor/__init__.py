@@ -11,8 +11,8 @@ from tbq.doctor.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tbq.decode import Progress
     from tbq.logdir import Source
+    from tbq.progress import Progress
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 

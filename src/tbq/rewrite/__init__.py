@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from tbq.decode import Progress
     from tbq.logdir import Source
+    from tbq.progress import Progress
     from tbq.select import Names, Steps
 
 __all__ = ["Report", "RunReport", "rewrite"]
@@ -58,7 +58,14 @@ def rewrite(
 
     >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
     """
+    from tbq.arguments import path
+    from tbq.errors import OutputError
+    from tbq.progress import reporting
     from tbq.rewrite.work import work
+    from tbq.source.remote import refuse_remote
+
+    out = path("out", out)
+    refuse_remote(out, OutputError)
 
     options = Options.of(
         repair=repair,
@@ -76,7 +83,11 @@ def rewrite(
         flatten_hparams=flatten_hparams,
         dry_run=dry_run,
     )
-    return work(source, out, options, threads, progress)
+    with reporting(progress, "rewriting") as call:
+        report = work(source, out, options, threads, call)
+        if call is not None:
+            call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
+    return report
 
 
 class _Callable(types.ModuleType):
