@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, UsageError
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ def split_key(spec: str) -> tuple[str, str | None]:
 
 def read_array(spec: str) -> Array:
     """The array of a file, or the one that `file:key` names; columns of CSV and Parquet side by side."""
+    refuse_remote(spec)
     path, key = split_key(spec)
     if not Path(path).is_file():
         raise SourceError("is a directory, want a file" if Path(path).is_dir() else "no such file", path=path)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, missing
+from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
@@ -114,8 +115,9 @@ def _parameters(path: str, file: Any) -> Iterator[Parameter]:
     model = file.attrs.get("model_config")
     prefix = _model_name(model) + "/" if model is not None else ""
     top = file.get("model_weights", file)
-    legacy = "layer_names" in top.attrs
-    for parts, dataset in _datasets(path, top):
+    legacy = is_legacy(top)
+    found = _datasets(path, top)
+    for parts, dataset in in_model_order(found, top) if legacy else found:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
