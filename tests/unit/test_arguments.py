@@ -74,7 +74,14 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
 
 
 @pytest.mark.parametrize(("says", "call"), WRONG)
-def test_a_wrong_argument_is_named(log: tbq.LogDir, says: str, call: Callable[[Any], object]) -> None:
+def test_a_wrong_argument_is_named(
+    log: tbq.LogDir,
+    says: str,
+    call: Callable[[Any], object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=says):
         call(log)
     with pytest.raises(ValueError, match=says):
