@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -185,11 +186,12 @@ void bind_decode(nb::module_& m) {
       .def(
           "run_starts",
           [](const Result& self) {
-            std::map<uint32_t, double> starts;
+            constexpr double kUnknown = std::numeric_limits<double>::infinity();
+            std::vector<double> starts;
             const auto note = [&](uint32_t run, double wall) {
               if (wall == 0 || !std::isfinite(wall)) return;
-              const auto [at, added] = starts.emplace(run, wall);
-              if (!added) at->second = std::min(at->second, wall);
+              if (run >= starts.size()) starts.resize(size_t{run} + 1, kUnknown);
+              starts[run] = std::min(starts[run], wall);
             };
             for (const FileReport& file : self.files) {
               if (file.timed) note(file.run, file.first_wall);
@@ -197,7 +199,9 @@ void bind_decode(nb::module_& m) {
             // Who converts a log gives its values the times of old, and the header that of the conversion.
             for (const SeriesReport& one : self.series) note(one.run, one.first_wall);
             nb::dict found;
-            for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
+            for (size_t run = 0; run < starts.size(); ++run) {
+              if (starts[run] != kUnknown) found[nb::int_(run)] = starts[run];
+            }
             return found;
           },
           nb::sig("def run_starts(self) -> dict[int, float]"),

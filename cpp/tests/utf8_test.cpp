@@ -13,7 +13,7 @@ std::string odd_name(std::mt19937& random) {
   static const char* const pieces[] = {"a",    "\\",   "x",    "8",    "f",        "\\xff",
                                        "\xff", "\xe2", "\x82", "\xac", "\xc3\xa9", "\xf0\x9f"};
   std::string name;
-  for (unsigned i = random() % 7; i > 0; --i) name += pieces[random() % std::size(pieces)];
+  for (auto i = random() % 7; i > 0; --i) name += pieces[random() % std::size(pieces)];
   return name;
 }
 

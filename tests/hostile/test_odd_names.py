@@ -68,8 +68,13 @@ def test_every_command(odd: Path, tmp_path: Path, encoding: str) -> None:
     for command in commands:
         done = run(*command, encoding=encoding)
         assert done.returncode == 0, (command, done.stderr)
-    for command in (["doctor", odd], ["doctor", odd, "--json"], ["doctor", odd, "--all"]):
+    for command in (["doctor", odd], ["doctor", odd, "--all"]):
         assert run(*command, encoding=encoding).returncode in (0, 1)
+    for command in (
+        ["doctor", odd, "--json"],
+        ["rewrite", odd, "-o", tmp_path / "new", "--dry-run", "--json"],
+    ):
+        assert json.loads(run(*command, encoding=encoding).stdout.decode(encoding))
 
 
 def test_what_is_shown_selects(odd: Path) -> None:

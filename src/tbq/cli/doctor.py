@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tbq.cli.emit import print_json
 from tbq.cli.options import source
 
 _EXAMPLES = """\b
@@ -56,9 +57,7 @@ def command(
             progress=progress,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps([finding.to_dict() for finding in found], indent=1, ensure_ascii=False))
+        print_json([finding.to_dict() for finding in found])
     else:
         from tbq.doctor.report import text
 

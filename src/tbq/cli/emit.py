@@ -107,6 +107,16 @@ def draw_table(table: Table) -> None:
     print_table(table.to_arrow(), table.kind, Console(), Console(stderr=True))
 
 
+def print_json(data: object) -> None:
+    """Print data as JSON, also on a standard output that cannot show every character."""
+    import json
+
+    import click
+
+    unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+    click.echo(json.dumps(data, indent=1, ensure_ascii=not unicode))
+
+
 def say(text: str) -> None:
     """A word for the person at the terminal; scripts that read stderr get warnings alone."""
     import click

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tbq.cli.emit import print_json
 from tbq.cli.options import logdir_argument, names, source, steps_option
 
 _EXAMPLES = """\b
@@ -100,8 +101,6 @@ def command(
             **options,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps(report.to_dict(), indent=1, ensure_ascii=False))
+        print_json(report.to_dict())
     else:
         click.echo(str(report))

@@ -43,6 +43,57 @@ class _Column:
     best: str | None = None  # which best value this is
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """Which tags are wanted, of every kind there is: those that were named come whatever their kind."""
+
+    order: list[str] | None  # None for all; with names that are nowhere, which keep their place
+    named: frozenset[str]  # as they were typed
+    kinds: Mapping[str, set[str]]  # of each tag; not looked up if all are wanted and none was named
+    media: list[str]  # kinds to read beside scalars
+    unnamed: bool  # whether texts and images that were not named are wanted
+
+    @classmethod
+    def of(cls, tags: Selection, required: Sequence[str], media: bool, values: Values) -> _Wanted:
+        named = frozenset(required if tags.everything else tags.items or ())
+        kinds = values.kinds() if named or not tags.everything else {}
+        order = None if tags.everything else tags.columns(kinds)
+        read = {"texts", "images"} if media else set()
+        for tag in kinds:
+            if _is_named(tag, named):
+                read |= kinds[tag] & set(_MEDIA)
+        return cls(order, named, kinds, [kind for kind in _MEDIA if kind in read], media)
+
+    def scalars(self, there: set[str]) -> list[str] | None:
+        """The tags of scalars, and those of nothing, which are blank."""
+        if self.order is None:
+            return None
+        return [tag for tag in self.order if tag in there or tag not in self.kinds]
+
+    def takes(self, kind: str, tag: str) -> bool:
+        """Whether a tag of this kind is wanted."""
+        if self.order is not None and tag not in self.order:
+            return False
+        return _is_named(tag, self.named) or (self.unnamed and kind != "audio")
+
+    def refuse_others(self, where: str) -> None:
+        """Raise for a tag that was named and is of a kind of which no value fits into a cell."""
+        for tag in self.order or ():
+            mine = self.kinds.get(tag, set())
+            if mine and _is_named(tag, self.named) and not mine & {"scalars", *_MEDIA}:
+                kind = min(mine)
+                raise SelectionError(
+                    f"tag {tag!r} is of kind {kind}, which has no column in a summary",
+                    path=where,
+                    hint=f"log.{kind}(), or tbq export --kind {kind}",
+                )
+
+
+def _is_named(tag: str, named: frozenset[str]) -> bool:
+    """Whether a tag was named; a text may be named without torch's suffix."""
+    return tag in named or tag.removesuffix(TEXT_SUFFIX) in named
+
+
 class SummaryTable(Table):
     """One row per run; `best` has the columns of the best value and its step, for each tag of `best=`."""
 
@@ -73,19 +124,16 @@ def summary(
     chosen = Selection.of(tag)
     runs = log._choose(run)
     scalars, hparams = _read(log, run, steps, reading)
-    # What is asked for by name comes, whatever its kind.
-    named = list(dict.fromkeys(required if chosen.everything else chosen.items or ()))
-    kinds = hparams.kinds() if named else {}
-    _refuse_others(log, named if not chosen.everything else [], kinds)
-    found = _locate(log, run, _media_of(named, kinds, media), reading)
+    wanted = _Wanted.of(chosen, required, media, hparams)
+    wanted.refuse_others(log.path)
+    found = _locate(log, run, wanted.media, reading)
     folds = _folded(log, runs, hparams, reading)
     rows = list(dict.fromkeys(folds.get(one.name, one.name) for one in runs))
-    columns = _of_scalars(scalars, stats, chosen, kinds, rows, folds)
+    columns = _of_scalars(scalars, stats, wanted, rows, folds)
     columns += _of_best(scalars, best, rows, folds)
     columns += _of_hparams(hparams, rows, folds)
     for kind, values in found.items():
-        wanted = chosen if media and kind != "audio" else Selection.of(named)
-        columns += _of_media(kind, values, steps, wanted, chosen, rows, folds)
+        columns += _of_media(kind, values, steps, wanted, rows, folds)
     table, names = _named(rows, columns)
     made = SummaryTable(_require(table, required), "summary", logdir=log.path, began=log._began)
     made.best = {one: (names[f"{one}\0best"], names[f"{one}\0best_step"]) for one in best}
@@ -129,32 +177,6 @@ def _locate(log: LogDir, run: Names, kinds: Sequence[str], reading: Reading) -> 
     return locate_all(log, kinds, run=run, **quiet) if kinds else {}
 
 
-def _media_of(named: Sequence[str], kinds: Mapping[str, set[str]], media: bool) -> list[str]:
-    """The kinds to read: texts and images if media are wanted, and those of the tags that were named."""
-    wanted = {"texts", "images"} if media else set()
-    for name in named:
-        wanted |= _kinds_of(name, kinds) & set(_MEDIA)
-    return [kind for kind in _MEDIA if kind in wanted]
-
-
-def _kinds_of(name: str, kinds: Mapping[str, set[str]]) -> set[str]:
-    """The kinds of a tag as its user calls it: a text may be named without torch's suffix."""
-    return kinds.get(name) or kinds.get(name + TEXT_SUFFIX, set())
-
-
-def _refuse_others(log: LogDir, named: Sequence[str], kinds: Mapping[str, set[str]]) -> None:
-    """Raise for a tag that was asked for by name and is of a kind of which no value fits into a cell."""
-    for name in named:
-        mine = _kinds_of(name, kinds)
-        if mine and not mine & {"scalars", *_MEDIA}:
-            kind = min(mine)
-            raise SelectionError(
-                f"tag {name!r} is of kind {kind}, which has no column in a summary",
-                path=log.path,
-                hint=f"log.{kind}(), or tbq export --kind {kind}",
-            )
-
-
 def _folded(log: LogDir, runs: Sequence[Run], hparams: Values, reading: Reading) -> dict[str, str]:
     """Sub-runs of `add_hparams` → the run above, if both are among these runs."""
     import pyarrow as pa
@@ -186,24 +208,19 @@ def _plain(table: pa.Table) -> pa.Schema:
 def _of_scalars(
     scalars: pa.Table,
     stats: Sequence[str] | str,
-    tags: Selection,
-    kinds: Mapping[str, set[str]],
+    wanted: _Wanted,
     rows: Sequence[str],
     folds: Mapping[str, str],
 ) -> list[_Column]:
     from tbq.table.summary import statistics
 
-    wanted = None
-    if not tags.everything:
-        known = scalars["tag"].unique().to_pylist()
-        there = set(known)
-        # A name that is nowhere keeps its place; one that is of another kind comes as that.
-        wanted = [name for name in tags.columns(known) if name in there or not _kinds_of(name, kinds)]
-    names, made = statistics(scalars, stats, wanted)
+    names, made = statistics(scalars, stats, wanted.scalars(set(scalars["tag"].unique().to_pylist())))
     place = _places(values_of(names), rows, folds)
     columns = []
     for one in made:
-        claim = _COMPUTED if one.stat != "last" else _NAMED if one.tag in (tags.items or ()) else _TAG
+        claim = _COMPUTED if one.stat != "last" else _TAG
+        if claim == _TAG and wanted.order is not None and one.tag in wanted.named:
+            claim = _NAMED
         columns.append(_Column(one.name, TAG, place(one.values), claim))
     return columns
 
@@ -238,25 +255,26 @@ def _of_media(
     kind: str,
     values: Values,
     steps: Steps,
-    tags: Selection,
-    chosen: Selection,
+    wanted: _Wanted,
     rows: Sequence[str],
     folds: Mapping[str, str],
 ) -> list[_Column]:
     """The last value of each run and tag: the text, or the encoded bytes of the first of several."""
     import pyarrow as pa
 
-    cells = _texts(values, steps, tags) if kind == "texts" else _encoded(values, steps, tags)
+    keys = values.keys()
+    taken = {tag for tag in keys["tag"].unique().to_pylist() if wanted.takes(kind, tag)}
+    last = values.arrow(_last(keys, steps, taken))
+    cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)
     titles = _titles(kind, {tag for _, tag in cells})
     made = []
     for tag in sorted(titles, key=titles.__getitem__):
         mine = {run: cell for (run, of), cell in cells.items() if of == tag}
         array = pa.array(list(mine.values()), pa.string() if kind == "texts" else pa.large_binary())
-        title = next((name for name in chosen.items or () if name in (tag, titles[tag])), None)
-        claim = _VALUE if title is None else _NAMED
-        made.append(
-            _Column(title or titles[tag], _MEDIA[kind], _places(list(mine), rows, folds)(array), claim)
-        )
+        title, claim = titles[tag], _VALUE
+        if wanted.order is not None and _is_named(tag, wanted.named):
+            title, claim = (tag if tag in wanted.named else tag.removesuffix(TEXT_SUFFIX)), _NAMED
+        made.append(_Column(title, _MEDIA[kind], _places(list(mine), rows, folds)(array), claim))
     return made
 
 
@@ -269,22 +287,20 @@ def _titles(kind: str, tags: set[str]) -> dict[str, str]:
     return {tag: tag if plain(tag) in tags else plain(tag) for tag in tags}
 
 
-def _last(keys: pa.Table, steps: Steps, tags: Selection) -> list[int]:
+def _last(keys: pa.Table, steps: Steps, tags: set[str]) -> list[int]:
     """The last value of each run and tag that is wanted, by its number."""
     low, high = _steps(steps)
-    names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
     found: dict[tuple[str, str], int] = {}
     columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
     for run, tag, step, row in zip(*columns, strict=True):
-        if tag in names and low <= step <= high:
+        if tag in tags and low <= step <= high:
             found[run, tag] = row
     return sorted(found.values())
 
 
-def _texts(values: Values, steps: Steps, tags: Selection) -> dict[tuple[str, str], str]:
+def _texts(table: pa.Table) -> dict[tuple[str, str], str]:
     from tbq.kinds.texts import joined
 
-    table = values.arrow(_last(values.keys(), steps, tags))
     pairs = list(zip(values_of(table["run"]), values_of(table["tag"]), strict=True))
     cells = {}
     begin = 0
@@ -295,8 +311,7 @@ def _texts(values: Values, steps: Steps, tags: Selection) -> dict[tuple[str, str
     return cells
 
 
-def _encoded(values: Values, steps: Steps, tags: Selection) -> dict[tuple[str, str], bytes]:
-    table = values.arrow(_last(values.keys(), steps, tags))
+def _encoded(table: pa.Table) -> dict[tuple[str, str], bytes]:
     return {
         (row["run"], row["tag"]): row["data"]
         for row in table.select(["run", "tag", "index", "data"]).to_pylist()

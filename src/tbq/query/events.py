@@ -6,12 +6,14 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.arguments import path as _path
-from tbq.errors import OutputError
+from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import make_folder
+from tbq.printable import counted
 from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
@@ -72,10 +74,15 @@ def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
     groups = table["group"].to_pylist()
     tags, steps, times = table["tag"].to_pylist(), table["step"].to_pylist(), walls.to_pylist()
     names = folders(sorted(set(groups)))
+    untagged = tags.count("")
+    if untagged:
+        warnings.warn(
+            f"{counted(untagged, 'row')} without a tag cannot be written as events", TbqWarning, stacklevel=5
+        )
     for stat in stats:
         values = table[stat].to_pylist()
         for group, name in names.items():
-            rows = [i for i, one in enumerate(groups) if one == group and values[i] is not None]
+            rows = [i for i, one in enumerate(groups) if one == group and tags[i] and values[i] is not None]
             if not rows:
                 continue
             rows.sort(key=lambda i: steps[i])
