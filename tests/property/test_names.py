@@ -127,7 +127,7 @@ def long(table: tbq.Table | object) -> Rows:
 
 
 @settings(
-    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
+    max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
 )
 @given(log=logs())
 def test_every_path_tells_the_same(folder: Path, log: dict[bytes, dict[bytes, dict[int, float]]]) -> None:

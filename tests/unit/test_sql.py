@@ -345,7 +345,7 @@ def test_queries_from_threads(log: tbq.LogDir) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_connection_is_not_shared_with_a_fork(log: tbq.LogDir) -> None:
-    from tbq.query import sql as module
+    from tbq.query import safe as module
 
     log.sql("select 1")
     mine = set(module._safe)

@@ -15,6 +15,7 @@ import pytest
 
 import tbq
 from tbq.errors import QueryError, TbqWarning
+from tbq.query.safe import connect
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,13 @@ def test_what_does_not_read_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-HARMLESS = ["select setseed(0.1)", "select write_log('x')", "pivot scalars on run using last(value)"]
+HARMLESS = [
+    "select setseed(0.1)", "select write_log('x')", "pivot scalars on run using last(value)",
+    "from register_external_resource_type('x', kind := 'database', create_function := 'f')",  # of DuckDB 2
+    "select (select count(*) from register_external_resource_type('y', kind := 'database', create_function := 'f'))",
+    "from query('from register_external_resource_type(''z'', kind := ''database'', create_function := ''f'')')",
+    "from checkpoint()", "from truncate_duckdb_logs()",
+]  # fmt: skip
 
 
 def state(log: tbq.LogDir) -> list[object]:
@@ -93,7 +100,13 @@ def state(log: tbq.LogDir) -> list[object]:
         "select type_name from duckdb_types() where not internal order by all",
         "select database_name from duckdb_databases() order by all",
     ]
-    return [log.sql(part).to_arrow().to_pylist() for part in parts]
+    found: list[object] = [log.sql(part).to_arrow().to_pylist() for part in parts]
+    # What the next query on the shared database would see, if it were allowed to look.
+    with closing(connect(unsafe=False)) as shared:
+        functions = ("duckdb_external_resource_types", "duckdb_external_resources", "duckdb_variables")
+        there = {row[0] for row in shared.execute("select function_name from duckdb_functions()").fetchall()}
+        found += [shared.execute(f"from {one}()").fetchall() for one in functions if one in there]
+    return found
 
 
 def test_nothing_is_left_of_a_query(log: tbq.LogDir) -> None:
@@ -173,6 +186,15 @@ def test_both_columns_are_there(log: tbq.LogDir) -> None:
     for tag, value in (("Loss", 0.5), ("loss", 0.25)):
         found = log.sql("select value from scalars where tag = $tag", tag=tag).to_arrow()["value"].to_pylist()
         assert found == [value]
+
+
+def test_columns_that_a_query_makes_twice(log: tbq.LogDir, tmp_path: Path) -> None:
+    table = log.sql("select 1 as a, 2 as a, 3 as a_1, s.run, t.run from scalars s, scalars t limit 1")
+    assert table.columns == ["a", "a_2", "a_1", "run", "run_1"]
+    assert list(table.to_arrow().to_pylist()[0].values()) == [1, 2, 3, "a", "a"]
+    assert table.to_polars().columns == table.columns
+    table.write(tmp_path / "out.parquet")
+    assert tbq.read(tmp_path / "out.parquet").columns == table.columns
 
 
 def test_no_twins_no_words(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ Examples:
 @click.option("--scores", metavar="OUT", help="Also write precision and recall of each class to this file.")
 @output_options
 def command(outputs: str, classes: str | None, out: Output, **options: Any) -> None:
-    """OUTPUTS of a model as a table: id, label, predicted, confidence, and a column a class.
+    """OUTPUTS of a model as a table: id, label, predicted, confidence (score of logits), and one column per class.
 
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
     columns.

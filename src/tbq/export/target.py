@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.names import shown_path
 from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def check_folder(path: StrPath) -> None:
         return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise OutputError(f"the folder {folder} is not there", path=path, hint="make it first (mkdir -p)")
+        raise OutputError(
+            f"the folder {shown_path(folder)} is not there", path=path, hint="make it first (mkdir -p)"
+        )
 
 
 def make_folder(path: StrPath) -> None:

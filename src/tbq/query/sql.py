@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import re
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,12 +14,13 @@ from tbq import _core
 from tbq.errors import QueryError, TbqError, TbqWarning
 from tbq.query.dataset import LogDataset
 from tbq.query.reading import OVERVIEWS, Reading, Scan
+from tbq.query.safe import BEGIN, alone, connect, statements_of, text_of
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
 from tbq.select import closest
 from tbq.table import Table
-from tbq.table.columns import ignoring_case, renamed, say_renamed
+from tbq.table.columns import ignoring_case, numbered, renamed, say_renamed
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
@@ -31,23 +29,7 @@ if TYPE_CHECKING:
 DERIVED = ("wide", "summary")
 TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
 
-# What a safe connection may do. Of the first, an old DuckDB may lack some; the second are there in all.
-_SETTINGS = (
-    "set autoload_known_extensions = false",
-    "set autoinstall_known_extensions = false",
-    "set allow_community_extensions = false",
-    "set python_enable_replacements = false",
-    "set temp_directory = ''",
-)
-_LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
-_BEGIN = "begin transaction read only"
-_QUERIES = ("SELECT", "RELATION")
-_WRAPPING = ("EXPLAIN", "MULTI")  # may hold a query; the second is what PIVOT is to DuckDB
-_READ_ONLY = "queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe"
-
-_safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
-_lock = threading.Lock()
 
 
 def sql(
@@ -71,7 +53,7 @@ def sql(
             on_scan(scan)
 
     reading = Reading(restarts, threads, on_error, later=True, on_scan=note)
-    connection = _connect(unsafe)
+    connection = connect(unsafe)
     prepared = Prepared(query, {}, frozenset())
     found: list[Word] = []
     twins: dict[str, str] = {}
@@ -79,11 +61,13 @@ def sql(
         found = words(query)
         reading.limited = _limited(found)
         prepared = prepare(query, found, given)
-        statements = _statements(connection, prepared.text, unsafe)
+        statements = statements_of(connection, prepared.text, unsafe)
         _check_parameters(statements, prepared, given, query)
+        if not unsafe:
+            connection = alone(connection, prepared.text)
         twins = _register(connection, log, reading, prepared, found)
         if not unsafe:
-            connection.execute(_BEGIN)
+            connection.execute(BEGIN)
         arrow = _run(connection, prepared.text, statements, given)
     except duckdb.Error as error:
         if isinstance(reading.failure, TbqError):
@@ -97,88 +81,6 @@ def sql(
         _tell_of_twins(log)
     _tell_of_nothing(scans, log, [*strings(found), *(one for one in given.values() if isinstance(one, str))])
     return Table(_plain(arrow), "query", logdir=log.path, began=log._began)
-
-
-def _connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
-    """A connection of its own for each query, on which nothing of another query is left.
-
-    Safe ones share an empty, locked database, since one takes 12 ms to make. What a query may be (`_is_query`) changes
-    no setting of it, and its transaction cannot write to it; what a connection has for itself, the tables of the log
-    among it, ends with the connection.
-    """
-    if unsafe:
-        return duckdb.connect()
-    with _lock:
-        base = _safe.get(os.getpid())
-        if base is None:
-            base = _safe[os.getpid()] = duckdb.connect()
-            for setting in _SETTINGS:
-                try:
-                    base.execute(setting)
-                except duckdb.CatalogException:
-                    continue
-            for setting in _LOCKS:
-                base.execute(setting)
-            atexit.register(base.close)
-        return base.cursor()
-
-
-def _statements(connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool) -> list[duckdb.Statement]:
-    """The statements of a query; without `unsafe` there is one, and it reads."""
-    try:
-        statements = list(connection.extract_statements(query))
-    except IndexError:  # DuckDB before 1.2, if PIVOT follows another statement
-        raise QueryError("this is more than one query", hint=_READ_ONLY, code="forbidden") from None
-    if not statements:
-        raise QueryError("the query is empty", hint='e.g. "select * from scalars limit 10"')
-    if unsafe or _is_query(connection, query, statements):
-        return statements
-    written = [statement for statement in statements if statement.query]
-    kinds = ", ".join(dict.fromkeys(map(_kind, written)))
-    if len(written) > 1:
-        what = f"this is {len(written)} statements ({kinds}), want one query"
-    else:
-        what = f"{kinds or 'this'} is not a query: only reading is allowed"
-    raise QueryError(what, hint=_READ_ONLY, code="forbidden")
-
-
-def _kind(statement: duckdb.Statement) -> str:
-    try:
-        return str(statement.type.name)
-    except ValueError:  # one that DuckDB's own Python part does not know
-        return "this statement"
-
-
-def _is_query(
-    connection: duckdb.DuckDBPyConnection, query: str, statements: Sequence[duckdb.Statement]
-) -> bool:
-    """Whether a text is one query, or the explanation of one; DuckDB's parser says it."""
-    kind = _kind(statements[0])
-    if len(statements) == 1 and kind in _QUERIES:
-        return True
-    # To an older DuckDB PIVOT is several statements, of which some were never written.
-    if not (len(statements) == 1 and kind in _WRAPPING) and all(one.query for one in statements):
-        return False
-    found = words(query)
-    while found and not found[-1].text.strip(";"):
-        found.pop()
-    starts = [0]
-    if found and found[0].name == "explain":  # [analyze] and [(options)] stand before what is explained
-        closing = [i for i, word in enumerate(found[:20]) if word.text == ")"]
-        starts = [1, 2, *(i + 1 for i in closing[:1])]
-    # What `exists` takes is a query, and nothing else.
-    return any(
-        _can_be_parsed(connection, f"select exists (\n{query[found[start].start : found[-1].end]}\n)")
-        for start in starts
-        if start < len(found)
-    )
-
-
-def _can_be_parsed(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
-    try:
-        return bool(connection.extract_statements(query))
-    except duckdb.Error:
-        return False
 
 
 def _check_parameters(
@@ -265,10 +167,10 @@ def _run(
         return {name: given[name] for name in statement.named_parameters} or None
 
     *before, last = statements
-    if all(statement.query for statement in statements):
+    if all(map(text_of, statements)):
         for statement in before:
-            connection.execute(statement.query, parameters(statement)).fetchall()
-        result = connection.sql(last.query, params=parameters(last))
+            connection.execute(text_of(statement), parameters(statement)).fetchall()
+        result = connection.sql(text_of(last), params=parameters(last))
     else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
         result = connection.sql(text, params=dict(given) or None)
     return pa.table({}) if result is None else _with_texts(result).to_arrow_table()
@@ -300,7 +202,7 @@ def _located(
         try:
             if not unsafe:
                 connection.rollback()
-                connection.execute(_BEGIN)
+                connection.execute(BEGIN)
             connection.execute(text, dict(given) or None)
         except (duckdb.BinderException, duckdb.CatalogException) as again:
             return again
@@ -368,7 +270,8 @@ def _plain(table: pa.Table) -> pa.Table:
     names = table.column_names
     last = {name: i for i, name in enumerate(names)}
     keep = [i for i, name in enumerate(names) if last[name] == i or not name.startswith("ema(")]
-    return table.select(keep)
+    table = table.select(keep)
+    return table.rename_columns(numbered(table.column_names))
 
 
 def _fits(column: pa.ChunkedArray) -> bool:

@@ -116,7 +116,7 @@ def _add(
 ) -> None:
     if places.setdefault(run, folder) != folder:
         raise UsageError(
-            f"two runs are called {run!r}: {places[run]} and {folder}",
+            f"two runs are called {_shown(run)!r}: {shown_path(places[run])} and {shown_path(folder)}",
             hint="name them apart, e.g. a:first/path b:second/path",
         )
     known = files.setdefault(run, found)

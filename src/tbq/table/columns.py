@@ -78,6 +78,25 @@ def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:
     return made
 
 
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names of which a query has made some twice: the first is as it is, the others are numbered, as DuckDB does it.
+
+    >>> numbered(["run", "a", "run", "run"])
+    ['run', 'a', 'run_1', 'run_2']
+    """
+    used = set(names)
+    seen: set[str] = set()
+    made = []
+    for name in names:
+        fresh, n = name, 0
+        while fresh in seen or (n and fresh in used):
+            n += 1
+            fresh = f"{name}_{n}"
+        seen.add(fresh)
+        made.append(fresh)
+    return made
+
+
 def renamed(names: Sequence[str], made: Sequence[str]) -> dict[str, str]:
     """The columns that got another name, and which."""
     return {old: new for old, new in zip(names, made, strict=True) if old != new}
