@@ -148,7 +148,7 @@ def test_pathlib_collapses_slashes() -> None:
     with pytest.raises(SourceError, match="remote paths are not supported yet"):
         tbq.open(Path("gs://bucket/logs"))
     with pytest.raises(SourceError, match="without file://"):
-        tbq.open("file:///home/x/runs")
+        tbq.open("file:///data/runs")
 
 
 @pytest.mark.parametrize("path", ["C:\\logs", "C:/no/such/logs", "d:\\"])
