@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -58,7 +57,8 @@ ScalarColumns columns_of(const std::vector<std::string>& names) {
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
-                    nb::object inflate, bool details, bool verify, nb::object columns) {
+                    nb::object inflate, bool details, bool verify, bool count, bool general_only,
+                    nb::object columns) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -78,6 +78,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.defer = defer;
   options.details = details;
   options.verify = verify;
+  options.count = count;
+  options.general_only = general_only;
   if (!columns.is_none()) options.columns = columns_of(nb::cast<std::vector<std::string>>(columns));
   options.count_bytes = !progress.is_none();
   // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
@@ -186,28 +188,27 @@ void bind_decode(nb::module_& m) {
       .def(
           "run_starts",
           [](const Result& self) {
-            constexpr double kUnknown = std::numeric_limits<double>::infinity();
-            std::vector<double> starts;
-            const auto note = [&](uint32_t run, double wall) {
-              if (wall == 0 || !std::isfinite(wall)) return;
-              if (run >= starts.size()) starts.resize(size_t{run} + 1, kUnknown);
-              starts[run] = std::min(starts[run], wall);
+            struct Start {
+              double wall = 0;
+              bool doubtful = false;
             };
+            std::map<uint32_t, Start> starts;
             for (const FileReport& file : self.files) {
-              if (file.timed) note(file.run, file.first_wall);
+              if (!file.timed || !std::isfinite(file.first_wall)) continue;
+              const auto [at, added] = starts.emplace(file.run, Start{file.first_wall, false});
+              at->second.wall = std::min(at->second.wall, file.first_wall);
+              at->second.doubtful |= file.records > 1 && file.last_wall <= file.first_wall;
             }
-            // Who converts a log gives its values the times of old, and the header that of the conversion.
-            for (const SeriesReport& one : self.series) note(one.run, one.first_wall);
             nb::dict found;
-            for (size_t run = 0; run < starts.size(); ++run) {
-              if (starts[run] != kUnknown) found[nb::int_(run)] = starts[run];
-            }
+            for (const auto& [run, start] : starts)
+              found[nb::int_(run)] = nb::make_tuple(start.wall, start.doubtful);
             return found;
           },
-          nb::sig("def run_starts(self) -> dict[int, float]"),
-          "When each run began that has wall times: at its first record, or at the first value of a tag if "
-          "that "
-          "is earlier; over all of its files and tags, whatever was selected.")
+          nb::sig("def run_starts(self) -> dict[int, tuple[float, bool]]"),
+          "When each run began that has wall times: at its first record, over all of its files, whatever was "
+          "selected; and whether a file of it has no record after its first, as a converted log has it, "
+          "whose header "
+          "is later than its values.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },
@@ -297,7 +298,8 @@ void bind_decode(nb::module_& m) {
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
-        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "columns"_a.none() = nb::none(),
+        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "count"_a = false,
+        "general_only"_a = false, "columns"_a.none() = nb::none(),
         nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
                 "collections.abc.Sequence[str], "
                 "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
@@ -305,7 +307,8 @@ void bind_decode(nb::module_& m) {
                 "threads: int, block: int, split: int, defer: bool, "
                 "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
                 "inflate: collections.abc.Callable[[bytes], bytes | None] | None, details: bool = False, "
-                "verify: bool = False, columns: collections.abc.Sequence[str] | None = None) -> Result"),
+                "verify: bool = False, count: bool = False, general_only: bool = False, "
+                "columns: collections.abc.Sequence[str] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

@@ -152,7 +152,7 @@ def test_a_kind_without_one_value_is_refused(tmp_path: Path) -> None:
 def folds(log: tbq.LogDir) -> dict[str, str]:
     import pyarrow as pa
 
-    return sub_runs(pa.table(log._survey.series(log.runs)), log.runs).folded
+    return sub_runs(pa.table(log._survey().series(log.runs)), log.runs).folded
 
 
 def test_a_sub_run_alone_is_itself(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def _of_media(
 
     keys = values.keys()
     taken = {tag for tag in keys["tag"].unique().to_pylist() if wanted.takes(kind, tag)}
-    last = values.arrow(_last(keys, steps, taken))
+    last = _last(values, keys, steps, taken)
     cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)
     titles = _titles(kind, {tag for _, tag in cells})
     made = []
@@ -287,15 +287,15 @@ def _titles(kind: str, tags: set[str]) -> dict[str, str]:
     return {tag: tag if plain(tag) in tags else plain(tag) for tag in tags}
 
 
-def _last(keys: pa.Table, steps: Steps, tags: set[str]) -> list[int]:
-    """The last value of each run and tag that is wanted, by its number."""
+def _last(values: Values, keys: pa.Table, steps: Steps, tags: set[str]) -> pa.Table:
+    """The last value of each run and tag that is wanted and can be read."""
     low, high = _steps(steps)
-    found: dict[tuple[str, str], int] = {}
+    series: dict[tuple[str, str], list[int]] = {}
     columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
     for run, tag, step, row in zip(*columns, strict=True):
         if tag in tags and low <= step <= high:
-            found[run, tag] = row
-    return sorted(found.values())
+            series.setdefault((run, tag), []).append(row)
+    return values.last(series)
 
 
 def _texts(table: pa.Table) -> dict[tuple[str, str], str]:
