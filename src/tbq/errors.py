@@ -1,7 +1,7 @@
 """Every error that tbq raises on purpose.
 
     TbqError
-    ├── UsageError           an argument that cannot be right (exit code 2)
+    ├── UsageError           an argument that cannot be right (exit code 2); also a ValueError
     │   └── SelectionError   a run, tag or step selection that leaves nothing
     ├── SourceError          a path that cannot be read: missing, empty, no permission, no event file
     ├── DamageError          damage found while `strict` was asked for
@@ -46,12 +46,15 @@ class TbqError(Exception):
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+            from tbq.names import shown_path
+
+            path = shown_path(self.path)
+            where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         hint = f"\n  {self.hint}" if self.hint else ""
         return paragraph(f"{where}{self.message}{hint}")
 
 
-class UsageError(TbqError):
+class UsageError(TbqError, ValueError):
     code = "usage"
     exit_code = 2
 

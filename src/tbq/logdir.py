@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
 from tbq import problems as _problems
+from tbq.arguments import keywords
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.kinds import Kinds
+from tbq.names import shown_path
 from tbq.printable import shell_word
 from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
+from tbq.source.discover import find, sources
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from tbq.kinds.values import Reading
     from tbq.limits import Size
     from tbq.problems import Problem
+    from tbq.progress import Progress
     from tbq.results.opened import MetricsAsEvents
     from tbq.table import Table
 
@@ -56,8 +60,9 @@ def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: 
     >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
     """
     unpacked = Unpacked(max_unpacked)
-    items = _metrics_as_events(path)
-    found = discover(path if items is None else items.paths)
+    named = sources(path)
+    items = _metrics_as_events(named)
+    found = find(named) if items is None else discover(items.paths)
     if not found.runs:
         raise _nothing(found)
     for problem in found.problems:
@@ -68,14 +73,10 @@ def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: 
     return log
 
 
-def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
+def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
     """The source with each file of metrics replaced; None where there is none, which costs no import."""
-    if isinstance(path, Mapping):
-        named: list[tuple[str | None, Path]] = list(path.items())
-    else:
-        named = [(None, one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     endings = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
-    if not any(os.fspath(one).lower().endswith(endings) for _, one in named):
+    if not any(one.lower().endswith(endings) for _, one in named):
         return None
     from tbq.results.opened import MetricsAsEvents
 
@@ -83,7 +84,7 @@ def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
 
 
 def _nothing(found: Found) -> SourceError:
-    path = found.paths[0] if len(found.paths) == 1 else ", ".join(found.paths)
+    path = ", ".join(map(shown_path, found.paths))
     unreadable = next(iter(found.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
@@ -107,11 +108,13 @@ class LogDir(Kinds, Queries):
         self._unpacked = unpacked or Unpacked()
         self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
         self._decoded = False
+        #: when each run that was read so far began: the wall time of its first record that has one
+        self._began: dict[str, float] = {}
 
     @property
     def path(self) -> str:
         """Where it was opened: the paths that were given, joined by commas."""
-        return ", ".join(self._found.paths)
+        return ", ".join(map(shown_path, self._found.paths))
 
     @property
     def runs(self) -> list[str]:
@@ -143,7 +146,7 @@ class LogDir(Kinds, Queries):
         steps: Steps = None,
         restarts: str = "resume",
         threads: int | None = None,
-        progress: _decode.Progress | None = None,
+        progress: Progress | None = None,
         on_error: str = "warn",
     ) -> Table:
         """Every scalar: a row a value, columns `run, tag, step, wall_time, value`.
@@ -161,7 +164,7 @@ class LogDir(Kinds, Queries):
         result = self._decode(chosen, ["scalars"], options, on_error)
         arrow = _arrow(result.scalars([one.name for one in chosen]))
         if tags.everything:
-            return Table(arrow, "scalars", logdir=self.path)
+            return Table(arrow, "scalars", logdir=self.path, began=self._began)
         known = result.tags("scalars")
         names = self._require(tags, known, result)
         if any(
@@ -171,7 +174,7 @@ class LogDir(Kinds, Queries):
             import pyarrow.compute as pc
 
             arrow = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(names, pa.string())))
-        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path)
+        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path, began=self._began)
 
     def series(
         self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume"
@@ -219,11 +222,13 @@ class LogDir(Kinds, Queries):
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all)."""
         from tbq import _core, overview
         from tbq.kinds import projector
+        from tbq.kinds.values import READING
         from tbq.problems import to_arrow
         from tbq.schema import schema
         from tbq.table import Table
 
         wanted = schema(name)
+        keywords("log.table", reading, ("run", "tag", "steps", *READING))
         if name == "scalars":
             return self.scalars(run, tag, steps, **reading)
         if name in _core.tables():
@@ -244,7 +249,8 @@ class LogDir(Kinds, Queries):
             table = overview.runs(self._found.runs, survey.files, series, wanted)
         else:
             table = overview.files(self._found.runs, survey.files, wanted)
-        return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
+        chosen = _of_runs(table, [one.name for one in self._choose(run)])
+        return Table(chosen, name, logdir=self.path, began=self._began)
 
     def tables(
         self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -252,15 +258,16 @@ class LogDir(Kinds, Queries):
         """Every table of values that has rows, by name, from two readings of the files."""
         from tbq import _core
         from tbq.kinds import table_of
-        from tbq.kinds.values import locate_all
+        from tbq.kinds.values import READING, locate_all
 
+        keywords("log.tables", reading, ("run", "tag", "steps", *READING))
         out: dict[str, Table] = {}
         quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again
         others = locate_all(self, ["scalars", *_core.tables()], run, tag, steps, **reading)
         if others.pop("scalars", None) is not None:
             out["scalars"] = self.scalars(run, tag, steps, **quiet)
         for name, values in others.items():
-            out[name] = table_of(values.arrow(), name, self.path)
+            out[name] = table_of(values.arrow(), name, self.path, self._began)
         return {name: table for name, table in out.items() if len(table)}
 
     def _survey(self) -> Result:
@@ -286,6 +293,7 @@ class LogDir(Kinds, Queries):
     ) -> tuple[Result, list[Problem]]:
         """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
+        self._began.update((runs[run].name, start) for run, start in result.run_starts().items())
         found = _decode.problems_of(result, runs, options.restarts)
         if self._unpacked.failures:  # before what follows from them
             unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tbq.names import shown_path
 from tbq.printable import counted, printable
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Problem:
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+            path = shown_path(self.path)
+            where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         elif self.run is not None:
             where = f"run {self.run}: "
         return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
@@ -175,4 +177,6 @@ def to_arrow(problems: Iterable[Problem]) -> pa.Table:
 
     wanted = schema("problems")
     rows = [{name: getattr(problem, name) for name in wanted.names} for problem in problems]
+    for row in rows:
+        row["path"] = None if row["path"] is None else shown_path(row["path"])
     return pa.Table.from_pylist(rows, schema=wanted)

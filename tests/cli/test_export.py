@@ -94,11 +94,11 @@ def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
     [
         (["--tag", "lss"], 1, "no tag matches 'lss'; closest: loss"),
         (["--run", "exp9"], 1, "no run matches 'exp9'; closest: exp2"),
-        (["--steps", "a:b"], 2, "no range of steps"),
-        (["--tag", "re:("], 2, "no regular expression"),
+        (["--steps", "a:b"], 2, "want a step"),
+        (["--tag", "re:("], 2, "want a regular expression"),
         (["-o", "out.txt"], 2, "the ending .txt is none that tbq writes"),
         (["-o", "no/such/folder.csv"], 1, "is not there"),
-        (["--layout", "summary", "--stat", "best"], 2, "no statistic is called 'best'"),
+        (["--layout", "summary", "--stat", "best"], 2, "stats: got 'best'"),
         (["--layout", "tall"], 2, "'tall' is not one of"),
         (["--format", "doc"], 2, "the format 'doc' is none that tbq writes"),
         (["-o", "."], 1, "is a folder, want a file name"),
@@ -287,7 +287,7 @@ def test_help_is_quick_and_ends_with_examples(tbq: Run) -> None:
 def test_the_bar_draws_bytes_files_and_rate(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tbq.cli import progress
+    from tbq import progress
 
     with progress.progress_bar() as none:
         assert none is None  # stderr is no terminal here

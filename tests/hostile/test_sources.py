@@ -261,9 +261,9 @@ def test_tags_that_are_not_utf8_or_hold_zeros(tmp_path: Path) -> None:
     path.write_bytes(ef.event_file([ef.version(), *(ef.scalar(tag, i, i) for i, tag in enumerate(tags))]))
     decoded = decode([path])
     assert {row.step: row.tag for row in decoded.rows} == {
-        0: "��",
+        0: r"\xff\xfe",
         1: "a\0b",
         2: "",
-        3: "���",
+        3: r"\xed\xa0\x80",
         4: "ü/\U0001f600",
     }

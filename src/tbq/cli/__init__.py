@@ -121,10 +121,15 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number."""
+    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number.
+
+    What a terminal's encoding cannot show is written as an escape: no name may stop a command.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:

@@ -40,7 +40,7 @@ def command(
     """
     from tbq import doctor as _doctor
     from tbq.cli.emit import show, show_json
-    from tbq.cli.progress import progress_bar
+    from tbq.progress import progress_bar
 
     if explain is not None:
         from tbq.doctor import explain as _explain

@@ -18,6 +18,7 @@ from tbq.cli.options import (
 )
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
+from tbq.schema import schema
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -88,15 +89,16 @@ def command(
     """
     import tbq
     from tbq.cli.emit import tell
-    from tbq.cli.progress import progress_bar
     from tbq.printable import shell_word
+    from tbq.progress import progress_bar
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
     if kind == "all":
-        _check_all(out.path)
+        _check_all(out)
     else:
         out.check()
+        out.check_holds(schema(kind))
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
         what = {**selection, **reading, "progress": progress}
@@ -113,11 +115,14 @@ def command(
     out.emit(_laid_out(table, layout, stat))
 
 
-def _check_all(output: str | None) -> None:
-    if output is None or "{run}" in output:
+def _check_all(out: Output) -> None:
+    from tbq.export.everything import check_holder
+
+    if out.path is None or "{run}" in out.path:
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
+    check_holder(out.path, out.format)
 
 
 def _write_all(tables: dict[str, Table], out: Output) -> None:
@@ -133,5 +138,5 @@ def _laid_out(table: Table, layout: str, stat: str) -> Table:
     if layout == "wide":
         return table.wide()
     if layout == "summary":
-        return table.summary([part.strip() for part in stat.split(",")])
+        return table.summary(stat)
     return table

@@ -47,7 +47,7 @@ def _only(table: Table, run: list[str] | None) -> Table:
     arrow = table.to_arrow()
     wanted = Selection.of(run, "run").require(arrow["run"].unique().to_pylist(), where=table.logdir)
     kept = arrow.filter(pc.is_in(arrow["run"].cast(pa.string()), pa.array(wanted, pa.string())))
-    return Table(kept, table.kind, logdir=table.logdir)
+    return Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
 
 def _draw(table: Table) -> None:

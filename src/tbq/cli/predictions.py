@@ -37,7 +37,7 @@ Examples:
 @unpack_option
 @output_options
 def command(outputs: str, classes: str | None, out: Output, **options: Any) -> None:
-    """OUTPUTS of a model as a table: id, label, predicted, confidence, and a column a class.
+    """OUTPUTS of a model as a table: id, label, predicted, confidence (score of logits), and one column per class.
 
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
     columns.

@@ -89,7 +89,7 @@ def command(
     """Write event files anew: byte for byte, one file a run, except for what the options say."""
     from tbq import rewrite as _rewrite
     from tbq.cli.emit import show, show_json
-    from tbq.cli.progress import progress_bar
+    from tbq.progress import progress_bar
 
     with progress_bar("rewriting") as progress:
         report = _rewrite(

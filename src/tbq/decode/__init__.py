@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq import problems as _problems
-from tbq.errors import DamageError, SourceError, TbqWarning, UsageError
+from tbq.arguments import choice, whole
+from tbq.errors import DamageError, SourceError, TbqWarning
 from tbq.printable import counted
+from tbq.progress import Progress, reporting
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 from tbq.source.discover import Run, files_of
 from tbq.source.growing import Growing
@@ -18,9 +20,6 @@ from tbq.source.growing import Growing
 if TYPE_CHECKING:
     from tbq._core import Result
     from tbq.problems import Problem
-
-#: `progress(bytes_done, bytes_total, files_done, files_total)`
-Progress = Callable[[int, int, int, int], object]
 
 RESTARTS = ("resume", "keep", "last", "tensorboard")
 ON_ERROR = ("warn", "raise", "ignore")
@@ -45,15 +44,9 @@ class Options:
     general_only: bool = False  # take no short way, so that tests can compare both
 
     def __post_init__(self) -> None:
-        check("restarts", self.restarts, RESTARTS)
-        if self.threads is not None and (isinstance(self.threads, bool) or self.threads < 1):
-            raise UsageError(f"threads={self.threads!r} is no number of threads, want 1 or more")
-
-
-def check(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Raise where an option has none of its values."""
-    if value not in allowed:
-        raise UsageError(f"{name}={value!r} is unknown, want one of: {', '.join(allowed)}")
+        choice("restarts", self.restarts, RESTARTS)
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole("threads", self.threads, least=1))
 
 
 def cpu_count() -> int:
@@ -83,26 +76,27 @@ def decode(
     paths, indices = files_of(runs)
     select = None if options.tag.everything else options.tag.matches
     first, last = options.steps
-    return _core.decode(
-        paths,
-        indices,
-        list(kinds),
-        select,
-        first,
-        last,
-        options.restarts,
-        min(options.threads or cpu_count(), 64),
-        options.block,
-        options.split,
-        options.defer,
-        options.progress,
-        inflate,
-        details,
-        verify,
-        count,
-        options.general_only,
-        options.columns,
-    )
+    with reporting(options.progress) as progress:
+        return _core.decode(
+            paths,
+            indices,
+            list(kinds),
+            select,
+            first,
+            last,
+            options.restarts,
+            min(options.threads or cpu_count(), 64),
+            options.block,
+            options.split,
+            options.defer,
+            progress,
+            inflate,
+            details,
+            verify,
+            count,
+            options.general_only,
+            options.columns,
+        )
 
 
 def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
@@ -189,7 +183,7 @@ def _share(dropped: int, kept: int) -> str:
 
 def tell(found: Sequence[Problem], on_error: str) -> None:
     """Raise or warn as `on_error` says; an empty file, and one that is still being written, are no errors."""
-    check("on_error", on_error, ON_ERROR)
+    choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return
     damage = [problem for problem in found if _problems.is_damage(problem)]

@@ -11,9 +11,9 @@ from tbq.doctor.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tbq.decode import Progress
     from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Progress
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 

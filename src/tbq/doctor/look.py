@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
+from tbq.source.discover import sources
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
-    from tbq.decode import Progress
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
     from tbq.logdir import Path, Source
+    from tbq.progress import Progress
 
     Array = NDArray[Any]
 
@@ -40,9 +40,9 @@ class Look:
         progress: Progress | None = None,
         max_unpacked: Size | None = None,
     ) -> None:
-        items = [source] if isinstance(source, str | os.PathLike) else source
-        paths = items.values() if isinstance(items, Mapping) else items
-        self.given = [os.fspath(item) for item in paths]
+        named = sources(source)
+        self.given = [path for _, path in named]
+        items = source if isinstance(source, Mapping) else self.given
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         self.near: list[str] | None = None  # what nearby.py has found, once it was asked
@@ -139,7 +139,8 @@ class Look:
     # ---- series ------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _series_table(self) -> Any:
+    def series_table(self) -> Any:
+        """A row a series, as Arrow has it."""
         import pyarrow as pa
 
         return pa.table(self.result.series([run.name for run in self.runs]))
@@ -147,7 +148,7 @@ class Look:
     @cached_property
     def series(self) -> dict[str, Array]:
         """The numbers of each series; `run` is an index."""
-        table = self._series_table
+        table = self.series_table
         names = (
             "count",
             "first_step",
@@ -164,13 +165,13 @@ class Look:
     @cached_property
     def tags(self) -> list[str]:
         """The tag of each series."""
-        tags: list[str] = self._series_table["tag"].to_pylist()
+        tags: list[str] = self.series_table["tag"].to_pylist()
         return tags
 
     @cached_property
     def tag_codes(self) -> tuple[Array, list[str]]:
         """The tags as numbers, and the tag of each number."""
-        encoded = self._series_table["tag"].combine_chunks().dictionary_encode()
+        encoded = self.series_table["tag"].combine_chunks().dictionary_encode()
         return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
     def is_kind(self, *kinds: str) -> Array:
@@ -188,7 +189,7 @@ class Look:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        values_there = pc.fill_null(self._series_table[column], "")
+        values_there = pc.fill_null(self.series_table[column], "")
         if len(values_there) == 0:
             return np.zeros(0, bool)
         found = pc.is_in(values_there, pa.array(values, values_there.type))
@@ -196,10 +197,10 @@ class Look:
         return mask
 
     def dtype(self, series: int) -> str:
-        return str(self._series_table["dtype"][series])
+        return str(self.series_table["dtype"][series])
 
     def kind(self, series: int) -> str:
-        return str(self._series_table["kind"][series])
+        return str(self.series_table["kind"][series])
 
     def run_of(self, series: int) -> str:
         return self.runs[int(self.series["run"][series])].name

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import SEVERITIES, Finding, natural
+from tbq.names import shown_path
 from tbq.printable import printable, shortened
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _next(first: Finding) -> str:
 def _line(finding: Finding) -> str:
     where = ""
     if finding.path is not None:
-        where = finding.path if finding.run is None else Path(finding.path).name
+        where = shown_path(finding.path if finding.run is None else Path(finding.path).name)
         where += f" @ byte {finding.offset}: " if finding.offset is not None else ": "
     if finding.tag is not None:
         where += f"{_name(finding.tag)}: "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.kinds.hparam_runs import sub_runs
+
 if TYPE_CHECKING:
     from tbq.doctor.look import Look
 
@@ -37,21 +39,5 @@ def of_add_scalars(look: Look) -> dict[str, list[str]]:
 
 
 def of_add_hparams(look: Look) -> dict[str, list[str]]:
-    """The run above, and those that `add_hparams` made below it: they hold hparams and each metric once."""
-    import numpy as np
-
-    hparams = look.is_kind("hparams")
-    if not hparams.any():
-        return {}
-    names = {run.name for run in look.runs}
-    run = look.series["run"]
-    other = ~hparams & ~(look.is_kind("scalars") & (look.series["count"] == 1))
-    plain = np.ones(len(look.runs), bool)
-    plain[run[other]] = False
-    made: dict[str, list[str]] = {}
-    for index in np.unique(run[hparams]).tolist():
-        name = look.runs[index].name
-        above = name.rpartition("/")[0] or "."
-        if plain[index] and name != "." and above in names:
-            made.setdefault(above, []).append(name)
-    return made
+    """The run above, and those that `add_hparams` made below it."""
+    return sub_runs(look.series_table, [run.name for run in look.runs]).below

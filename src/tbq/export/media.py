@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, UsageError
+from tbq.arguments import choices, whole
+from tbq.arguments import path as _path
+from tbq.errors import DamageError, OutputError
 from tbq.export.inside import place
 from tbq.export.markdown import inert
 from tbq.export.names import Tree
@@ -17,6 +19,7 @@ from tbq.export.target import StrPath, check_free, make_folder, output, together
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
+from tbq.source.remote import refuse_remote
 from tbq.table.codes import values_of
 
 if TYPE_CHECKING:
@@ -68,8 +71,9 @@ def media(
 
     `every=n` takes each n-th value of a tag. A file that is there already stops it, unless `force`.
     """
-    if every < 1:
-        raise UsageError(f"every={every}, want 1 or more")
+    every = whole("every", every, least=1)
+    out = _path("out", out)
+    refuse_remote(out, OutputError)
     root = Path(out)
     wanted = _kinds(kinds)
     check_free(root / MANIFEST, force)
@@ -98,10 +102,8 @@ def media(
 
 
 def _kinds(kinds: Sequence[str] | None) -> list[str]:
-    for name in kinds or ():
-        if name not in KINDS:
-            raise UsageError(f"no media are called {name!r}", hint=f"want some of {', '.join(KINDS)}")
-    return [name for name in KINDS if kinds is None or name in kinds]
+    wanted = KINDS if kinds is None else choices("kinds", kinds, KINDS)
+    return [name for name in KINDS if name in wanted]
 
 
 def _shown(kind: str, tag: str) -> str:

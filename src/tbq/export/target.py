@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.names import shown_path
 from tbq.printable import Screen
 from tbq.scratch import Scratch, beside, sweep
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +63,7 @@ def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterato
 @contextlib.contextmanager
 def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
     """Like `output`, for libraries that want a file name: a name near the target that is not there yet."""
-    if _direct_fd(path) is not None or _is_special(path):
+    if is_direct(path):
         raise OutputError(
             "this format needs a real file, not a pipe or device", path=path, hint="write to a file name"
         )
@@ -204,9 +206,19 @@ def _rename(made: Path, target: Path, force: bool) -> None:
         made.replace(target)  # a file system without links
 
 
+def is_direct(path: StrPath) -> bool:
+    """Whether a target is written as it is: standard output, a pipe or a device, which have no ending and stay.
+
+    >>> is_direct("-"), is_direct("out.csv")
+    (True, False)
+    """
+    return _direct_fd(path) is not None or _is_special(path)
+
+
 def check_free(path: StrPath, force: bool) -> None:
     """Raise where `path` cannot be a target: a folder, or a file that is there without `force`."""
-    if _direct_fd(path) is not None or _is_special(path):
+    refuse_remote(path, OutputError)
+    if is_direct(path):
         return
     if Path(path).is_dir():
         raise OutputError("is a folder, want a file name", path=path)
@@ -216,13 +228,19 @@ def check_free(path: StrPath, force: bool) -> None:
 
 def check_folder(path: StrPath) -> None:
     """Raise where the folder that `path` would be in is not there."""
+    refuse_remote(path, OutputError)
+    if is_direct(path):
+        return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise OutputError(f"the folder {folder} is not there", path=path, hint="make it first (mkdir -p)")
+        raise OutputError(
+            f"the folder {shown_path(folder)} is not there", path=path, hint="make it first (mkdir -p)"
+        )
 
 
 def make_folder(path: StrPath) -> None:
     """Make a folder and those above it, where they are not there."""
+    refuse_remote(path, OutputError)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as failure:

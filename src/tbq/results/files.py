@@ -13,6 +13,7 @@ import numpy as np
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
 from tbq.printable import shell_word
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ def read_array(spec: str, max_unpacked: Size | None = None) -> Array:
 
 def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[int, Array]]:
     """The rows of an array, with the number of the first of them: a few at a time, but all of CSV and Parquet."""
+    refuse_remote(spec)
     path, key = split_key(spec)
     if not Path(path).is_file():
         raise SourceError("is a directory, want a file" if Path(path).is_dir() else "no such file", path=path)

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, overload
 from tbq.errors import SourceError, TbqWarning
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -163,7 +164,10 @@ def choose(
 
 
 def _path(model: Any) -> str | None:
-    return os.fspath(model) if isinstance(model, str | os.PathLike) else None
+    if not isinstance(model, str | os.PathLike):
+        return None
+    refuse_remote(model)
+    return os.fspath(model)
 
 
 class _where:  # noqa: N801 - reads as a word where it is used

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from tbq.decode import Progress
     from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Progress
     from tbq.select import Names, Steps
 
 __all__ = ["Report", "RunReport", "rewrite"]
@@ -60,7 +60,14 @@ def rewrite(
 
     >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
     """
+    from tbq.arguments import path
+    from tbq.errors import OutputError
+    from tbq.progress import reporting
     from tbq.rewrite.work import work
+    from tbq.source.remote import refuse_remote
+
+    out = path("out", out)
+    refuse_remote(out, OutputError)
 
     options = Options.of(
         repair=repair,
@@ -78,7 +85,11 @@ def rewrite(
         flatten_hparams=flatten_hparams,
         dry_run=dry_run,
     )
-    return work(source, out, options, threads, progress, max_unpacked)
+    with reporting(progress, "rewriting") as call:
+        report = work(source, out, options, threads, call, max_unpacked)
+        if call is not None:
+            call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
+    return report
 
 
 class _Callable(types.ModuleType):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
 from tbq.export.target import check_folder, output_folder
+from tbq.names import system_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +52,7 @@ class Scratch:
 
     def file(self, run: str, name: str) -> Path:
         """Where to write the event file `name` of a run until all is done."""
-        folder = self.folder if run == "." else self.folder.joinpath(*run.split("/"))
+        folder = self.folder if run == "." else self.folder.joinpath(*system_name(run).split("/"))
         folder.mkdir(parents=True, exist_ok=True)
         self._made += 1
         part = folder / f"{self._made}.part"

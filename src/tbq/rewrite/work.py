@@ -11,6 +11,7 @@ from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export.target import unwritable
+from tbq.names import shown_path, system_name
 from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
-    from tbq.decode import Progress
     from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Call
     from tbq.rewrite.options import Options
 
 _REASONS = {
@@ -42,7 +43,7 @@ def work(
     out: str | os.PathLike[str],
     options: Options,
     threads: int | None,
-    progress: Progress | None,
+    progress: Call | None,
     max_unpacked: Size | None = None,
 ) -> Report:
     """Rewrite `source` into `out` as `options` say."""
@@ -50,7 +51,9 @@ def work(
     target = check(out, found.paths)
     if not found.runs:
         raise SourceError(
-            "no event files here", path=", ".join(found.paths), hint="`tbq doctor` looks for them nearby"
+            "no event files here",
+            path=", ".join(map(shown_path, found.paths)),
+            hint="`tbq doctor` looks for them nearby",
         )
     if found.problems and not options.repair:
         first = found.problems[0]
@@ -70,9 +73,9 @@ def work(
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
         runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
         if not any(run.file for run in runs):
-            raise _nothing_left(runs, ", ".join(found.paths))
+            raise _nothing_left(runs, ", ".join(map(shown_path, found.paths)))
     return Report(
-        source=", ".join(found.paths),
+        source=", ".join(map(shown_path, found.paths)),
         out=os.fspath(target),
         dry_run=options.dry_run,
         runs=runs,
@@ -141,7 +144,7 @@ class _Work:
         options: Options,
         rules: Rules,
         unpacked: Unpacked,
-        progress: Progress | None,
+        progress: Call | None,
     ) -> None:
         import pyarrow as pa
 
@@ -195,7 +198,7 @@ class _Work:
         return RunReport(
             run=run.name,
             sources=run.files,
-            file=(name if run.name == "." else f"{run.name}/{name}") if kept else None,
+            file=(name if run.name == "." else f"{system_name(run.name)}/{name}") if kept else None,
             records_in=report.records_in,
             records_out=report.records_out if kept else 0,
             changed=report.changed if kept else 0,

@@ -20,6 +20,7 @@ import numpy as np
 
 from tbq.errors import SourceError, missing
 from tbq.limits import Budget, Limit
+from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
@@ -118,8 +119,9 @@ def _parameters(path: str, file: Any, budget: Budget) -> Iterator[Parameter]:
     prefix = _model_name(model) + "/" if model is not None else ""
     inner = _own(file, "model_weights")
     top = inner if isinstance(inner, _h5py().Group) else file
-    legacy = "layer_names" in top.attrs
-    for parts, dataset in _datasets(path, top):
+    legacy = is_legacy(top)
+    found = _datasets(path, top)
+    for parts, dataset in in_model_order(found, top) if legacy else found:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
