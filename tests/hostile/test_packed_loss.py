@@ -125,12 +125,12 @@ def test_a_full_disk_is_not_taken_for_a_file_of_another_kind(tmp_path: Path, mon
     path = packed(tmp_path / "runs", cut=1)
     real = inflate._put
 
-    def put(plain, data):
+    def put(plain, data, most):
         left = room - plain.tell()
         if left < len(data):
-            real(plain, data[:left])
+            real(plain, data[:left], most)
             raise OSError(28, "No space left on device")
-        return real(plain, data)
+        return real(plain, data, most)
 
     monkeypatch.setattr(inflate, "_put", put)
     log = tbq.open(tmp_path / "runs")
