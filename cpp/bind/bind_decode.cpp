@@ -187,35 +187,19 @@ void bind_decode(nb::module_& m) {
           "The files of which there is something to tell.")
       .def(
           "run_starts",
-          [](const Result& self, bool counted) {
-            struct Start {
-              double wall = 0;
-              bool is_last = false;
-            };
-            std::map<uint32_t, Start> starts;
+          [](const Result& self) {
+            std::map<uint32_t, double> starts;
             for (const FileReport& file : self.files) {
               if (!file.timed || !std::isfinite(file.first_wall)) continue;
-              Start& start = starts.emplace(file.run, Start{file.first_wall, false}).first->second;
-              start.wall = std::min(start.wall, file.first_wall);
-              start.is_last |= file.records > 1 && file.last_wall <= file.first_wall;
-            }
-            for (const SeriesReport& one : self.series) {
-              const auto at = counted ? starts.find(one.run) : starts.end();
-              if (at == starts.end() || !at->second.is_last) continue;
-              const double wall = one.seen.first_wall;
-              if (wall != 0 && std::isfinite(wall)) at->second.wall = std::min(at->second.wall, wall);
+              double& start = starts.emplace(file.run, file.first_wall).first->second;
+              start = std::min(start, file.first_wall);
             }
             nb::dict found;
-            for (const auto& [run, start] : starts) {
-              found[nb::int_(run)] = nb::make_tuple(start.wall, start.is_last);
-            }
+            for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
             return found;
           },
-          "counted"_a, nb::sig("def run_starts(self, counted: bool) -> dict[int, tuple[float, bool]]"),
-          "When each run began that has wall times, whatever was selected: at its first record over all of "
-          "its "
-          "files; and whether a file of it has no later record, as a converted log has it, whose header is "
-          "later than its values. If this was `counted`, such a run began at its first value.")
+          nb::sig("def run_starts(self) -> dict[int, float]"),
+          "When each run began that has wall times: the earliest in any of its files, whatever was selected.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },

@@ -108,7 +108,7 @@ class LogDir(Kinds, Queries):
         self._unpacked = unpacked or Unpacked()
         self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
         self._decoded = False
-        #: when each run that was read so far began: the wall time of its first record that has one
+        #: when each run that was read so far began: its earliest wall time
         self._began: dict[str, float] = {}
 
     @property
@@ -293,7 +293,7 @@ class LogDir(Kinds, Queries):
     ) -> tuple[Result, list[Problem]]:
         """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
-        self._note_starts(result, runs, count)
+        self._began.update((runs[run].name, start) for run, start in result.run_starts().items())
         found = _decode.problems_of(result, runs, options.restarts)
         if self._unpacked.failures:  # before what follows from them
             unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)
@@ -303,18 +303,6 @@ class LogDir(Kinds, Queries):
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         return result, found
-
-    def _note_starts(self, result: Result, runs: Sequence[Run], counted: bool) -> None:
-        """Remember when the runs began: at their first record, or at the first value of a converted log.
-
-        Who converts a log gives its values the times of old, and the header that of the conversion.
-        """
-        starts = result.run_starts(counted)
-        self._began.update((runs[run].name, wall_time) for run, (wall_time, _) in starts.items())
-        doubtful = [runs[run] for run, (_, is_last) in starts.items() if is_last]
-        if doubtful and not counted:
-            survey = _decode.decode(doubtful, [], _decode.Options(), self._unpacked, count=True)
-            self._note_starts(survey, doubtful, counted=True)
 
     def _decode(
         self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str

@@ -29,24 +29,18 @@ def runs(draw: st.DrawFn) -> dict[str, list[tuple[float | None, Points]]]:
 
 
 def write(root: Path, made: dict[str, list[tuple[float | None, Points]]]) -> dict[str, float]:
-    """The log; gives when each run began, as it is defined: at its first record, or at a tag's first value."""
+    """The log; gives when each run began, as it is defined: at its earliest wall time."""
     shutil.rmtree(root, ignore_errors=True)
     began = {}
     for run, files in made.items():
         (root / run).mkdir(parents=True)
-        sessions: list[tuple[float, int, dict[str, float]]] = []
+        times = []
         for n, (header, points) in enumerate(files):
             wall = None if header is None else ef.WALL + header + n
             events = [ef.scalar(tag, step, 1.0, ef.WALL + at + n) for tag, step, at in points]
             (root / run / f"events.out.tfevents.{n}").write_bytes(ef.event_file([ef.version(wall), *events]))
-            if wall is None and points:
-                wall = ef.WALL + points[0][2] + n
-            if wall is not None:
-                sessions.append((wall, n, {tag: ef.WALL + at + n for tag, _, at in reversed(points)}))
-        firsts: dict[str, float] = {}
-        for _, _, tags in sorted(sessions):
-            firsts = tags | firsts
-        began[run] = min([*(start for start, _, _ in sessions), *firsts.values()], default=math.nan)
+            times += [ef.WALL + at + n for _, _, at in points] + ([] if wall is None else [wall])
+        began[run] = min(times, default=math.nan)
     return began
 
 
