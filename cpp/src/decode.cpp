@@ -140,6 +140,11 @@ class Decoder {
     const unsigned count =
         std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
+    if (options_.in_place) {
+      running_ = 1;
+      loop(*workers_[0]);
+      return;
+    }
     std::vector<std::thread> threads;
     running_ = count;
     for (unsigned i = 0; i < count; ++i) threads.emplace_back([this, i] { loop(*workers_[i]); });

@@ -1,85 +1,15 @@
-// Slabs, growth of columns, and the arena.
+// Blocks of memory, growth of columns, and the arena.
 #include "tbq/series.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "tbq/slab.hpp"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 namespace tbq {
-namespace {
-
-constexpr size_t kLargePage = size_t{2} << 20;
-constexpr size_t kLargestSlab = size_t{32} << 20;
-
-// Slabs that were given back, kept for the next decode: clearing fresh pages costs a fifth of it.
-class SlabCache {
- public:
-  void* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    for (auto& [size, memory] : kept_) {
-      if (size != bytes) continue;
-      void* taken = memory;
-      std::swap(kept_.back(), *std::find(kept_.begin(), kept_.end(), std::pair{size, memory}));
-      kept_.pop_back();
-      held_ -= bytes;
-      return taken;
-    }
-    return nullptr;
-  }
-  bool keep(size_t bytes, void* memory) {
-    const std::lock_guard lock(mutex_);
-    if (bytes > kLargestSlab || bytes + held_ > kMost) return false;
-    kept_.emplace_back(bytes, memory);
-    held_ += bytes;
-    return true;
-  }
-
- private:
-  static constexpr size_t kMost = size_t{128} << 20;
-  std::mutex mutex_;
-  std::vector<std::pair<size_t, void*>> kept_;
-  size_t held_ = 0;
-};
-
-SlabCache& slab_cache() {
-  static auto* cache = new SlabCache;  // never destroyed: a table may outlive every static
-  return *cache;
-}
-
-std::align_val_t alignment_of(size_t bytes) {
-  return std::align_val_t{bytes >= kLargePage ? kLargePage : 64};
-}
-
-}  // namespace
-
-void* take_slab(size_t bytes) {
-  void* memory = slab_cache().take(bytes);
-  if (!memory) {
-    memory = ::operator new(bytes, alignment_of(bytes));
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  }
-  return memory;
-}
-
-void give_slab(void* memory, size_t bytes) {
-  if (!slab_cache().keep(bytes, memory)) ::operator delete(memory, alignment_of(bytes));
-}
-
-std::shared_ptr<void> make_slab(size_t bytes) {
-  return {take_slab(bytes), [bytes](void* held) { give_slab(held, bytes); }};
-}
-
 namespace {
 
 size_t size_class(uint32_t rows) {
@@ -92,12 +22,12 @@ size_t size_class(uint32_t rows) {
 
 uint8_t* Pool::carve(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
-  if (bytes > left_) {
-    const size_t size = (std::max(bytes, next_slab_) + 63) / 64 * 64;
+  if (bytes > left_ || !recycled_) {
+    const size_t size = !recycled_ ? bytes : (std::max(bytes, next_slab_) + 63) / 64 * 64;
     slab_ = make_slab(size);
     at_ = static_cast<uint8_t*>(slab_.get());
     left_ = size;
-    next_slab_ = std::min(next_slab_ * 2, kLargestSlab);
+    next_slab_ = std::min(next_slab_ * 2, SlabCache::kLargestSlab);
   }
   uint8_t* data = at_;
   at_ += bytes;
@@ -123,7 +53,7 @@ Pool::Block Pool::first() {
 }
 
 void Pool::give_back(Block&& block) {
-  if (block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
+  if (recycled_ && block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
 }
 
 Pool::Block Pool::raw(size_t bytes) {
@@ -250,11 +180,11 @@ uint8_t* Arena::block(size_t bytes) {
 }
 
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
-  if (size > left_) {
-    if (size > next_) {  // a large value has a block of its own, and the current one stays in use
+  if (size > left_ || kSanitized) {
+    if (size > next_ || kSanitized) {  // a large value has a block of its own, and the current one stays in use
       uint8_t* own = block(size);
       size_ += size;
-      std::memcpy(own, data, size);
+      if (size > 0) std::memcpy(own, data, size);
       return own;
     }
     at_ = block(next_);

@@ -12,6 +12,7 @@
 
 #include "tbq/cursor.hpp"
 #include "tbq/event.hpp"
+#include "tbq/sanitizer.hpp"
 #include "tbq/slab.hpp"
 
 namespace tbq {
@@ -20,8 +21,10 @@ namespace tbq {
 // Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
-  // Without wall times, rows take two thirds of the room: their column is that of the values.
-  explicit Pool(bool walls = true) : columns_(walls ? 3 : 2) {}
+  // Without wall times, rows take two thirds of the room: their column is that of the values. Unless blocks are
+  // `recycled`, each is memory of its own, in which a sanitizer sees every stray access.
+  explicit Pool(bool walls = true, bool recycled = !kSanitized)
+      : columns_(walls ? 3 : 2), recycled_(recycled) {}
 
   // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
   struct Block {
@@ -50,6 +53,7 @@ class Pool {
  private:
   uint8_t* carve(size_t bytes);
   uint32_t columns_;
+  bool recycled_;
   std::shared_ptr<void> slab_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
