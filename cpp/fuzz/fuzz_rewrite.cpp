@@ -21,9 +21,8 @@ constexpr uint8_t kRawFile = 128;
 const bool added = [] {
   uint8_t way = 0;
   for (const std::string& log : log_scripts()) {
-    for (int i = 0; i < 2; ++i, ++way) {
-      seeds().push_back(std::string{static_cast<char>(way % kEdit), static_cast<char>(way)} + log);
-    }
+    seeds().push_back(std::string{static_cast<char>(way % kEdit), static_cast<char>(way)} + log);
+    ++way;
   }
   for (const std::string& payload :
        {bytes::scalar("loss", 3, 0.5F),

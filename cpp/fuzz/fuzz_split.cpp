@@ -17,9 +17,8 @@ constexpr uint8_t kRaw = 128;
 const bool added = [] {
   uint8_t way = 0;
   for (const std::string& log : log_scripts()) {
-    for (int i = 0; i < 3; ++i, ++way) {
-      seeds().push_back(std::string{static_cast<char>(way % (4 * kWays)), static_cast<char>(way * 31)} + log);
-    }
+    seeds().push_back(std::string{static_cast<char>(way % (4 * kWays)), static_cast<char>(way * 31)} + log);
+    ++way;
   }
   return true;
 }();

@@ -1,5 +1,6 @@
 // Bytes as a TensorProto: its elements as numbers, float64s, strings and as a scalar, which must agree.
 #include <cmath>
+#include <iterator>
 
 #include "fuzz.hpp"
 #include "tbq/event.hpp"
@@ -19,13 +20,14 @@ const bool added = [] {
     for (const uint64_t size : sizes) out += message(2, number(1, size));
     return message(2, out);
   };
-  for (uint64_t dtype = 0; dtype < 40; ++dtype) {
-    for (const uint32_t list : {5, 6, 7, 9, 10, 11, 13, 16, 17}) {
-      seeds().push_back(number(1, dtype) + dims({2}) + message(list, std::string(8, '\1')));
-      seeds().push_back(number(1, dtype) + dims({}) + number(list, 5));
-    }
-    seeds().push_back(number(1, dtype) + dims({1}) + message(4, std::string(8, '\2')));
-    seeds().push_back(number(1, dtype) + dims({1}) + message(4, std::string(1, '\2')));
+  for (uint64_t dtype = 0; dtype <= tbq::kDtypeCount; ++dtype) {
+    const uint32_t lists[] = {5, 6, 7, 9, 10, 11, 13, 16, 17};
+    const uint32_t list = lists[dtype % std::size(lists)];
+    seeds().push_back(number(1, dtype) + dims({2}) + message(list, std::string(8, '\1')));
+    seeds().push_back(number(1, dtype) + dims({1}) + message(4, std::string(size_t{1} << dtype % 5, '\2')));
+  }
+  for (const uint32_t list : {5, 6, 7, 9, 10, 11, 13, 16, 17}) {
+    seeds().push_back(number(1, list) + dims({}) + number(list, 5));
   }
   seeds().push_back(tensor(1, of(1.5F)));
   seeds().push_back(tensor(2, of(1.5)));
