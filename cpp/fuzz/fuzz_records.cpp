@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       tbq::export_segments(result, &stream);
       break;
     case 4:
-      result.export_scalars({"run"}, &stream);
+      result.export_scalars(result.scalars, {"run"}, &stream);
       break;
     default:
       table_of(result, *tbq::table_kind(names[which % names.size()]));

@@ -181,7 +181,8 @@ uint8_t* Arena::block(size_t bytes) {
 
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
   if (size > left_ || kSanitized) {
-    if (size > next_ || kSanitized) {  // a large value has a block of its own, and the current one stays in use
+    if (size > next_ ||
+        kSanitized) {  // a large value has a block of its own, and the current one stays in use
       uint8_t* own = block(size);
       size_ += size;
       if (size > 0) std::memcpy(own, data, size);

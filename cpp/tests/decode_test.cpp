@@ -118,7 +118,9 @@ TEST(no_files_are_no_rows) {
   tbq::Result result = tbq::decode({}, options());
   CHECK(result.scalar_rows() == 0 && result.series.empty());
   ArrowArrayStream stream;
-  result.export_scalars({}, &stream);
+  std::vector<tbq::ScalarBatch> batches;
+  CHECK(result.take_scalars(batches));
+  result.export_scalars(std::move(batches), {}, &stream);
   ArrowArray array;
   CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
   stream.release(&stream);
@@ -132,7 +134,10 @@ TEST(columns_that_nobody_wants_are_not_made) {
   tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
   CHECK(result.scalar_rows() == 104);
   ArrowArrayStream stream{};
-  result.export_scalars({"run"}, &stream);
+  std::vector<tbq::ScalarBatch> batches;
+  CHECK(result.take_scalars(batches));
+  CHECK(!result.take_scalars(batches) && batches.size() == 1);  // once
+  result.export_scalars(std::move(batches), {"run"}, &stream);
   ArrowSchema schema{};
   CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2);
   schema.release(&schema);
