@@ -56,7 +56,8 @@ ScalarColumns columns_of(const std::vector<std::string>& names) {
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
-                    nb::object inflate, bool details, bool verify, nb::object columns) {
+                    nb::object inflate, bool details, bool verify, bool count, bool general_only,
+                    nb::object columns) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -76,6 +77,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.defer = defer;
   options.details = details;
   options.verify = verify;
+  options.count = count;
+  options.general_only = general_only;
   if (!columns.is_none()) options.columns = columns_of(nb::cast<std::vector<std::string>>(columns));
   options.count_bytes = !progress.is_none();
   // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
@@ -256,7 +259,8 @@ void bind_decode(nb::module_& m) {
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
-        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "columns"_a.none() = nb::none(),
+        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "count"_a = false,
+        "general_only"_a = false, "columns"_a.none() = nb::none(),
         nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
                 "collections.abc.Sequence[str], "
                 "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
@@ -264,7 +268,8 @@ void bind_decode(nb::module_& m) {
                 "threads: int, block: int, split: int, defer: bool, "
                 "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
                 "inflate: collections.abc.Callable[[bytes], bytes | None] | None, details: bool = False, "
-                "verify: bool = False, columns: collections.abc.Sequence[str] | None = None) -> Result"),
+                "verify: bool = False, count: bool = False, general_only: bool = False, "
+                "columns: collections.abc.Sequence[str] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

@@ -9,10 +9,11 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
+#include "join.hpp"
 #include "recovery.hpp"
-#include "seal.hpp"
 #include "tbq/record.hpp"
 
 namespace tbq {
@@ -43,6 +44,8 @@ struct Job {
   uint32_t file = 0;   // for a split job
   uint64_t begin = 0;  // where the part is looked for
   uint64_t limit = 0;
+  size_t first_job = 0;  // of the same run
+  size_t last_job = 0;   // behind the last of the same run
 };
 
 bool looks_compressed(const uint8_t* head, size_t size) {
@@ -50,6 +53,14 @@ bool looks_compressed(const uint8_t* head, size_t size) {
   if (head[0] == 0x1f && head[1] == 0x8b) return true;
   return (head[0] & 0x0f) == 8 && (head[0] >> 4) <= 7 && (head[0] * 256 + head[1]) % 31 == 0;
 }
+
+// How a part of a run is decoded, beside what holds for all of them.
+struct Manner {
+  bool careful = false;
+  bool steps = false;                // store the steps of every kind, to count what stays
+  const Plugins* plugins = nullptr;  // known so far
+  bool again = false;                // the bytes have been counted before
+};
 
 class Decoder {
  public:
@@ -67,16 +78,26 @@ class Decoder {
 
   Result run() {
     plan();
-    outputs_.resize(jobs_.size());
-    work();
+    outputs_ = std::vector<Output>(jobs_.size());
+    execute();
     if (failure_) std::rethrow_exception(failure_);
+    if (!cancelled_ && options_.tick) {
+      cancelled_ = !options_.tick({total_bytes_, total_bytes_, specs_.size(), specs_.size()});
+    }
     result_.cancelled = cancelled_;
-    if (!cancelled_) join();
+    if (cancelled_) return std::move(result_);
+    for (Output& output : outputs_) {
+      if (output.joiner) append(*output.joiner);
+      output.joiner.reset();
+    }
     return std::move(result_);
   }
 
  private:
   size_t run_count() const { return runs_.size() - 1; }
+
+  // ---- jobs
+  // -------------------------------------------------------------------------------------------------------
 
   // Sizes are asked for only where a split could pay; else each file is opened once, when it is read.
   void plan() {
@@ -105,9 +126,21 @@ class Decoder {
       }
     }
     group_small_runs();
+    for (size_t first = 0; first < jobs_.size();) {
+      size_t last = first + 1;
+      while (last < jobs_.size() && jobs_[first].split && jobs_[last].split &&
+             jobs_[last].first_run == jobs_[first].first_run) {
+        ++last;
+      }
+      for (size_t i = first; i < last; ++i) {
+        jobs_[i].first_job = first;
+        jobs_[i].last_job = last;
+      }
+      first = last;
+    }
   }
 
-  // Consecutive small runs become one job, so that their rows are packed together: a few jobs a thread.
+  // Consecutive small runs become one job, so that their rows are packed together: a few jobs per thread.
   void group_small_runs() {
     if (jobs_.size() <= options_.threads) return;
     const size_t most =
@@ -125,9 +158,13 @@ class Decoder {
   }
 
   struct Output {
-    std::unique_ptr<Sealer> sealer;
+    std::unique_ptr<Joiner> joiner;
     std::shared_ptr<Part> part;  // of a split job
+    size_t parts_done = 0;       // of a run's first split job: how many of its jobs are done
   };
+
+  // ---- threads
+  // ----------------------------------------------------------------------------------------------------
 
   struct Worker {
     explicit Worker(const DecodeOptions& options)
@@ -136,7 +173,7 @@ class Decoder {
     BlockReader reader;
   };
 
-  void work() {
+  void execute() {
     const unsigned count =
         std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
@@ -146,8 +183,24 @@ class Decoder {
       return;
     }
     std::vector<std::thread> threads;
-    running_ = count;
-    for (unsigned i = 0; i < count; ++i) threads.emplace_back([this, i] { loop(*workers_[i]); });
+    threads.reserve(count);
+    for (unsigned i = 0; i < count; ++i) {
+      try {
+        const std::lock_guard lock(mutex_);
+        threads.emplace_back([this, i] { loop(*workers_[i]); });
+        ++running_;
+      } catch (const std::system_error&) {  // the system has no more threads: fewer do it too
+        break;
+      } catch (...) {
+        fail();
+        break;
+      }
+    }
+    if (threads.empty()) {
+      alone_ = true;
+      ++running_;
+      loop(*workers_[0]);
+    }
     watch();
     for (std::thread& thread : threads) thread.join();
   }
@@ -156,19 +209,24 @@ class Decoder {
     try {
       for (size_t i = next_job_++; i < jobs_.size() && !cancelled_; i = next_job_++) {
         if (jobs_[i].split) {
-          outputs_[i].part = split_part(worker, jobs_[i], jobs_[i].begin, true);
+          split_job(worker, i);
         } else {
           whole_runs(worker, jobs_[i], outputs_[i]);
         }
+        if (alone_) tick();
       }
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      cancelled_ = true;
+      fail();
     }
     const std::lock_guard lock(mutex_);
     --running_;
     changed_.notify_all();
+  }
+
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    cancelled_ = true;
   }
 
   // Waits for the workers on the calling thread, which alone may call back.
@@ -176,35 +234,44 @@ class Decoder {
     std::unique_lock lock(mutex_);
     while (running_ > 0) {
       changed_.wait_for(lock, std::chrono::milliseconds(50));
-      if (!options_.tick || cancelled_ || running_ == 0) continue;
-      const Progress progress{bytes_done_, total_bytes_, files_done_, specs_.size()};
+      if (cancelled_ || running_ == 0) continue;
       lock.unlock();
-      bool go_on = false;
-      try {
-        go_on = options_.tick(progress);
-      } catch (...) {
-        lock.lock();
-        failure_ = std::current_exception();
-        lock.unlock();
-      }
-      if (!go_on) cancelled_ = true;
+      tick();
       lock.lock();
     }
   }
 
-  PartOptions part_options(uint32_t run) {
+  void tick() {
+    if (!options_.tick || cancelled_) return;
+    try {
+      if (!options_.tick({bytes_done_, total_bytes_, files_done_, specs_.size()})) cancelled_ = true;
+    } catch (...) {
+      fail();
+    }
+  }
+
+  // ---- files and parts
+  // --------------------------------------------------------------------------------------------
+
+  PartOptions part_options(uint32_t run, const Manner& manner) {
     PartOptions part;
     part.kinds = options_.kinds;
     if (options_.restarts != Restarts::tensorboard) {  // that rule looks at every step, whatever is asked for
       part.first_step = options_.first_step;
       part.last_step = options_.last_step;
     }
+    if (manner.steps) {
+      part.kinds = kEveryKind;
+      part.steps_only = true;
+    }
     part.defer = options_.defer;
-    part.verify = options_.verify;
+    part.careful = manner.careful;
+    part.general_only = options_.general_only;
     part.run = run;
+    part.plugins = manner.plugins;
     part.select = &options_.select;
     part.cancelled = &cancelled_;
-    part.progress = &bytes_done_;
+    part.progress = manner.again ? nullptr : &bytes_done_;
     return part;
   }
 
@@ -245,38 +312,148 @@ class Decoder {
     return true;
   }
 
-  std::shared_ptr<Part> whole_file(Worker& worker, uint32_t index, uint32_t run) {
+  // The records that start in [begin, limit) of a file; null where there is nothing to decode. `search` looks
+  // for the first record from `begin` on.
+  std::shared_ptr<Part> decode_file(Worker& worker, uint32_t index, uint64_t begin, uint64_t limit,
+                                    bool search, const Manner& manner) {
     File file;
+    {
+      const std::lock_guard lock(open_mutex_[index % std::size(open_mutex_)]);
+      if (!open(index, file, worker.reader)) return nullptr;
+    }
     auto part = std::make_shared<Part>();
     part->file = index;
-    if (!open(index, file, worker.reader)) return nullptr;
-    decode_part(file, worker.reader, worker.pool, part_options(run), 0, UINT64_MAX, *part);
-    return part;
-  }
-
-  // Part k of a file starts at the first record behind its k-th share of the bytes; `search` looks for it.
-  std::shared_ptr<Part> split_part(Worker& worker, const Job& job, uint64_t begin, bool search) {
-    File file;
-    const uint32_t run = specs_[job.file].run;
-    {
-      const std::lock_guard lock(open_mutex_);
-      if (!open(job.file, file, worker.reader)) return nullptr;
-    }
-    auto part = std::make_shared<Part>();
-    part->file = job.file;
     if (search && begin > 0) {
       worker.reader.reset(&file, file.size());
-      begin = Recovery(worker.reader).find_record(begin).resume;
+      begin = Recovery(worker.reader, &cancelled_).find_record(begin).resume;
     }
-    decode_part(file, worker.reader, worker.pool, part_options(run), begin, job.limit, *part);
-    if (job.limit == UINT64_MAX) ++files_done_;
+    decode_part(file, worker.reader, worker.pool, part_options(specs_[index].run, manner), begin, limit,
+                *part);
     return part;
   }
 
-  void report_parts(uint32_t index, const std::vector<std::shared_ptr<Part>>& parts) {
+  // Decodes a part again, from and to where it was.
+  std::shared_ptr<Part> decode_again(Worker& worker, const Part& part, const Manner& manner) {
+    auto again = decode_file(worker, part.file, part.begin, part.limit, false, manner);
+    if (!again) return nullptr;
+    for (auto& entry : part.tags.all) {  // its memory serves the next one
+      entry->scalars.release(worker.pool);
+      for (auto& [kind, from] : entry->blobs) from.rows.release(worker.pool);
+    }
+    return again;
+  }
+
+  // ---- runs
+  // -------------------------------------------------------------------------------------------------------
+
+  // Where sessions are compared, all of their records count.
+  bool careful_from_the_start(size_t run) const {
+    return options_.verify || options_.details || options_.count || runs_[run + 1] - runs_[run] > 1;
+  }
+  Manner first_manner(size_t run) const {
+    Manner manner;
+    manner.careful = careful_from_the_start(run);
+    manner.steps =
+        options_.count && (options_.restarts == Restarts::last || options_.restarts == Restarts::tensorboard);
+    return manner;
+  }
+
+  void whole_runs(Worker& worker, const Job& job, Output& output) {
+    output.joiner = std::make_unique<Joiner>(options_, worker.pool);
+    for (uint32_t run = job.first_run; run < job.last_run && !cancelled_; ++run) {
+      Parts parts;
+      Plugins plugins;
+      Manner manner = first_manner(run);
+      manner.plugins = &plugins;
+      for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
+        if (auto part = decode_file(worker, i, 0, UINT64_MAX, false, manner)) {
+          // Most often the first file of a run says all there is to know of its tags.
+          for (const auto& entry : part->tags.all) {
+            if (i + 1 < runs_[run + 1] && entry->has_metadata) {
+              plugins.try_emplace(entry->tag, entry->metadata.plugin);
+            }
+          }
+          parts.push_back(std::move(part));
+        }
+        ++files_done_;
+      }
+      join(worker, run, parts, *output.joiner);
+    }
+    output.joiner->finish();
+  }
+
+  // The last one of a run's jobs joins what all of them made.
+  void split_job(Worker& worker, size_t index) {
+    const Job& job = jobs_[index];
+    outputs_[index].part =
+        decode_file(worker, job.file, job.begin, job.limit, true, first_manner(job.first_run));
+    if (job.limit == UINT64_MAX) ++files_done_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (++outputs_[job.first_job].parts_done < job.last_job - job.first_job) return;
+    }
+    if (cancelled_) return;
+    Parts parts;
+    for (size_t i = job.first_job; i < job.last_job; ++i) {
+      std::shared_ptr<Part> part = std::move(outputs_[i].part);
+      if (!part) continue;
+      // A part counts only where the one before it ended exactly at its start; else the walk from the file's
+      // beginning is right, and the part is decoded again from there.
+      if (!parts.empty() && parts.back()->file == part->file && parts.back()->stopped != part->begin) {
+        if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
+        Manner manner = first_manner(job.first_run);
+        manner.again = true;
+        part = decode_file(worker, jobs_[i].file, parts.back()->stopped, jobs_[i].limit, false, manner);
+        if (!part) continue;
+      }
+      parts.push_back(std::move(part));
+    }
+    Output& output = outputs_[job.first_job];
+    output.joiner = std::make_unique<Joiner>(options_, worker.pool);
+    join(worker, job.first_run, parts, *output.joiner);
+    output.joiner->finish();
+  }
+
+  // Decodes parts again that turn out to have been decoded in the wrong manner, then joins all of them.
+  void join(Worker& worker, uint32_t run, Parts& parts, Joiner& joiner) {
+    const bool by_path = options_.restarts == Restarts::tensorboard;
+    Manner manner = first_manner(run);
+    manner.again = true;
+    RunSessions sessions = order_run(parts, result_.files, by_path);
+    Plugins plugins = plugins_of(parts, sessions);
+    const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
+                                           [&](const auto& part) { return assumed_wrongly(*part, plugins); });
+    const bool too_hasty = !manner.careful && sessions.ordered.size() > 1;
+    manner.careful = manner.careful || too_hasty;
+    manner.plugins = &plugins;
+    if (wrong_plugins || too_hasty) {
+      decode_again(worker, parts, manner, [&](const Part& part) {
+        return (too_hasty && part.passed > 0) || assumed_wrongly(part, plugins);
+      });
+      sessions = order_run(parts, result_.files, by_path);
+    }
+    if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !cancelled_) {
+      manner.steps = true;
+      decode_again(worker, parts, manner, [](const Part&) { return true; });
+      sessions = order_run(parts, result_.files, by_path);
+      joiner.add(specs_[runs_[run]].run, parts, sessions);
+    }
+    for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) report_file(i, parts);
+  }
+
+  template <class Which>
+  void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
+    for (auto& part : parts) {
+      if (cancelled_ || !which(*part)) continue;
+      if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
+    }
+  }
+
+  void report_file(uint32_t index, const Parts& parts) {
     FileReport& report = result_.files[index];
     bool any = false;
-    for (const auto& part : parts) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto& part = parts[i];
       if (part->file != index) continue;
       report.records += part->records;
       report.truncated += part->truncated;
@@ -287,7 +464,7 @@ class Decoder {
       if (part->error != 0) report.error = part->error;
       if (report.writer.empty()) report.writer = part->writer;
       if (report.file_version.empty()) report.file_version = part->file_version;
-      report.faults.insert(report.faults.end(), part->faults.begin(), part->faults.end());
+      add_faults(report, parts, i, any);
       for (const Session& session : part->sessions) {
         if (!session.continues || report.sessions == 0) ++report.sessions;
         if (session.timed) {
@@ -311,80 +488,48 @@ class Decoder {
     if (report.records == 0 && report.lost_bytes > 0) report.state = FileState::not_events;
   }
 
-  void whole_runs(Worker& worker, const Job& job, Output& output) {
-    output.sealer = std::make_unique<Sealer>(options_, worker.pool);
-    for (uint32_t run = job.first_run; run < job.last_run && !cancelled_; ++run) {
-      std::vector<std::shared_ptr<Part>> parts;
-      for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
-        if (auto part = whole_file(worker, i, specs_[i].run)) {
-          parts.push_back(std::move(part));
-          report_parts(i, {parts.back()});
-        }
-        ++files_done_;
-      }
-      output.sealer->seal(specs_[runs_[run]].run, parts, result_.files);
-    }
-    output.sealer->finish();
+  // Whether the parts of the file before this one know all of these tags.
+  static bool known_before(const Parts& parts, size_t index, const std::vector<Doubt::Tag>& tags) {
+    return std::all_of(tags.begin(), tags.end(), [&](const Doubt::Tag& tag) {
+      return std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index),
+                         [&](const auto& earlier) {
+                           if (earlier->file != parts[index]->file) return false;
+                           const TagEntry* entry = earlier->tags.find(tag.name);
+                           return entry && (entry->has_metadata || !tag.has_metadata);
+                         });
+    });
   }
 
-  // Whether a tag of a later part has values whose kind only its metadata tells, and others beside them: how
-  // they lie between each other is not known then.
-  static bool mixes(const Part& part) {
-    return part.begin > 0 && std::any_of(part.tags.all.begin(), part.tags.all.end(), [](const auto& entry) {
-             const bool pending =
-                 !entry->pending_scalars.segments.all.empty() || !entry->pending_blobs.segments.all.empty();
-             return pending && (!entry->scalars.segments.all.empty() || !entry->blobs.empty());
-           });
-  }
-
-  // Joins the parts of one run. A part counts only where the one before it ended exactly at its start; else
-  // the walk from the file's beginning is right, and the part is decoded again from there.
-  void seal_split_run(size_t first_job, size_t last_job, Sealer& sealer) {
-    std::vector<std::shared_ptr<Part>> parts;
-    for (size_t i = first_job; i < last_job; ++i) {
-      std::shared_ptr<Part> part = std::move(outputs_[i].part);
-      if (!part) continue;
-      if (!parts.empty() && parts.back()->file == part->file && parts.back()->stopped != part->begin) {
-        if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
-        part = split_part(*workers_[0], jobs_[i], parts.back()->stopped, false);
-        if (!part) continue;
+  // The damage of the next part of a file. What came before and after it may lie in other parts.
+  static void add_faults(FileReport& report, const Parts& parts, size_t index, bool any_before) {
+    const Part& part = *parts[index];
+    if (part.has_event) {
+      for (auto fault = report.faults.rbegin(); fault != report.faults.rend() && !fault->has_after; ++fault) {
+        fault->has_after = true;
+        fault->step_after = part.first_event_step;
       }
-      parts.push_back(std::move(part));
     }
-    const uint32_t run = jobs_[first_job].first_run;
-    for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
-      const auto of_file = [i](const auto& part) { return part->file == i; };
-      if (std::any_of(parts.begin(), parts.end(),
-                      [&](const auto& part) { return of_file(part) && mixes(*part); })) {
-        if (std::shared_ptr<Part> whole = whole_file(*workers_[0], i, specs_[i].run)) {
-          *std::find_if(parts.begin(), parts.end(), of_file) = whole;
-          std::erase_if(parts, [&](const auto& part) { return of_file(part) && part != whole; });
-        }
-      }
-      report_parts(i, parts);
-    }
-    sealer.seal(specs_[runs_[run]].run, parts, result_.files);
-  }
-
-  void join() {
-    for (size_t i = 0; i < jobs_.size();) {
-      if (!jobs_[i].split) {
-        append(*outputs_[i].sealer);
-        outputs_[i].sealer.reset();
-        ++i;
+    const uint64_t next_session = part.sessions.size() > 1 ? part.sessions[1].offset : UINT64_MAX;
+    auto doubt = part.doubts.begin();
+    for (size_t i = 0; i < part.faults.size(); ++i) {
+      Fault fault = part.faults[i];
+      if (doubt != part.doubts.end() && doubt->fault == i && known_before(parts, index, (doubt++)->tags)) {
+        report.lost_bytes -= fault.length;
         continue;
       }
-      size_t last = i;
-      while (last < jobs_.size() && jobs_[last].split && jobs_[last].first_run == jobs_[i].first_run) ++last;
-      Sealer sealer(options_, workers_[0]->pool);
-      seal_split_run(i, last, sealer);
-      sealer.finish();
-      append(sealer);
-      i = last;
+      if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && any_before) {
+        fault.has_before = true;
+        fault.step_before = report.last_step;
+      }
+      if (report.faults.size() == kMostFaults) {
+        ++report.more_faults;
+      } else {
+        report.faults.push_back(fault);
+      }
     }
   }
 
-  void append(Sealer& from) {
+  void append(Joiner& from) {
     const auto base = static_cast<uint32_t>(result_.series.size());
     for (ScalarBatch& batch : from.scalars) {
       for (auto& span : batch.spans) span.series += base;
@@ -426,9 +571,10 @@ class Decoder {
   std::atomic<uint64_t> files_done_{0};
   uint64_t total_bytes_ = 0;
   std::mutex mutex_;
-  std::mutex open_mutex_;
+  std::mutex open_mutex_[16];  // parts of one file are opened one after the other: one of them unpacks it
   std::condition_variable changed_;
   unsigned running_ = 0;
+  bool alone_ = false;  // no thread could be started
   std::exception_ptr failure_;
 };
 

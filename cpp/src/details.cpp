@@ -116,13 +116,13 @@ void export_segments(const Result& result, ArrowArrayStream* out) {
       [](Rows& rows, const SegmentReport& one) {
         rows.put("series", int64_t{one.series});
         rows.put("session", int64_t{one.session});
-        rows.put("count", whole(one.count));
-        rows.put("first_step", one.first_step);
-        rows.put("last_step", one.last_step);
-        rows.put("min_step", one.min_step);
-        rows.put("max_step", one.max_step);
-        rows.put("first_wall_time", one.first_wall);
-        rows.put("last_wall_time", one.last_wall);
+        rows.put("count", whole(one.seen.count));
+        rows.put("first_step", one.seen.first_step);
+        rows.put("last_step", one.seen.last_step);
+        rows.put("min_step", one.seen.min_step);
+        rows.put("max_step", one.seen.max_step);
+        rows.put("first_wall_time", one.seen.first_wall);
+        rows.put("last_wall_time", one.seen.last_wall);
         rows.put("limit", one.limit);
       },
       out);

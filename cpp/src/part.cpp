@@ -32,7 +32,7 @@ const char* fault_name(FaultCode code) {
 namespace {
 
 constexpr size_t kBatch = 256;
-constexpr size_t kMostFaults = 10000;  // listed for one part
+constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // a record up to this size is held in memory
 
 class PartDecoder {
  public:
@@ -49,7 +49,7 @@ class PartDecoder {
   void run(uint64_t begin, uint64_t limit) {
     reader_.reset(&file_, file_.size());
     part_.begin = begin;
-    limit_ = limit;
+    part_.limit = limit;
     Session first;
     first.continues = begin > 0;
     first.offset = begin;
@@ -69,6 +69,9 @@ class PartDecoder {
   }
 
  private:
+  // The short ways count nothing but values: the first event of a session, and the first after damage, say
+  // more.
+  bool short_ways() const { return !after_fault_ && now_->timed && !options_.general_only; }
   bool cancelled() const { return options_.cancelled && options_.cancelled->load(std::memory_order_relaxed); }
 
   // Decodes what lies in the window from `at` on, and one irregular record behind it; returns the next
@@ -86,7 +89,7 @@ class PartDecoder {
       size_t count = frames.count;
       while (count > 0 && frames_[count - 1].payload - kHeader >= limit_at) --count;
       for (size_t i = 0; i < count; ++i) {
-        if (!after_fault_ && now_->timed) i += scalars_.take(frames_ + i, count - i, tally);
+        if (short_ways()) i += scalars_.take(frames_ + i, count - i, tally);
         if (i == count) break;
         add(tally);
         const Frame& frame = frames_[i];
@@ -126,6 +129,7 @@ class PartDecoder {
     if (!header) return at;  // it has shrunk: look again
     uint64_t length;
     if (!read_header(header, length)) return at;  // the next batch says so
+    if (length > kLargeRecord) return large_record(at, length);
     if (length > left - std::min<uint64_t>(left, kOverhead) || left < kOverhead) return tail(at);
     reader_.view(at, static_cast<size_t>(length + kOverhead));
     return at;
@@ -140,7 +144,7 @@ class PartDecoder {
     TagEntry* entry = scalars_.guess();
     ValueRef value;
     int64_t step;
-    if (!entry || !entry->blob_shape || after_fault_ || !now_->timed ||
+    if (!entry || !entry->blob_shape || !short_ways() ||
         !BlobPath::fits(*entry->blob_shape, payload, step, value)) {
       return false;
     }
@@ -152,7 +156,7 @@ class PartDecoder {
     note_value(step);
     scalars_.follow(entry);
     series.segments.note(session_, series.rows.size(), step, event_.wall_time);
-    if (wants_blob(shape.kind, false) && entry->selected && in_range(step)) {
+    if (wants(shape.kind) && entry->selected && in_range(step)) {
       keep_blob(
           at, payload.size(), value, [&](Range range) { return payload.subspan(range.offset, range.length); },
           payload, *entry, series, shape.kind);
@@ -174,7 +178,7 @@ class PartDecoder {
   // then values that would be stored are kept as references.
   template <class BytesOf>
   void take_event(uint64_t at, uint64_t length, BytesOf&& bytes_of, Bytes memory) {
-    if (event_.has_file_version && part_.records + (part_.begin > 0 ? 1 : 0) > 0) begin_session(at);
+    if (event_.has_file_version && (part_.begin > 0 || part_.records + part_.passed > 0)) begin_session(at);
     if (event_.has_file_version && part_.file_version.empty()) {
       part_.file_version = as_text(bytes_of(event_.file_version));
     }
@@ -185,6 +189,8 @@ class PartDecoder {
       session.has_start = true;
     }
     note_record(event_.wall_time);
+    if (!part_.has_event) part_.first_event_step = event_.step;
+    part_.has_event = true;
     if (after_fault_) {
       for (; open_fault_ < part_.faults.size(); ++open_fault_) {
         part_.faults[open_fault_].has_after = true;
@@ -198,15 +204,7 @@ class PartDecoder {
   template <class BytesOf>
   void take_value(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory) {
     TagEntry& entry = entry_of(as_text(tag_of(value, bytes_of)));
-    if (value.has_metadata && !entry.has_metadata) {
-      const Bytes bytes = bytes_of(value.metadata);
-      if (parse_metadata(bytes, entry.metadata)) {
-        entry.has_metadata = true;
-        entry.kind = kind_of_plugin(entry.metadata.plugin);
-        entry.metadata_bytes = part_.arena.copy(bytes.data(), bytes.size());
-        entry.metadata_length = bytes.size();
-      }
-    }
+    learn_metadata(entry, value, bytes_of);
     note_value(event_.step);
     scalars_.follow(&entry);
     if (value.form == Form::simple_value) {
@@ -218,22 +216,17 @@ class PartDecoder {
       }
       return;
     }
-    const bool pending = value.form == Form::tensor && !entry.has_metadata;
-    Kind kind = kind_of(value.form, entry.metadata.plugin);
-    bool is_number = false;
-    if (value.form == Form::tensor && (kind == Kind::scalars || pending) &&
-        value.payload.length <= kLargeRecord) {
-      const Bytes bytes = bytes_of(value.payload);
-      const ScalarTensor number = scalar_of_tensor(bytes);
-      if (entry.dtype == 0) entry.dtype = number.dtype;
-      is_number = number.valid;
-      if (number.valid) {
-        if (number.rounded) ++entry.rounded;
-        scalars_.keep(entry, pending ? entry.pending_scalars : entry.scalars, event_.step, event_.wall_time,
-                      number.value);
-        if (pending) {
-          // its plugin decides later whether it was a scalar
-        } else {
+    Kind kind = kind_of(value.form, entry.plugin);
+    const bool by_plugin = value.form == Form::tensor || value.form == Form::none;
+    if (by_plugin && !entry.plugin_known) entry.assumed = true;
+    if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
+    bool refused = false;
+    if (kind == Kind::scalars) {
+      if (value.payload.length <= kLargeRecord) {
+        const ScalarTensor number = scalar_of_tensor(bytes_of(value.payload));
+        if (number.valid) {
+          if (number.rounded) ++entry.rounded;
+          scalars_.keep(entry, entry.scalars, event_.step, event_.wall_time, number.value);
           if (number.slot && alone(value, memory)) {
             ScalarPath::learn(entry, memory, static_cast<size_t>(number.slot - memory.data()),
                               number.dtype == 1 ? 4 : 8);
@@ -241,23 +234,30 @@ class PartDecoder {
           return;
         }
       }
-    }
-    const bool no_number = kind == Kind::scalars;  // not a number: still a tensor
-    if (no_number) {
-      ++entry.refused;
+      ++entry.refused;  // still a tensor
+      refused = true;
       kind = Kind::tensors;
     }
-    BlobSeries& series = pending ? entry.pending_blobs : entry.blobs[static_cast<uint8_t>(kind)];
+    BlobSeries& series = entry.blobs[static_cast<uint8_t>(kind)];
     series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
-    BlobSeries& refused = entry.pending_refused;
-    const bool maybe_refused = pending && !is_number;
-    if (maybe_refused) refused.segments.note(session_, refused.rows.size(), event_.step, event_.wall_time);
-    if (entry.dtype == 0 && value.form == Form::tensor) entry.dtype = dtype_of(value, bytes_of);
-    if (wants_blob(kind, pending) && entry.selected && in_range(event_.step)) {
-      keep_blob(at, length, value, bytes_of, memory, entry, series, pending ? Kind::tensors : kind);
-      if (maybe_refused) refused.rows.add(pool_) = series.rows[series.rows.size() - 1];
+    if (wants(kind) && entry.selected && in_range(event_.step)) {
+      keep_blob(at, length, value, bytes_of, memory, entry, series, kind);
     }
-    if (!pending && !no_number && alone(value, memory)) BlobPath::learn(entry, value, memory, kind, series);
+    if (!refused && alone(value, memory)) BlobPath::learn(entry, value, memory, kind, series);
+  }
+
+  // The first metadata of a tag counts for all of its values; it may stand on this one.
+  template <class BytesOf>
+  void learn_metadata(TagEntry& entry, const ValueRef& value, BytesOf&& bytes_of) {
+    if (!value.has_metadata || entry.has_metadata) return;
+    const Bytes bytes = bytes_of(value.metadata);
+    if (!parse_metadata(bytes, entry.metadata)) return;
+    entry.has_metadata = true;
+    entry.metadata_session = session_;
+    entry.metadata_bytes = part_.arena.copy(bytes.data(), bytes.size());
+    entry.metadata_length = bytes.size();
+    if (!entry.plugin_known) entry.plugin = entry.metadata.plugin;
+    entry.plugin_known = true;
   }
 
   // Whether the event is in memory, and holds this one value and nothing behind it.
@@ -280,9 +280,7 @@ class PartDecoder {
   }
 
   bool in_range(int64_t step) const { return step >= options_.first_step && step <= options_.last_step; }
-  bool wants_blob(Kind kind, bool pending) const {
-    return pending ? (options_.kinds & ~bit(Kind::scalars)) != 0 : (options_.kinds & bit(kind)) != 0;
-  }
+  bool wants(Kind kind) const { return (options_.kinds & bit(kind)) != 0; }
 
   template <class BytesOf>
   void keep_blob(uint64_t at, uint64_t length, const ValueRef& value, BytesOf&& bytes_of, Bytes memory,
@@ -296,12 +294,13 @@ class PartDecoder {
     row.record_length = static_cast<uint32_t>(length);
     row.payload_offset = static_cast<uint32_t>(value.payload.offset);
     row.payload_length = static_cast<uint32_t>(value.payload.length);
+    if (options_.steps_only) return;
     if ((memory.empty() || (options_.defer && length > kLargeRecord)) && value.payload.length > 0) {
       row.deferred = true;
     } else {
       const Bytes payload = bytes_of(value.payload);
       if (kind != Kind::histograms || value.form != Form::tensor ||
-          !blobs_.keep_histogram(at, std::min(limit_, reader_.end()) - at, payload, series, row)) {
+          !blobs_.keep_histogram(at, std::min(part_.limit, reader_.end()) - at, payload, series, row)) {
         row.payload = part_.arena.copy(payload.data(), payload.size());
       }
     }
@@ -317,27 +316,48 @@ class PartDecoder {
   // ---- large records
   // ------------------------------------------------------------------------------------------
 
-  // Looks at what a record over kLargeRecord holds without reading its payloads. One that yields nothing is
-  // skipped unverified, as long as a record or the end of the file follows it; any other is read and verified
-  // whole.
+  // A record over kLargeRecord: passed over if nothing of it is wanted, else read and verified whole.
   uint64_t large_record(uint64_t at, uint64_t length) {
     const uint64_t left = reader_.end() - at;
     if (left < kOverhead || length > left - kOverhead) return tail(at);
     const uint64_t next = at + kOverhead + length;
-    event_.clear();
-    FileSource source(reader_, at + kHeader, length);
-    const bool whole = walk_event(source, event_);
-    const bool tagged = whole && tags_readable(source) && tells_nothing_new(source);
-    const bool skimmed = (options_.defer && length < kLargestEvent) || (tagged && !yields(source));
-    if (tagged && skimmed && !options_.verify && recovery_.followed(next)) {
-      take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
-      return next;
+    bool unsure = false;
+    if (!options_.careful && length < kLargestEvent) {
+      switch (use_of(at, length, unsure)) {
+        case Use::none:
+          ++part_.passed;
+          return next;
+        case Use::tags:
+          if (recovery_.agrees(at, length)) {
+            learn_tags(at, length);
+          } else {
+            doubt(at, length);
+          }
+          ++part_.passed;
+          return next;
+        case Use::rows:
+          break;
+      }
     }
-    if (!recovery_.agrees(at, length)) return bad_payload(at, length);
+    if (length <= kHeldRecord) reader_.view(at, static_cast<size_t>(length + kOverhead));
+    if (!recovery_.agrees(at, length)) {
+      if (unsure) note_unsure(at, length);
+      return bad_payload(at, length);
+    }
     if (length >= kLargestEvent) {
       note_record(0);
       add_fault(FaultCode::bad_event, at, length + kOverhead);
       return next;
+    }
+    const bool bytes_wanted =
+        !options_.defer && !options_.steps_only && (options_.kinds & ~bit(Kind::scalars)) != 0;
+    if (length > kHeldRecord && !bytes_wanted) {
+      event_.clear();
+      FileSource source(reader_, at + kHeader, length);
+      if (walk_event(source, event_) && tags_readable()) {
+        take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
+        return next;
+      }
     }
     const uint8_t* payload = reader_.view(at + kHeader, static_cast<size_t>(length));
     if (!payload) return at;  // it has shrunk: look again
@@ -350,48 +370,116 @@ class PartDecoder {
     return data ? Bytes(data, static_cast<size_t>(range.length)) : Bytes();
   }
 
-  // Tags and metadata that are themselves large are not worth skipping for.
-  bool tags_readable(FileSource& source) const {
-    for (const ValueRef& value : event_.values) {
-      if (value.tag.length > kLargeRecord || value.metadata.length > kLargeRecord) return false;
-    }
-    return source.size() > 0;
-  }
-
-  // What a record says of its tags or sessions counts for all that follow, so the first word on it must be
-  // verified; and what it says that nobody would write is the sign of damage, which may hide a scalar.
-  bool tells_nothing_new(FileSource& source) const {
-    if (event_.strange || event_.values.empty() || event_.has_file_version || event_.session_start)
-      return false;
-    return std::all_of(event_.values.begin(), event_.values.end(), [&](const ValueRef& value) {
-      const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
-      const TagEntry* entry = part_.tags.find(as_text(tag));
-      return entry && (entry->has_metadata || !value.has_metadata);
+  // Whether all but the payloads of the event just walked is small.
+  bool tags_readable() const {
+    return std::all_of(event_.values.begin(), event_.values.end(), [](const ValueRef& value) {
+      return value.tag.length <= kLargeRecord && value.metadata.length <= kLargeRecord;
     });
   }
 
-  // Whether a value of the event just walked would be stored.
-  bool yields(FileSource& source) {
-    if (event_.step < options_.first_step || event_.step > options_.last_step) return false;
+  enum class Use {
+    none,  // it may be passed over
+    tags,  // nothing but the tags that it names, or what it says of them
+    rows,  // rows, or what only a verified record can say
+  };
+
+  // What an unverified record is good for, as far as it can be told without reading its payloads. It must not
+  // depend on where the part begins: a record that the walk from the file's start would pass over counts for
+  // nothing here either. `unsure` says that a kind was not known.
+  Use use_of(uint64_t at, uint64_t length, bool& unsure) {
+    event_.clear();
+    FileSource source(reader_, at + kHeader, length);
+    if (!walk_event(source, event_) || event_.strange || event_.values.empty() || !tags_readable() ||
+        event_.has_file_version || event_.session_start || event_.writer.length > 0) {
+      return Use::rows;
+    }
+    if (part_.begin == 0 && part_.records == 0) return Use::rows;  // when the run began is of use to all
+    bool news = false;
     for (const ValueRef& value : event_.values) {
-      TagEntry& entry = entry_of(as_text(tag_of(value, [&](Range range) { return view_of(source, range); })));
-      if (!entry.selected) continue;
-      std::string plugin = entry.metadata.plugin;
-      bool known = entry.has_metadata;
+      const auto bytes_of = [&](Range range) { return view_of(source, range); };
+      const std::string tag(as_text(tag_of(value, bytes_of)));
+      const TagEntry* entry = part_.tags.find(tag);
+      news = news || !entry || (value.has_metadata && !entry->has_metadata);
+      if (entry ? !entry->selected : !selected(tag)) continue;
+      std::string plugin;
+      bool known = value.form != Form::tensor && value.form != Form::none;
+      if (!known) known = entry ? entry->plugin_known : known_elsewhere(tag, plugin);
+      if (entry) plugin = entry->plugin;
       if (!known && value.has_metadata) {
         TagMetadata metadata;
-        known = parse_metadata(view_of(source, value.metadata), metadata);
+        known = parse_metadata(bytes_of(value.metadata), metadata);
         plugin = metadata.plugin;
       }
+      if (!known) {
+        if (options_.kinds == 0) continue;
+        unsure = true;
+        return Use::rows;
+      }
       const Kind kind = kind_of(value.form, plugin);
-      const bool pending = value.form == Form::tensor && !known;
-      // A scalar is small, even beside something large in one event.
-      if (kind == Kind::scalars ? store_scalars_ && value.payload.length <= kLargeRecord
-                                : wants_blob(kind, pending)) {
-        return true;
+      // A value of a scalar tag that is not one number is a tensor, and counted.
+      const bool refusable = kind == Kind::scalars && value.form == Form::tensor;
+      if (wants(kind) || (refusable && wants(Kind::tensors))) return Use::rows;
+    }
+    if (!leads_on(at, at + kOverhead + length)) return Use::rows;
+    return news ? Use::tags : Use::none;
+  }
+
+  // Whether a record or the end of the file follows at `next`, and no small record seems to end there: bytes
+  // that were cut out of this one would let its length lead past records that stand inside it now.
+  bool leads_on(uint64_t at, uint64_t next) {
+    const uint64_t from = std::max(at + kHeader, next - std::min<uint64_t>(next, kLargeRecord + kOverhead));
+    const uint8_t* data = reader_.view(from, static_cast<size_t>(next - from));
+    if (!data) return false;
+    for (uint64_t offset = 0; offset + kOverhead <= next - from; ++offset) {
+      uint64_t length;
+      if (load_le<uint64_t>(data + offset) == next - from - offset - kOverhead &&
+          read_header(data + offset, length)) {
+        return false;
       }
     }
-    return false;
+    return recovery_.followed(next);
+  }
+
+  // What the verified record at `at` says of its tags, of whose values nothing is wanted.
+  void learn_tags(uint64_t at, uint64_t length) {
+    event_.clear();
+    FileSource source(reader_, at + kHeader, length);
+    if (!walk_event(source, event_)) return;
+    const auto bytes_of = [&](Range range) { return view_of(source, range); };
+    for (const ValueRef& value : event_.values) {
+      TagEntry& entry = entry_of(as_text(tag_of(value, bytes_of)));
+      learn_metadata(entry, value, bytes_of);
+      const Kind kind = kind_of(value.form, entry.plugin);
+      const bool number = value.form == Form::simple_value;
+      Segments& segments = number ? entry.scalars.segments : entry.blobs[static_cast<uint8_t>(kind)].segments;
+      if (!segments.is_open(session_)) {
+        segments.note(session_, number ? entry.scalars.rows() : 0, event_.step, event_.wall_time);
+      }
+    }
+  }
+
+  // The tags that a damaged record seems to name.
+  std::vector<Doubt::Tag> tags_of(uint64_t at, uint64_t length) {
+    std::vector<Doubt::Tag> tags;
+    event_.clear();
+    FileSource source(reader_, at + kHeader, length);
+    if (!walk_event(source, event_) || !tags_readable()) return tags;
+    for (const ValueRef& value : event_.values) {
+      const Bytes tag = tag_of(value, [&](Range range) { return view_of(source, range); });
+      tags.push_back({std::string(as_text(tag)), value.has_metadata});
+    }
+    return tags;
+  }
+  void note_unsure(uint64_t at, uint64_t length) {
+    for (Doubt::Tag& tag : tags_of(at, length)) part_.unsure.insert(std::move(tag.name));
+  }
+  void doubt(uint64_t at, uint64_t length) {
+    note_unsure(at, length);
+    const size_t faults = part_.faults.size();
+    add_fault(FaultCode::bad_payload, at, length + kOverhead);
+    if (part_.begin > 0 && part_.faults.size() > faults) {
+      part_.doubts.push_back({faults, tags_of(at, length)});
+    }
   }
 
   // ---- damage
@@ -494,16 +582,24 @@ class PartDecoder {
     if (TagEntry* guess = scalars_.guess(); guess && guess->tag == tag) return *guess;
     if (TagEntry* found = part_.tags.find(tag)) return *found;
     TagEntry& added = part_.tags.add(tag);
-    if (options_.select && *options_.select) added.selected = (*options_.select)(options_.run, tag);
+    added.selected = selected(tag);
+    added.plugin_known = known_elsewhere(added.tag, added.plugin);
     return added;
+  }
+  bool known_elsewhere(const std::string& tag, std::string& plugin) const {
+    if (!options_.plugins) return false;
+    const auto known = options_.plugins->find(tag);
+    if (known == options_.plugins->end()) return false;
+    plugin = known->second;
+    return true;
+  }
+  bool selected(std::string_view tag) const {
+    return !options_.select || !*options_.select || (*options_.select)(options_.run, tag);
   }
 
   void finish() {
     for (auto& entry : part_.tags.all) {
       entry->scalars.finish();
-      entry->pending_scalars.finish();
-      entry->pending_blobs.segments.finish(entry->pending_blobs.rows.size());
-      entry->pending_refused.segments.finish(entry->pending_refused.rows.size());
       for (auto& [kind, series] : entry->blobs) {
         series.segments.finish(series.rows.size());
         if (series.triples) series.triples->flush();
@@ -516,8 +612,6 @@ class PartDecoder {
   Pool& pool_;
   const PartOptions& options_;
   Part& part_;
-  const bool store_scalars_ = (options_.kinds & bit(Kind::scalars)) != 0;
-  uint64_t limit_ = 0;
   uint32_t session_ = 0;
   Session* now_ = nullptr;
   bool after_fault_ = false;

@@ -75,7 +75,7 @@ std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::spa
   for (size_t i = segments.size(); i-- > 0;) {
     // Where a session has several segments, its first step is that of the first one.
     const bool first = i == 0 || segments[i - 1].session != segments[i].session;
-    least[i] = first ? std::min(least[i + 1], segments[i].segment->first_step) : least[i + 1];
+    least[i] = first ? std::min(least[i + 1], segments[i].segment->seen.first_step) : least[i + 1];
   }
   std::vector<int64_t> limits(segments.size(), kNoLimit);
   for (size_t i = 0; i < segments.size(); ++i) {

@@ -116,7 +116,7 @@ Fate Fates::of_event(Bytes payload) {
         if (state->rule->renamed && tagged(value.form)) edit.tag = &state->rule->tag;
         if (value.has_metadata) {
           state->metadata_kept = true;
-        } else if (state->metadata_lost && !state->metadata_kept && tagged(value.form)) {
+        } else if (tagged(value.form) && !state->metadata_kept && needs_metadata(*state, value.form)) {
           const std::string& metadata = state->report->metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
           state->metadata_kept = true;
@@ -137,6 +137,13 @@ Fate Fates::of_event(Bytes payload) {
       break;
   }
   return Fate::keep;
+}
+
+// Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
+// and without it the value would be of another kind.
+bool Fates::needs_metadata(const SeriesState& state, Form form) const {
+  if (state.report->metadata_bytes.empty()) return false;
+  return state.metadata_lost || (partial_ && (form == Form::tensor || form == Form::none));
 }
 
 SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {

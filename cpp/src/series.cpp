@@ -67,21 +67,16 @@ void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, dou
     Segment segment;
     segment.session = session_ = session;
     segment.begin = segment.end = stored;
-    segment.first_step = segment.min_step = segment.max_step = step;
-    segment.first_wall = wall;
     all.push_back(segment);
     open_ = &all.back();
   }
-  ++open_->count;
-  open_->last_step = step;
-  open_->last_wall = wall;
-  open_->max_step = std::max(open_->max_step, step);
-  open_->min_step = std::min(open_->min_step, step);
+  open_->seen.add(step, wall);
 }
 
 void ScalarSeries::measure() {
   for (Segment& segment : segments.all) {
-    segment.count = segment.end - segment.begin;
+    Span& seen = segment.seen;
+    seen.count = segment.end - segment.begin;
     uint64_t first = 0;
     for (const ScalarChunk& chunk : chunks) {
       const uint64_t low = std::max(segment.begin, first);
@@ -91,19 +86,19 @@ void ScalarSeries::measure() {
         const double* walls = chunk.walls() + (low - first);
         const uint64_t rows = high - low;
         if (low == segment.begin) {
-          segment.first_step = segment.min_step = segment.max_step = steps[0];
-          if (chunk.has_walls()) segment.first_wall = walls[0];
+          seen.first_step = seen.min_step = seen.max_step = steps[0];
+          if (chunk.has_walls()) seen.first_wall = walls[0];
         }
-        int64_t least = segment.min_step;
-        int64_t most = segment.max_step;
+        int64_t least = seen.min_step;
+        int64_t most = seen.max_step;
         for (uint64_t i = 0; i < rows; ++i) {
           least = std::min(least, steps[i]);
           most = std::max(most, steps[i]);
         }
-        segment.min_step = least;
-        segment.max_step = most;
-        segment.last_step = steps[rows - 1];
-        if (chunk.has_walls()) segment.last_wall = walls[rows - 1];
+        seen.min_step = least;
+        seen.max_step = most;
+        seen.last_step = steps[rows - 1];
+        if (chunk.has_walls()) seen.last_wall = walls[rows - 1];
       }
       first += chunk.rows;
       if (first >= segment.end) break;

@@ -28,19 +28,19 @@ void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStrea
     text(display_name, one.metadata.display_name);
     text(description, one.metadata.description);
     selected.append(one.selected);
-    count.append(whole(one.count));
+    count.append(whole(one.seen.count));
     rows.append(whole(one.rows));
     dropped.append(whole(one.dropped));
     dropped_first.append(one.dropped_first);
     dropped_last.append(one.dropped_last);
     rounded.append(whole(one.rounded));
     refused.append(whole(one.refused));
-    first_step.append(one.first_step);
-    last_step.append(one.last_step);
-    min_step.append(one.min_step);
-    max_step.append(one.max_step);
-    first_wall.append(one.first_wall);
-    last_wall.append(one.last_wall);
+    first_step.append(one.seen.first_step);
+    last_step.append(one.seen.last_step);
+    min_step.append(one.seen.min_step);
+    max_step.append(one.seen.max_step);
+    first_wall.append(one.seen.first_wall);
+    last_wall.append(one.seen.last_wall);
   }
   Batch batch;
   batch.length = static_cast<int64_t>(series.size());

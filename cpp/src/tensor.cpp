@@ -156,33 +156,58 @@ bool is_integer(Dtype dtype) {
   }
 }
 
-// Whether elements of this dtype may lie in that list. Integers are taken from any of them: torch puts uint8
-// into uint32_val.
-bool holds(uint32_t list, Dtype dtype) {
-  switch (list) {
-    case kFloat:
-      return dtype == Dtype::float32;
-    case kDouble:
-      return dtype == Dtype::float64;
-    case kInt:
-    case kInt64:
-    case kUint32:
-    case kUint64:
-      return is_integer(dtype) || (list == kInt && dtype == Dtype::float4_e2m1fn);
-    case kComplex64:
-      return dtype == Dtype::complex64;
-    case kComplex128:
-      return dtype == Dtype::complex128;
-    case kBool:
-      return dtype == Dtype::boolean;
-    case kHalf:
-      return dtype == Dtype::float16 || dtype == Dtype::bfloat16;
-    case kFloat8:
-      return (dtype >= Dtype::float8_e5m2 && dtype <= Dtype::float8_e5m2fnuz) ||
-             dtype == Dtype::float4_e2m1fn;
+// The list that holds elements of this dtype; 0 for those without one.
+uint32_t own_list(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float32:
+      return kFloat;
+    case Dtype::float64:
+      return kDouble;
+    case Dtype::complex64:
+      return kComplex64;
+    case Dtype::complex128:
+      return kComplex128;
+    case Dtype::boolean:
+      return kBool;
+    case Dtype::float16:
+    case Dtype::bfloat16:
+      return kHalf;
+    case Dtype::int64:
+      return kInt64;
+    case Dtype::uint32:
+      return kUint32;
+    case Dtype::uint64:
+      return kUint64;
+    case Dtype::float8_e5m2:
+    case Dtype::float8_e4m3fn:
+    case Dtype::float8_e4m3fnuz:
+    case Dtype::float8_e4m3b11fnuz:
+    case Dtype::float8_e5m2fnuz:
+    case Dtype::float4_e2m1fn:
+      return kFloat8;
     default:
-      return false;
+      return is_integer(dtype) ? uint32_t{kInt} : 0;
   }
+}
+
+// The list that the elements of this tensor lie in: their dtype's own, or if that is empty another one that
+// can hold them, since torch puts uint8 into uint32_val.
+uint32_t list_of(const TensorView& tensor) {
+  const uint32_t own = own_list(tensor.dtype);
+  const bool integer = is_integer(tensor.dtype);
+  uint32_t other = own;
+  Cursor cursor(tensor.proto);
+  Field field;
+  while (!cursor.empty() && cursor.field(field)) {
+    if (field.wire == Wire::bytes && field.bytes.empty()) continue;
+    if (field.number == own) return own;
+    const bool any_integer =
+        field.number == kInt || field.number == kInt64 || field.number == kUint32 || field.number == kUint64;
+    const bool can_hold =
+        integer ? any_integer : tensor.dtype == Dtype::float4_e2m1fn && field.number == kInt;
+    if (can_hold && other == own) other = field.number;
+  }
+  return other;
 }
 
 // Appends what one field of the list holds.
@@ -265,11 +290,12 @@ TensorError repeat(uint64_t count, size_t size, size_t start, RepeatBudget& budg
 TensorError copy_lists(const TensorView& tensor, RepeatBudget& budget, Grow<char>& out) {
   const size_t start = out.size();
   const size_t size = element_size(tensor.dtype);
+  const uint32_t list = list_of(tensor);
   Cursor cursor(tensor.proto);
   Field field;
   while (!cursor.empty()) {
     if (!cursor.field(field)) return TensorError::malformed;
-    if (!holds(field.number, tensor.dtype)) continue;
+    if (field.number != list) continue;
     if (const TensorError wrong = push_field(tensor.dtype, field, out); wrong != TensorError::none)
       return wrong;
   }
@@ -286,7 +312,9 @@ void widen(const char* from, size_t count, Grow<double>& out) {
   }
 }
 
-bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
+}  // namespace
+
+bool widen_numbers(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
   switch (dtype) {
     case Dtype::float32:
       widen<float>(from, count, out);
@@ -321,9 +349,13 @@ bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
       return true;
     case Dtype::uint8:
     case Dtype::quint8:
-    case Dtype::boolean:
       widen<uint8_t>(from, count, out);
       return true;
+    case Dtype::boolean: {
+      double* to = out.extend(count);
+      for (size_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1.0 : 0.0;
+      return true;
+    }
     case Dtype::float16:
     case Dtype::bfloat16: {
       double* to = out.extend(count);
@@ -338,8 +370,6 @@ bool widen_all(Dtype dtype, const char* from, size_t count, Grow<double>& out) {
       return false;
   }
 }
-
-}  // namespace
 
 TensorView read_tensor(Bytes proto) {
   TensorView out;
@@ -357,7 +387,7 @@ TensorView read_tensor(Bytes proto) {
     if (field.is(2, Wire::bytes)) shape = field.bytes;
     if (field.is(4, Wire::bytes)) out.content = field.bytes;
   }
-  if (dtype > 100) dtype -= 100;
+  if (dtype > 100) dtype -= 100;  // the _REF dtypes
   if (dtype < kDtypeCount) out.dtype = static_cast<Dtype>(dtype);
   out.error = read_shape(shape, out);
   if (out.ok() && element_size(out.dtype) == 0 && !out.is_string()) out.error = TensorError::dtype;
@@ -419,11 +449,12 @@ TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget) {
   }
   uint64_t stored = 0;
   Grow<char> scratch;
+  const uint32_t list = list_of(tensor);
   Cursor cursor(tensor.proto);
   Field field;
   while (!cursor.empty()) {
     if (!cursor.field(field)) return TensorError::malformed;
-    if (!holds(field.number, tensor.dtype)) continue;
+    if (field.number != list) continue;
     if (field.wire == Wire::bytes && (field.number == kFloat || field.number == kDouble)) {
       const uint64_t length = field.bytes.size();
       if (length % size != 0) return TensorError::malformed;
@@ -446,13 +477,14 @@ TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<do
     if (size == 0) return TensorError::dtype;
     if (!fills(tensor, tensor.content.size())) return TensorError::mismatch;
     const auto* from = reinterpret_cast<const char*>(tensor.content.data());
-    return widen_all(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                 : TensorError::dtype;
+    return widen_numbers(tensor.dtype, from, static_cast<size_t>(tensor.count), out) ? TensorError::none
+                                                                                     : TensorError::dtype;
   }
   Grow<char> bytes;
   if (const TensorError wrong = copy_numbers(tensor, budget, bytes); wrong != TensorError::none) return wrong;
-  return widen_all(tensor.dtype, bytes.data(), static_cast<size_t>(tensor.count), out) ? TensorError::none
-                                                                                       : TensorError::dtype;
+  return widen_numbers(tensor.dtype, bytes.data(), static_cast<size_t>(tensor.count), out)
+             ? TensorError::none
+             : TensorError::dtype;
 }
 
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out) {

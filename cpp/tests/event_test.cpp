@@ -102,5 +102,8 @@ TEST(a_tensor_of_one_number_is_a_scalar) {
   CHECK(!value(bytes::number(1, 1) + bytes::message(2, bytes::number(3, 1))).valid);  // unknown rank
   CHECK(!value("\x08").valid);
   const std::string mixed = bytes::number(1, 1) + bytes::message(5, bytes::of(1.0F)) + bytes::fixed(5, 4.0F);
-  CHECK(value(mixed).value == 4.0 && !value(mixed).slot);
+  CHECK(!value(mixed).valid && !value(mixed).slot);                       // two numbers for one
+  CHECK(value(bytes::number(1, 1) + bytes::number(7, 5)).value == 0);     // a list of another dtype
+  CHECK(value(bytes::number(1, 6) + bytes::number(7, 300)).value == 44);  // int8 keeps its low bits
+  CHECK(!value(bytes::number(1, 1) + bytes::message(5, "12345")).valid);
 }

@@ -74,14 +74,17 @@ TEST(steps_outside_are_noted_and_not_stored) {
   const auto got = decode(file, 0, UINT64_MAX, options);
   const tbq::TagEntry* entry = got->part.tags.find("a");
   CHECK(entry->scalars.rows() == 3 && entry->scalars.chunks[0].steps()[0] == 4);
-  CHECK(entry->scalars.segments.all[0].count == 10 && entry->scalars.segments.all[0].max_step == 9);
+  CHECK(entry->scalars.segments.all[0].seen.count == 10 && entry->scalars.segments.all[0].seen.max_step == 9);
 }
 
 TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {
   const std::string file = bytes::record(bytes::version(5)) + bytes::record(image(1, 100)) +
                            bytes::record(image(2, 600000)) + bytes::record(bytes::scalar("a", 3, 1.0F));
   const auto got = decode(file);
-  CHECK(got->part.records == 4 && got->part.bytes_read < 100000 && got->part.faults.empty());
+  CHECK(got->part.records == 3 && got->part.passed == 1);
+  CHECK(got->part.bytes_read < 100000 && got->part.faults.empty());
+  const auto careful = decode(file, 0, UINT64_MAX, {.careful = true});
+  CHECK(careful->part.records == 4 && careful->part.passed == 0);
   const auto images = decode(file, 0, UINT64_MAX, {.kinds = tbq::bit(tbq::Kind::images)});
   const auto& rows = images->part.tags.find("img")->blobs.at(static_cast<uint8_t>(tbq::Kind::images)).rows;
   CHECK(rows.size() == 2 && rows[1].payload_length == 600000 && rows[1].payload[599999] == 'x');

@@ -44,10 +44,10 @@ TEST(a_start_drops_only_from_sessions_that_had_ended) {
 TEST(a_session_overtakes_from_its_first_step_of_a_tag) {
   const std::vector<RunSession> all = {session(1, 2), session(3, 4), session(3.5, 9)};
   tbq::Segment segments[4];
-  segments[0].first_step = 0;
-  segments[1].first_step = 5;
-  segments[2].first_step = 1;  // a later part of the same session
-  segments[3].first_step = 8;
+  segments[0].seen.first_step = 0;
+  segments[1].seen.first_step = 5;
+  segments[2].seen.first_step = 1;  // a later part of the same session
+  segments[3].seen.first_step = 8;
   const std::vector<tbq::SegmentRef> refs = {
       {&segments[0], 0}, {&segments[1], 1}, {&segments[2], 1}, {&segments[3], 2}};
   const std::vector<int64_t> starts(3, tbq::kNoLimit);

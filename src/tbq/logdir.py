@@ -6,7 +6,6 @@ import os
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
@@ -122,7 +121,7 @@ class LogDir(Kinds, Queries):
     def problems(self) -> list[Problem]:
         """What was lost or dropped in what has been read so far; reads everything once if nothing was."""
         if not self._decoded:
-            _ = self._survey
+            self._survey()
         return list(self._problems)
 
     def __repr__(self) -> str:
@@ -191,7 +190,11 @@ class LogDir(Kinds, Queries):
         from tbq.schema import schema
         from tbq.table import Table
 
-        table = _arrow(self._survey.series(self.runs)).select(schema("tags").names).cast(schema("tags"))
+        series = _arrow(self._survey().series(self.runs))
+        # A tag of which a restart left nothing has no rows in any table.
+        table = (
+            series.filter(pc.greater(series["count"], 0)).select(schema("tags").names).cast(schema("tags"))
+        )
         for name, spec in (("run", run), ("tag", tag)):
             chosen = Selection.of(spec, name)
             if not chosen.everything:
@@ -229,8 +232,12 @@ class LogDir(Kinds, Queries):
             raise UsageError(
                 f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists"
             )
-        make = {"runs": overview.runs, "files": overview.files}[name]
-        table = make(self._found.runs, self._survey.files, wanted)
+        survey = self._survey()
+        if name == "runs":
+            series = _arrow(survey.series(self.runs))
+            table = overview.runs(self._found.runs, survey.files, series, wanted)
+        else:
+            table = overview.files(self._found.runs, survey.files, wanted)
         return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
 
     def tables(
@@ -250,10 +257,11 @@ class LogDir(Kinds, Queries):
             out[name] = table_of(values.arrow(), name, self.path)
         return {name: table for name, table in out.items() if len(table)}
 
-    @cached_property
     def _survey(self) -> Result:
-        """Everything counted, nothing stored."""
-        return self._decode(self._found.runs, [], _decode.Options(), "ignore")
+        """Everything verified and counted, nothing stored; anew each time, since a log may grow."""
+        result, _ = self._decode_quietly(self._found.runs, [], _decode.Options(), count=True)
+        _decode.refuse_unreadable(result, self._found.runs)
+        return result
 
     def _choose(self, run: Names) -> list[Run]:
         chosen = Selection.of(run, "run")
@@ -263,10 +271,15 @@ class LogDir(Kinds, Queries):
         return [one for one in self._found.runs if one.name in names]
 
     def _decode_quietly(
-        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options
+        self,
+        runs: Sequence[Run],
+        kinds: Sequence[str],
+        options: _decode.Options,
+        verify: bool = False,
+        count: bool = False,
     ) -> tuple[Result, list[Problem]]:
         """Decode, and note the problems; to tell of them is left to the caller."""
-        result = _decode.decode(runs, kinds, options, self._unpacked)
+        result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
         found = _decode.problems_of(result, runs, options.restarts)
         if self._unpacked.failures:
             found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
@@ -277,7 +290,8 @@ class LogDir(Kinds, Queries):
     def _decode(
         self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
     ) -> Result:
-        result, found = self._decode_quietly(runs, kinds, options)
+        # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
+        result, found = self._decode_quietly(runs, kinds, options, verify=on_error == "raise")
         _decode.refuse_unreadable(result, runs)
         if on_error == "raise":  # else it was told when the log was opened
             found = [*self._found.problems, *found]

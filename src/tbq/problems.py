@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tbq._core import Fault, FileReport
     from tbq.source import Run
+    from tbq.source.growing import Growing
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ _FAULTS = {
 }
 
 
-def of_file(report: FileReport, run: str) -> list[Problem]:
-    """The problems of one file, worst first."""
+def of_file(report: FileReport, run: str, growing: Growing | None = None) -> list[Problem]:
+    """The problems of one file, worst first; `growing` knows files that are still being written."""
     path = os.fsdecode(report.path)
 
     def problem(
@@ -73,16 +74,26 @@ def of_file(report: FileReport, run: str) -> list[Problem]:
     if report.error:
         found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error).lower()}"))
     if report.truncated:
-        found.append(
-            problem(
-                "truncated",
-                "info",
-                f"ends in an unfinished record of {report.truncated:,} bytes",
-                "the run is still being written, or was stopped while writing",
-                offset=report.resume,
-            )
-        )
+        found.append(_of_tail(report, path, run, growing))
     return found
+
+
+def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -> Problem:
+    """An unfinished record at the end: the state of a file that is being written, else a loss like any other."""
+    from tbq.source.growing import Growing
+
+    growing = growing or Growing()
+    size = f"{report.truncated:,} bytes"
+    if growing(path, report.bytes):
+        severity, message = "info", f"ends in an unfinished record of {size}: it is still being written"
+        hint = "the rest comes with the next flush"
+    else:
+        after = f" after step {report.last_step:,}" if report.values else ""
+        severity, message = "error", f"ends in an unfinished record: {size} lost{after}"
+        hint = (
+            "its writer or a copy was stopped: copy it again, or leave the tail out with tbq rewrite --repair"
+        )
+    return Problem("truncated", severity, message, path=path, offset=report.resume, run=run, hint=hint)
 
 
 def why_unreadable(path: str, error: int) -> tuple[str, str | None]:

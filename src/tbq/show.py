@@ -32,8 +32,7 @@ def show(
     values = locate(log, kind, run, tag, step, restarts=restarts)
     if step is not None and not len(values):
         values = locate(log, kind, run, tag, None, restarts=restarts)
-    key = values.one(step)
-    rows = values.arrow([key["row"]])
+    key, rows = values.one(step)
     head = f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}"
     if not len(rows):
         return f"{head}\n(nothing that could be decoded)"

@@ -85,7 +85,7 @@ def seen(decoded: Decoded) -> Any:
         for one in _series(decoded)
     ]
     report = decoded.files[0]
-    lost = [(f.code, f.offset, f.length) for f in report.faults]
+    lost = [(f.code, f.offset, f.length, f.step_before, f.step_after) for f in report.faults]
     return (
         decoded.rows,
         series,
@@ -144,11 +144,7 @@ def test_any_split_and_number_of_threads_gives_the_same_table(
     data = damage(sample(seed, events), seed, hits)
     whole = decode_bytes(data, folder, restarts=policy)
     split_up = decode_bytes(data, folder, restarts=policy, block=block, split=split, threads=threads)
-    assert split_up.rows == whole.rows
-    if (
-        not hits
-    ):  # damage in a large record that nobody asked for is seen by the part that meets its tag first
-        assert seen(split_up) == seen(whole)
+    assert seen(split_up) == seen(whole)
 
 
 def test_an_event_file_inside_a_text_is_never_taken_for_records(folder: Path) -> None:

@@ -209,9 +209,9 @@ def test_scan_streams_run_by_run(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatc
     decoded: list[str] = []
     real = log._decode_quietly
 
-    def noting(runs: Any, *rest: Any) -> Any:
+    def noting(runs: Any, *rest: Any, **more: Any) -> Any:
         decoded.extend(run.name for run in runs)
-        return real(runs, *rest)
+        return real(runs, *rest, **more)
 
     monkeypatch.setattr(log, "_decode_quietly", noting)
     reader = log.scan()

@@ -58,9 +58,11 @@ struct DecodeOptions {
   uint64_t split = uint64_t{16} << 20;  // a file is split for threads into parts of at least this size
   bool in_place = false;                // start no thread, whatever `threads` says of parts
   bool defer = false;
-  bool details = false;      // report sessions and segments too
-  bool verify = false;       // check every record, also those that yield nothing
-  bool count_bytes = false;  // find the total for `tick` first
+  bool details = false;  // report sessions and segments too
+  bool verify = false;   // check every record, also those of which nothing is wanted
+  bool count = false;    // store nothing; report the rows that the restart policy would keep of every kind
+  bool general_only = false;  // take no short way: for tests that compare both
+  bool count_bytes = false;   // find the total for `tick` first
   std::function<bool(uint32_t run, std::string_view tag)> select;
   // Called now and then on the calling thread; false stops everything.
   std::function<bool(const Progress&)> tick;
@@ -104,19 +106,14 @@ struct SeriesReport {
   TagMetadata metadata;
   std::string metadata_bytes;  // SummaryMetadata as first seen
   uint64_t dtype = 0;
-  uint64_t count = 0;  // values logged
-  uint64_t rows = 0;   // stored, after restarts
+  // Values logged, if they were asked for; with DecodeOptions::count those that the restart policy keeps.
+  Span seen;
+  uint64_t rows = 0;  // stored, after restarts
   uint64_t dropped = 0;
   int64_t dropped_first = 0;  // least and largest step that the policy dropped
   int64_t dropped_last = 0;
   uint64_t rounded = 0;
   uint64_t refused = 0;
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t min_step = 0;
-  int64_t max_step = 0;
-  double first_wall = 0;
-  double last_wall = 0;
 };
 
 // Consecutive rows of scalars in memory, with the series they belong to.

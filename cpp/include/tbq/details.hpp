@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tbq/arrow.hpp"
+#include "tbq/span.hpp"
 
 namespace tbq {
 
@@ -32,13 +33,7 @@ struct SessionReport {
 struct SegmentReport {
   uint32_t series = 0;
   uint32_t session = 0;
-  uint64_t count = 0;
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t min_step = 0;
-  int64_t max_step = 0;
-  double first_wall = 0;
-  double last_wall = 0;
+  Span seen;
   int64_t limit = INT64_MAX;  // restarts="resume" drops steps from here on
 };
 

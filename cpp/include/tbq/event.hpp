@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
 constexpr size_t kKindCount = 14;
 using Kinds = uint32_t;
 constexpr Kinds bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr Kinds kEveryKind = (1U << kKindCount) - 1;
 const char* kind_name(Kind kind);
 
 // Which field of Summary.Value, or of Event, held a value.

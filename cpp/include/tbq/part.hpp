@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tbq/input.hpp"
@@ -22,6 +24,8 @@ enum class FaultCode : uint8_t {
 };
 const char* fault_name(FaultCode code);
 
+constexpr size_t kMostFaults = 10000;  // listed for one file
+
 // Bytes that were lost, with the steps of the events on either side of them.
 struct Fault {
   FaultCode code = FaultCode::bad_length;
@@ -31,6 +35,16 @@ struct Fault {
   bool has_after = false;
   int64_t step_before = 0;
   int64_t step_after = 0;
+};
+
+// A damaged record that the walk from the file's start may pass over, if the parts before know its tags.
+struct Doubt {
+  size_t fault = 0;  // its index
+  struct Tag {
+    std::string name;
+    bool has_metadata = false;
+  };
+  std::vector<Tag> tags;
 };
 
 // From an event file's start, or a further file_version record in it, to the next.
@@ -49,13 +63,21 @@ struct Session {
   uint64_t offset = 0;  // of its first record
 };
 
+// The plugin of each tag of a run, as its first metadata names it.
+using Plugins = std::unordered_map<std::string, std::string>;
+
 struct PartOptions {
   Kinds kinds = 0;  // whose rows are stored
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
-  bool defer = false;   // keep only where large payloads lie
-  bool verify = false;  // check every record, also those that yield nothing
+  bool defer = false;       // keep only where large payloads lie
+  bool steps_only = false;  // store the steps and times of values, not their bytes
+  // Verify every record, and count each of them. Otherwise a large record of which nothing is wanted may be
+  // passed over unread; it then counts for nothing.
+  bool careful = false;
+  bool general_only = false;  // take no short way: for tests that compare both
   uint32_t run = 0;
+  const Plugins* plugins = nullptr;  // known from elsewhere in the run
   // Asked once for each new tag; empty takes all.
   const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;
   const std::atomic<bool>* cancelled = nullptr;
@@ -65,10 +87,12 @@ struct PartOptions {
 struct Part {
   uint32_t file = 0;
   uint64_t begin = 0;
+  uint64_t limit = 0;      // records that start at or after it belong to the next part
   uint64_t stopped = 0;    // the first byte behind the last record, where the next part must begin
   uint64_t end = 0;        // of the file, as far as it could be read
   uint64_t truncated = 0;  // bytes of an unfinished record at the end
   uint64_t records = 0;
+  uint64_t passed = 0;  // large records that were passed over unverified
   uint64_t bytes_read = 0;
   int error = 0;  // errno of a failed read
   std::string writer;
@@ -77,6 +101,11 @@ struct Part {
   std::vector<Fault> faults;
   uint64_t more_faults = 0;  // beyond those listed
   uint64_t lost_bytes = 0;
+  bool has_event = false;
+  int64_t first_event_step = 0;  // of the first event that counts
+  std::vector<Doubt> doubts;
+  // Tags of damaged records whose kind could not be known: a reason to decode again, and no other.
+  std::unordered_set<std::string> unsure;
   TagTable tags;
   Arena arena;
   std::vector<std::shared_ptr<void>> slabs;  // of columns that rows point to

@@ -14,6 +14,7 @@
 #include "tbq/event.hpp"
 #include "tbq/sanitizer.hpp"
 #include "tbq/slab.hpp"
+#include "tbq/span.hpp"
 
 namespace tbq {
 
@@ -67,13 +68,7 @@ struct Segment {
   uint32_t session = 0;  // index into the part's sessions
   uint64_t begin = 0;    // first stored row
   uint64_t end = 0;      // behind the last stored row
-  uint64_t count = 0;    // values seen, stored or not
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t min_step = 0;
-  int64_t max_step = 0;
-  double first_wall = 0;
-  double last_wall = 0;
+  Span seen;             // of all values, stored or not
 };
 
 // One chunk of scalar rows: its columns in one block. Wall times that nobody wants share the column of the
@@ -94,10 +89,11 @@ class Segments {
  public:
   // Counts a value in the segment of `session`, where `stored` rows have been stored before it.
   void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
-    if (session == session_ && step > open_->max_step) {
-      ++open_->count;
-      open_->last_step = open_->max_step = step;
-      open_->last_wall = wall;
+    if (session == session_ && step > open_->seen.max_step) {
+      Span& seen = open_->seen;
+      ++seen.count;
+      seen.last_step = seen.max_step = step;
+      seen.last_wall = wall;
     } else {
       note_unusual(session, stored, step, wall);
     }
@@ -312,19 +308,21 @@ struct TagEntry {
   ScalarSeries scalars;
   std::string tag;
   bool selected = true;
-  bool has_metadata = false;
-  Kind kind = Kind::tensors;  // of tensors under this tag, by its plugin
-  uint64_t dtype = 0;         // of its first tensor
+  // The plugin that decides the kind of its tensors: of the first metadata of the run. Until that is known it
+  // is assumed to be "", and a part that assumed wrongly is decoded again (see PartOptions::plugins).
+  std::string plugin;
+  bool plugin_known = false;
+  bool assumed = false;       // a value's kind was decided by an assumed plugin
+  bool has_metadata = false;  // of its own in this part, first seen in `metadata_session`
+  uint32_t metadata_session = 0;
+  uint64_t dtype = 0;  // of its first tensor
   std::unique_ptr<BlobTemplate> blob_shape;
   TagMetadata metadata;
   const uint8_t* metadata_bytes = nullptr;  // as first seen
   uint64_t metadata_length = 0;
   uint64_t rounded = 0;                           // integers that float64 could not hold
-  uint64_t refused = 0;                           // scalars that are none: not exactly one number
-  ScalarSeries pending_scalars;                   // one-number tensors from before the plugin was known
+  uint64_t refused = 0;                           // values of a scalar tag that are not exactly one number
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
-  BlobSeries pending_blobs;                       // all tensors from before the plugin was known
-  BlobSeries pending_refused;                     // those of them that are not exactly one number
 };
 
 class TagTable {

@@ -96,6 +96,10 @@ TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget);
 // All elements as float64, for real dtypes; on failure `out` is empty.
 TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<double>& out);
 
+// Appends `count` elements, as copy_numbers gives them, as float64; false for dtypes that are not real
+// numbers.
+bool widen_numbers(Dtype dtype, const char* from, size_t count, Grow<double>& out);
+
 // The elements of a string tensor, pointing into the proto; on failure `out` is empty.
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out);
 

@@ -39,7 +39,7 @@ class _Bar:
 
     def __call__(self, done: int, total: int, files: int, all_files: int) -> None:
         if self._update is None:
-            if time.monotonic() - self._start < _PATIENCE:
+            if done >= total or time.monotonic() - self._start < _PATIENCE:
                 return
             self._begin(total)
         assert self._update is not None

@@ -13,6 +13,7 @@ from tbq.errors import DamageError, SourceError, TbqWarning, UsageError
 from tbq.printable import counted
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 from tbq.source.discover import Run, files_of
+from tbq.source.growing import Growing
 
 if TYPE_CHECKING:
     from tbq._core import Result
@@ -41,6 +42,7 @@ class Options:
     defer: bool = False
     block: int = BLOCK
     split: int = SPLIT
+    general_only: bool = False  # take no short way, so that tests can compare both
 
     def __post_init__(self) -> None:
         check("restarts", self.restarts, RESTARTS)
@@ -68,11 +70,13 @@ def decode(
     inflate: Callable[[bytes], bytes | None],
     details: bool = False,
     verify: bool = False,
+    count: bool = False,
 ) -> Result:
-    """Decode the files of these runs; rows of `kinds` are stored, everything else is only counted.
+    """Decode the files of these runs and store the rows of `kinds`.
 
-    With `details` the sessions, and what each of them logged of each series, are reported too; with `verify` every
-    record is checked, also large ones of which nothing is stored.
+    With `details` the sessions, and what each of them logged of each series, are reported too. With `verify` every
+    record is checked, also large ones of which nothing is stored. With `count` nothing is stored: each series
+    reports the rows that the restart policy keeps.
     """
     from tbq import _core
 
@@ -95,16 +99,19 @@ def decode(
         inflate,
         details,
         verify,
+        count,
+        options.general_only,
         options.columns,
     )
 
 
 def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
     """What went wrong in the files, and what the restart policy dropped."""
+    growing = Growing()
     found = [
         problem
         for report in result.troubled()
-        for problem in _problems.of_file(report, runs[report.run].name)
+        for problem in _problems.of_file(report, runs[report.run].name, growing)
     ]
     return found + _of_series(result, runs, restarts)
 
@@ -153,7 +160,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
 
 
 def tell(found: Sequence[Problem], on_error: str) -> None:
-    """Raise or warn as `on_error` says; a truncated tail and an empty file are states, not errors."""
+    """Raise or warn as `on_error` says; an empty file, and one that is still being written, are no errors."""
     check("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return

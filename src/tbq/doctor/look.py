@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
+from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
@@ -36,11 +36,10 @@ class Look:
         items = [source] if isinstance(source, str | os.PathLike) else source
         paths = items.values() if isinstance(items, Mapping) else items
         self.given = [os.fspath(item) for item in paths]
-        self.now = time.time()
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         self.near: list[str] | None = None  # what nearby.py has found, once it was asked
-        self.opened: set[str] | None = None
+        self._growing = Growing()
         try:
             self.found = self._discover(items)
         except UsageError as wrong:
@@ -114,6 +113,9 @@ class Look:
     def rows(mask: Array) -> list[int]:
         rows: list[int] = mask.nonzero()[0].tolist()
         return rows
+
+    def being_written(self, file: int) -> bool:
+        return self._growing(self.paths[file], self.reports[file].bytes)
 
     def run_of_file(self, file: int) -> str:
         return self.runs[int(self.files["run"][file])].name

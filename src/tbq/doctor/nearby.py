@@ -1,9 +1,8 @@
-"""The surroundings: event files near a path that has none, and whether a file is being written."""
+"""The surroundings: event files near a path that has none."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections import deque
 from itertools import islice
 from pathlib import Path
@@ -14,7 +13,6 @@ from tbq.source import is_event_file
 if TYPE_CHECKING:
     from tbq.doctor.look import Look
 
-_RECENT = 600  # seconds since the last change within which a file counts as being written
 _MOST = 5000  # entries looked at around a path
 _DEEP = 4
 
@@ -75,33 +73,3 @@ def _has_events(folder: Path) -> bool:
         return any(is_event_file(entry.name) for entry in islice(folder.iterdir(), _MOST))
     except OSError:
         return False
-
-
-def being_written(look: Look, index: int) -> bool:
-    """Whether a file changed within minutes, or a process has it open for writing (as far as the system tells)."""
-    path = look.paths[index]
-    try:
-        changed = Path(path).stat().st_mtime
-    except OSError:
-        return False
-    return abs(look.now - changed) < _RECENT or os.path.realpath(path) in _open_files(look)
-
-
-def _open_files(look: Look) -> set[str]:
-    """Files that processes have open for writing; what of that this user may see. Linux tells, others do not."""
-    if look.opened is not None:
-        return look.opened
-    found: set[str] = set()
-    if sys.platform == "linux":
-        for process in Path("/proc").glob("[0-9]*/fd"):
-            try:
-                for link in process.iterdir():
-                    target = str(link.readlink())
-                    if (
-                        "tfevents" in target and link.lstat().st_mode & 0o200
-                    ):  # the link's mode is that of the opening
-                        found.add(target)
-            except OSError:
-                continue
-    look.opened = found
-    return found

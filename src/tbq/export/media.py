@@ -195,7 +195,10 @@ def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
 
 
 def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
-    for row, number in zip(_rows(values, rows, ("format",)), rows, strict=False):
+    for number in rows:
+        row = next(_rows(values, [number], ("format",)), None)
+        if row is None:  # it cannot be read, which has been reported
+            continue
         yield _File(row, _stem(row), _ENDINGS[row["format"]], row["data"])
         nodes = values.sibling("nodes").arrow([number])
         text = io.StringIO()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.errors import SelectionError, UsageError
+from tbq.errors import DamageError, SelectionError, UsageError
 from tbq.kinds.values import Reading, Values, locate
 
 if TYPE_CHECKING:
@@ -178,7 +178,14 @@ class Kinds:
         except SelectionError as nothing:
             said = nothing.message.replace(f"tag matches {tags!r}", f"mesh is called {name!r}")
             raise SelectionError(said, path=nothing.path, hint=nothing.hint) from None
-        return mesh(values.arrow(values.parts(step)))
+        wrong: DamageError | None = None
+        for rows in values.parts(step):
+            try:
+                return mesh(values.arrow(rows))
+            except DamageError as damage:  # an earlier one may be whole
+                wrong = wrong or damage
+        assert wrong is not None
+        raise wrong
 
     def graphs(
         self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]

@@ -194,16 +194,17 @@ def _add_hparams(rows: Rows, columns: dict[str, Any], hparams: Values, parent: M
         _put(rows, columns, parent.get(one, one), "hparam.status", status, pa.string())
 
 
-def _last(keys: pa.Table, steps: Steps, tags: Selection) -> list[int]:
-    """The last value of each run and tag that is wanted, by its number."""
+def _last(values: Values, steps: Steps, tags: Selection) -> pa.Table:
+    """The last value of each run and tag that is wanted."""
     low, high = _steps(steps)
+    keys = values.keys()
     names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
-    found: dict[tuple[str, str], int] = {}
+    series: dict[tuple[str, str], list[int]] = {}
     columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
     for run, tag, step, row in zip(*columns, strict=True):
         if tag in names and low <= step <= high:
-            found[run, tag] = row
-    return sorted(found.values())
+            series.setdefault((run, tag), []).append(row)
+    return values.last(series)
 
 
 def _add_texts(
@@ -218,7 +219,7 @@ def _add_texts(
 
     from tbq.kinds.texts import joined, plain
 
-    table = values.arrow(_last(values.keys(), steps, tags))
+    table = _last(values, steps, tags)
     begin = 0
     pairs = list(zip(values_of(table["run"]), values_of(table["tag"]), strict=True))
     taken = set(columns)
@@ -247,7 +248,7 @@ def _add_images(
 ) -> None:
     import pyarrow as pa
 
-    table = values.arrow(_last(values.keys(), steps, tags))
+    table = _last(values, steps, tags)
     taken = set(columns)
     for row in table.select(["run", "tag", "index", "data"]).to_pylist():
         if row["index"] in (0, None):  # the first of several

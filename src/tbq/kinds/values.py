@@ -12,13 +12,17 @@ from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from tbq._core import Result
     from tbq.logdir import LogDir
     from tbq.source import Run
+
+
+# The column that is null if a value could not be decoded.
+_CONTENT = {"tensors": "shape", "histograms": "left", "images": "data", "audio": "data", "texts": "text"}
 
 
 class Reading(TypedDict, total=False):
@@ -62,7 +66,7 @@ def locate_all(
         tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress, defer=True
     )
     kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
-    # Scalars are only counted here: what stands beside a large value must not be taken before it is verified.
+    # Of scalars only the tags are wanted here: they have a table that is made another way.
     stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]
     result = log._decode(chosen, stored, options, on_error)
     if tags.everything:
@@ -190,7 +194,8 @@ class Values:
         runs = [places[name] for name in both["run"].to_pylist()]
         return both.take(sorted(range(len(runs)), key=runs.__getitem__))
 
-    def _tell(self) -> None:
+    def _tell(self) -> int:
+        """Report what the tables just made had problems with; how many that were."""
         from tbq import _core
 
         listed, more = _core.value_problems(self._result)
@@ -198,6 +203,7 @@ class Values:
         if more:
             found.append(Problem("more_values", "warning", f"{more:,} more values with problems, not listed"))
         self._log._note(found, self._on_error)
+        return len(found)
 
     def _problem(
         self, code: str, run: int, tag: str, step: int, file: int, offset: int, message: str
@@ -212,8 +218,11 @@ class Values:
             tag=tag,
         )
 
-    def one(self, step: int | None) -> dict[str, Any]:
-        """The key of the value at that step, or of the last one; there must be one run and one tag."""
+    def one(self, step: int | None) -> tuple[dict[str, Any], pa.Table]:
+        """The key and the rows of the value at that step, or of the last one that can be read.
+
+        There must be one run and one tag; several images may be one value.
+        """
         keys = self.keys()
         _single(keys, "run")
         _single(keys, "tag")
@@ -221,11 +230,42 @@ class Values:
         matching = [i for i, other in enumerate(steps) if step is None or other == step]
         if not matching:
             raise self._no_step(step, steps)
-        key: dict[str, Any] = keys.slice(matching[-1], 1).to_pylist()[0]
-        return key
+        for i in reversed(matching):
+            key: dict[str, Any] = keys.slice(i, 1).to_pylist()[0]
+            table = self._reader([key["row"]]).read_all()
+            if not self._tell() or len(self._readable(table)):
+                return key, table
+        raise SelectionError("the value cannot be read", path=self._log.path, hint="see log.problems")
 
-    def parts(self, step: int | None) -> list[int]:
-        """The rows of all tags at that step, or at the last one: what makes a mesh. There must be one run."""
+    def row(self, step: int | None) -> pa.Table:
+        """The rows of one value, as `one` finds it."""
+        return self.one(step)[1]
+
+    def last(self, series: Mapping[tuple[str, str], Sequence[int]]) -> pa.Table:
+        """For each run and tag the last of its rows that can be read, in the order of the table."""
+        from tbq.table.codes import values_of
+
+        left = {pair: list(rows) for pair, rows in series.items() if rows}
+        chosen: list[int] = []
+        while left:
+            heads = {pair: rows.pop() for pair, rows in left.items()}
+            table = self.arrow(sorted(heads.values()))
+            readable = self._readable(table)
+            read = set(zip(values_of(readable["run"]), values_of(readable["tag"]), strict=True))
+            if not chosen and len(read) == len(series):
+                return table
+            chosen += [row for pair, row in heads.items() if pair in read]
+            left = {pair: rows for pair, rows in left.items() if pair not in read and rows}
+        return self.arrow(sorted(chosen))
+
+    def _readable(self, table: pa.Table) -> pa.Table:
+        """The rows whose value could be decoded."""
+        column = _CONTENT.get(self.name)
+        return table if column is None else table.filter(table[column].is_valid())
+
+    def parts(self, step: int | None) -> Iterator[list[int]]:
+        """The rows of all tags at that step, or at each step from the last one on: what makes a mesh. There must be one
+        run."""
         from tbq.table.codes import values_of
 
         keys = self.keys()
@@ -233,17 +273,11 @@ class Values:
         steps = keys["step"].to_pylist()
         if not steps or (step is not None and step not in steps):
             raise self._no_step(step, steps)
-        wanted = max(steps) if step is None else step
-        rows = zip(values_of(keys["tag"]), steps, keys["row"].to_pylist(), strict=True)
-        last = {tag: row for tag, at, row in rows if at == wanted}  # of two at one step
-        return sorted(last.values())
-
-    def row(self, step: int | None) -> pa.Table:
-        """The rows of one value (several images may be one value), by its step."""
-        table = self.arrow([self.one(step)["row"]])
-        if not len(table):  # what was wrong has been told
-            raise SelectionError("the value cannot be read", path=self._log.path, hint="see log.problems")
-        return table
+        by_step: dict[int, dict[str, int]] = {}
+        for tag, at, row in zip(values_of(keys["tag"]), steps, keys["row"].to_pylist(), strict=True):
+            by_step.setdefault(at, {})[tag] = row  # of two at one step, the last
+        for at in sorted(by_step, reverse=True) if step is None else [step]:
+            yield sorted(by_step[at].values())
 
     def _no_step(self, step: int | None, steps: list[int]) -> SelectionError:
         if not steps:

@@ -176,7 +176,7 @@ def _read(log: LogDir, question: Question, reading: Reading) -> Rows:
         defer=kind != "scalars",
     )
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
-    result, problems = log._decode_quietly(runs, [stored], options)
+    result, problems = log._decode_quietly(runs, [stored], options, verify=reading.on_error == "raise")
     failure = _decode.unreadable(result, runs)
     began: dict[str, float] = {}
     if any(how[0] == "relative_time" for how in question.made.values()):

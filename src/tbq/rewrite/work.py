@@ -86,7 +86,8 @@ def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | Selec
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
-    return _decode.decode(runs, [], _decode.Options(restarts="keep", threads=threads), unpacked, details=True)
+    options = _decode.Options(restarts="keep", threads=threads)
+    return _decode.decode(runs, [], options, unpacked, details=True, verify=True)
 
 
 def _refuse_damage(reports: Sequence[FileReport], runs: Sequence[Run], options: Options) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.nearby import being_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +27,7 @@ RULE = Rule("TBQ201", "still-writing", "info")
 
 def check(look: Look) -> Iterator[Finding]:
     for index in look.rows(look.files["truncated"] > 0):
-        if being_written(look, index):
+        if look.being_written(index):
             yield RULE.finding(
                 f"ends in an unfinished record of {look.files['truncated'][index]:,} bytes, and is being written",
                 run=look.run_of_file(index),

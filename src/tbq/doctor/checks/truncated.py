@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.nearby import being_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ RULE = Rule("TBQ202", "truncated", "warning")
 
 def check(look: Look) -> Iterator[Finding]:
     for index in look.rows(look.files["truncated"] > 0):
-        if being_written(look, index):
+        if look.being_written(index):
             continue
         report = look.reports[index]
         last = f", behind step {report.last_step:,}" if report.values else ""

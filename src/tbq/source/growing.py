@@ -1,0 +1,50 @@
+"""Whether a file is still being written: what tells a log that grows from one that was cut off."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+_RECENT = 600  # seconds since the last change within which a file counts as being written
+
+
+class Growing:
+    """Asks about many files at one moment; what processes have open is looked up once, and only if it must be."""
+
+    def __init__(self) -> None:
+        self.now = time.time()
+        self._opened: set[str] | None = None
+
+    def __call__(self, path: str, size: int | None = None) -> bool:
+        """Whether the file changed within minutes, has another size than the one that was read, or is open for writing.
+
+        Only Linux tells which files are open, and only of processes that this user may see.
+        """
+        try:
+            info = Path(path).stat()
+        except OSError:
+            return False
+        if abs(self.now - info.st_mtime) < _RECENT or (size is not None and info.st_size > size):
+            return True
+        return os.path.realpath(path) in self._open_files()
+
+    def _open_files(self) -> set[str]:
+        if self._opened is None:
+            self._opened = set(_open_files()) if sys.platform == "linux" else set()
+        return self._opened
+
+
+def _open_files() -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*/fd"):
+        try:
+            for link in process.iterdir():
+                target = str(link.readlink())
+                # The mode of the link is that of the opening.
+                if "tfevents" in target and link.lstat().st_mode & 0o200:
+                    found.append(target)
+        except OSError:
+            continue
+    return found
