@@ -65,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t rows[tbq::kKindCount] = {};
   for (const tbq::SeriesReport& series : result.series) {
     rows[static_cast<size_t>(series.kind)] += series.rows;
-    REQUIRE(series.rows + series.dropped <= series.count);
-    REQUIRE(series.min_step <= series.max_step);
+    REQUIRE(series.rows + series.dropped <= series.seen.count);
+    REQUIRE(series.seen.min_step <= series.seen.max_step);
   }
   for (size_t kind = 1; kind < tbq::kKindCount; ++kind) {
     if (result.blobs[kind]) REQUIRE(result.blobs[kind]->size() == rows[kind]);

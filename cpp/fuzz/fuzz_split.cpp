@@ -1,6 +1,8 @@
 // One event file, read in two ways that must give the same rows: in small blocks, in parts, by several
 // threads, with large values left in the file, with every record verified, or only some kinds, steps or tags
 // of it.
+#include <map>
+
 #include "fuzz.hpp"
 #include "logs.hpp"
 #include "rows.hpp"
@@ -10,7 +12,19 @@
 
 namespace {
 
-enum Way : uint8_t { kBlocks, kParts, kDeferred, kVerified, kOneKind, kSteps, kOneTag, kThreads, kWays };
+enum Way : uint8_t {
+  kBlocks,
+  kParts,
+  kDeferred,
+  kVerified,
+  kOneKind,
+  kSteps,
+  kOneTag,
+  kThreads,
+  kGeneral,
+  kCounted,
+  kWays
+};
 
 constexpr uint8_t kRaw = 128;
 
@@ -57,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (way != kParts) other.block = file.content().size() > 4000 ? 64 + amount : 1 + amount;
       const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
       require_equal(rows_of(again, file), rows, way == kBlocks ? "small blocks" : "parts");
-      REQUIRE(reported(again) == reported(result));
+      require_same_report(again, result);
       break;
     }
     case kDeferred: {
@@ -96,6 +110,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       other.select = [&](uint32_t, std::string_view tag) { return tag == name; };
       const auto wanted = [&](const std::string& tag, tbq::Kind, int64_t) { return tag == name; };
       require_equal(decode(file, other), rows_of(result, file, wanted), "one tag");
+      break;
+    }
+    case kGeneral: {
+      other.general_only = true;
+      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(again, file), rows, "no short ways");
+      require_same_report(again, result);
+      break;
+    }
+    case kCounted: {
+      other.count = true;
+      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
+      std::map<std::pair<std::string, tbq::Kind>, uint64_t> got, want;
+      for (const tbq::SeriesReport& one : again.series) got[{one.tag, one.kind}] = one.seen.count;
+      for (const tbq::SeriesReport& one : result.series) want[{one.tag, one.kind}] = one.rows;
+      REQUIRE(got == want);
       break;
     }
     case kWays:

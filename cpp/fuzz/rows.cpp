@@ -57,7 +57,7 @@ void put_value(std::string& out, const BlobRow& row, tbq::Kind kind, Bytes paylo
 
 }  // namespace
 
-Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wanted& wanted) {
+Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wanted& wanted, bool metadata) {
   Rows rows;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
@@ -86,7 +86,7 @@ Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wante
       put(series.bytes, row.wall_time);
       put(series.bytes, row.form);
       put_value(series.bytes, row, kind, payload);
-      put(series.bytes, Bytes(row.metadata, row.metadata_length));
+      if (metadata) put(series.bytes, Bytes(row.metadata, row.metadata_length));
     }
   }
   std::erase_if(rows.series, [](const auto& one) { return one.second.steps.empty(); });
@@ -118,35 +118,61 @@ void require_equal(const Rows& got, const Rows& want, const char* what) {
 
 std::string reported(const tbq::Result& result) {
   std::string out;
+  const auto say = [&](const char* name, auto value) {
+    out += std::string(" ") + name + " " + std::to_string(value);
+  };
   for (const tbq::SeriesReport& one : result.series) {
-    out += one.tag + ' ' + tbq::kind_name(one.kind) + ' ' + one.metadata.plugin + one.metadata_bytes;
-    for (const uint64_t number : {one.dtype, one.count, one.rows, one.dropped, one.rounded, one.refused}) {
-      put(out, number);
-    }
-    for (const int64_t step :
-         {one.dropped_first, one.dropped_last, one.first_step, one.last_step, one.min_step, one.max_step}) {
-      put(out, step);
-    }
-    put(out, one.first_wall);
-    put(out, one.last_wall);
+    const tbq::Span& seen = one.seen;
+    out += one.tag + " (" + tbq::kind_name(one.kind) + ", " + one.metadata.plugin + "):";
+    say("metadata", one.metadata_bytes.size());
+    say("dtype", one.dtype);
+    say("seen", seen.count);
+    say("rows", one.rows);
+    say("dropped", one.dropped);
+    say("from", one.dropped_first);
+    say("to", one.dropped_last);
+    say("rounded", one.rounded);
+    say("refused", one.refused);
+    say("first", seen.first_step);
+    say("last", seen.last_step);
+    say("min", seen.min_step);
+    say("max", seen.max_step);
+    say("first_wall", seen.first_wall);
+    say("last_wall", seen.last_wall);
+    out += '\n';
   }
   for (const tbq::FileReport& one : result.files) {
-    put(out, one.state);
-    for (const uint64_t number : {one.bytes, one.resume, one.records, one.values, one.truncated,
-                                  one.lost_bytes, one.more_faults, one.sessions}) {
-      put(out, number);
-    }
-    for (const int64_t step : {one.first_step, one.last_step, one.max_step}) put(out, step);
-    put(out, one.first_wall);
-    put(out, one.last_wall);
-    out += one.writer + one.file_version;
+    out += std::string(tbq::file_state_name(one.state)) + ":";
+    say("bytes", one.bytes);
+    say("resume", one.resume);
+    say("records", one.records);
+    say("values", one.values);
+    say("truncated", one.truncated);
+    say("lost", one.lost_bytes);
+    say("more", one.more_faults);
+    say("sessions", one.sessions);
+    say("first", one.first_step);
+    say("last", one.last_step);
+    say("max", one.max_step);
+    say("first_wall", one.first_wall);
+    say("last_wall", one.last_wall);
+    out += " by " + one.writer + " " + one.file_version + '\n';
     for (const tbq::Fault& fault : one.faults) {
-      put(out, fault.code);
-      put(out, fault.offset);
-      put(out, fault.length);
-      put(out, fault.has_before ? fault.step_before : 0);
-      put(out, fault.has_after ? fault.step_after : 0);
+      out += std::string("  ") + tbq::fault_name(fault.code);
+      say("at", fault.offset);
+      say("length", fault.length);
+      if (fault.has_before) say("before", fault.step_before);
+      if (fault.has_after) say("after", fault.step_after);
+      out += '\n';
     }
   }
   return out;
+}
+
+void require_same_report(const tbq::Result& got, const tbq::Result& want) {
+  const std::string a = reported(got);
+  const std::string b = reported(want);
+  if (a == b) return;
+  std::fprintf(stderr, "the reports differ. got:\n%swant:\n%s", a.c_str(), b.c_str());
+  std::abort();
 }

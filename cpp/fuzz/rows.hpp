@@ -31,7 +31,9 @@ struct Rows {
 };
 
 using Wanted = std::function<bool(const std::string& tag, tbq::Kind kind, int64_t step)>;
-Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wanted& wanted = {});
+// Without `metadata`, what an event says of its tag beside the value does not count.
+Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wanted& wanted = {},
+             bool metadata = true);
 
 std::string described(const Rows& rows);
 // Ends the process, with both sides described, if they differ.
@@ -39,3 +41,4 @@ void require_equal(const Rows& got, const Rows& want, const char* what);
 
 // What is said of series and of files, for all that does not depend on how the file was read.
 std::string reported(const tbq::Result& result);
+void require_same_report(const tbq::Result& got, const tbq::Result& want);

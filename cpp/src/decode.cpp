@@ -177,14 +177,9 @@ class Decoder {
     const unsigned count =
         std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
-    if (options_.in_place) {
-      running_ = 1;
-      loop(*workers_[0]);
-      return;
-    }
     std::vector<std::thread> threads;
     threads.reserve(count);
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < count && !options_.in_place; ++i) {
       try {
         const std::lock_guard lock(mutex_);
         threads.emplace_back([this, i] { loop(*workers_[i]); });
@@ -420,6 +415,10 @@ class Decoder {
     Manner manner = first_manner(run);
     manner.again = true;
     RunSessions sessions = order_run(parts, result_.files, by_path);
+    if (!sessions.rise_in_parts()) {
+      cut_at_sessions(worker, parts, sessions, manner);
+      sessions = order_run(parts, result_.files, by_path);
+    }
     Plugins plugins = plugins_of(parts, sessions);
     const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
                                            [&](const auto& part) { return assumed_wrongly(*part, plugins); });
@@ -441,6 +440,28 @@ class Decoder {
     for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) report_file(i, parts);
   }
 
+  // Where the clock was set back between two sessions of a file, each becomes a part of its own: what comes
+  // first in a part is then also what comes first in the order of sessions.
+  void cut_at_sessions(Worker& worker, Parts& parts, const RunSessions& sessions, Manner manner) {
+    manner.careful = true;
+    Parts cut;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = *parts[i];
+      if (sessions.rises(i)) {
+        cut.push_back(parts[i]);
+        continue;
+      }
+      for (size_t k = 0; k < part.sessions.size() && !cancelled_; ++k) {
+        const bool last = k + 1 == part.sessions.size();
+        const uint64_t begin = k == 0 ? part.begin : part.sessions[k].offset;
+        auto piece = decode_file(worker, part.file, begin, last ? part.limit : part.sessions[k + 1].offset,
+                                 false, manner);
+        if (piece) cut.push_back(std::move(piece));
+      }
+    }
+    parts = std::move(cut);
+  }
+
   template <class Which>
   void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     for (auto& part : parts) {
@@ -452,6 +473,11 @@ class Decoder {
   void report_file(uint32_t index, const Parts& parts) {
     FileReport& report = result_.files[index];
     bool any = false;
+    struct {
+      bool empty = true;
+      bool timed = false;
+      bool valued = false;
+    } session_so_far;  // which may run through several parts
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -464,12 +490,18 @@ class Decoder {
       if (part->error != 0) report.error = part->error;
       if (report.writer.empty()) report.writer = part->writer;
       if (report.file_version.empty()) report.file_version = part->file_version;
-      add_faults(report, parts, i, any);
+      add_faults(report, parts, i, session_so_far.valued);
       for (const Session& session : part->sessions) {
-        if (!session.continues || report.sessions == 0) ++report.sessions;
+        if (report.sessions == 0 || (!session.continues && !session_so_far.empty)) {
+          ++report.sessions;
+          session_so_far = {};
+        }
+        if (session.records + part->passed > 0) session_so_far.empty = false;
+        if (session.values > 0) session_so_far.valued = true;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;
-          report.first_wall = std::min(report.first_wall, session.begin);
+          if (!session_so_far.timed) report.first_wall = std::min(report.first_wall, session.begin);
+          session_so_far.timed = true;
           report.last_wall = std::max(report.last_wall, session.end);
           report.timed = true;
         }

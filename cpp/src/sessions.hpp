@@ -1,6 +1,7 @@
 // The sessions of a run over all of its parts: joined, ordered, and what their metadata says of tags.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,15 @@ struct RunSessions {
   std::vector<RunSession> ordered;
   std::vector<int64_t> starts;                // the limits that later SessionLog.STARTs set, for each
   std::vector<std::vector<uint32_t>> places;  // for each part, where its sessions are among the ordered
+
+  // Whether the sessions of a part lie in it in their order.
+  bool rises(size_t part) const { return std::is_sorted(places[part].begin(), places[part].end()); }
+  bool rise_in_parts() const {
+    for (size_t part = 0; part < places.size(); ++part) {
+      if (!rises(part)) return false;
+    }
+    return true;
+  }
 };
 
 // `by_path` orders them as TensorBoard reads them.
