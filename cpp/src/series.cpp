@@ -20,10 +20,15 @@ size_t size_class(uint32_t rows) {
 
 }  // namespace
 
-uint8_t* Pool::carve(size_t bytes) {
+Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint32_t columns) {
   bytes = (bytes + 63) / 64 * 64;
-  if (bytes > left_ || !recycled_) {
-    const size_t size = !recycled_ ? bytes : (std::max(bytes, next_slab_) + 63) / 64 * 64;
+  if (!recycled_) {
+    std::shared_ptr<void> own = make_slab(bytes);
+    auto* data = static_cast<uint8_t*>(own.get());
+    return {std::move(own), data, rows, columns, false};
+  }
+  if (bytes > left_) {
+    const size_t size = (std::max(bytes, next_slab_) + 63) / 64 * 64;
     slab_ = make_slab(size);
     at_ = static_cast<uint8_t*>(slab_.get());
     left_ = size;
@@ -32,7 +37,7 @@ uint8_t* Pool::carve(size_t bytes) {
   uint8_t* data = at_;
   at_ += bytes;
   left_ -= bytes;
-  return data;
+  return {slab_, data, rows, columns, false};
 }
 
 Pool::Block Pool::take(uint32_t rows) {
@@ -42,8 +47,7 @@ Pool::Block Pool::take(uint32_t rows) {
     free.pop_back();
     return block;
   }
-  uint8_t* data = carve(columns_ * stride(rows) * sizeof(double));
-  return {slab_, data, rows, columns_, false};
+  return carve(columns_ * stride(rows) * sizeof(double), rows, columns_);
 }
 
 Pool::Block Pool::first() {
@@ -56,10 +60,7 @@ void Pool::give_back(Block&& block) {
   if (recycled_ && block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
 }
 
-Pool::Block Pool::raw(size_t bytes) {
-  uint8_t* data = carve(bytes);
-  return {slab_, data, 0, 0, false};
-}
+Pool::Block Pool::raw(size_t bytes) { return carve(bytes, 0, 0); }
 
 void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, double wall) {
   if (session != session_) {

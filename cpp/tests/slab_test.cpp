@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "check.hpp"
+#include "tbq/input.hpp"
+#include "tbq/memory_file.hpp"
+#include "tbq/sanitizer.hpp"
+#include "tbq/series.hpp"
 
 namespace {
 
@@ -87,3 +91,37 @@ TEST(slabs_are_shared_by_threads) {
   cache.trim();
   CHECK(cache.held() == 0);
 }
+
+#ifdef TBQ_ADDRESS_SANITIZER
+namespace {
+bool is_poisoned(const void* memory) { return __asan_address_is_poisoned(memory) != 0; }
+}  // namespace
+
+TEST(the_sanitizer_sees_what_is_not_in_use) {
+  // A slab that was given back.
+  auto* slab = static_cast<uint8_t*>(tbq::take_slab(1 << 20));
+  CHECK(!is_poisoned(slab) && !is_poisoned(slab + (1 << 20) - 1) && is_poisoned(slab + (1 << 20)));
+  tbq::give_slab(slab, 1 << 20);
+  CHECK(is_poisoned(slab) && is_poisoned(slab + 5000));
+  // A block of a pool, on both sides and when it was given back.
+  tbq::Pool pool;
+  tbq::Pool::Block block = pool.take(tbq::Pool::kSmallest);
+  uint8_t* data = block.data;
+  CHECK(!is_poisoned(data) && is_poisoned(data - 1) && is_poisoned(data + block.bytes()));
+  pool.give_back(std::move(block));
+  block = {};
+  CHECK(is_poisoned(data));
+  // A value in an arena.
+  tbq::Arena arena;
+  const uint8_t* value = arena.copy(reinterpret_cast<const uint8_t*>("value"), 5);
+  CHECK(!is_poisoned(value + 4) && is_poisoned(value + 5));
+  // What lies in the buffer of a reader past the end of the file.
+  const tbq::MemoryFile memory("twelve bytes");
+  tbq::File file;
+  CHECK(file.open(memory.path()) == 0);
+  tbq::BlockReader reader;
+  reader.reset(&file, file.size());
+  const uint8_t* window = reader.view(0, 12);
+  CHECK(!is_poisoned(window + 11) && is_poisoned(window + 12));
+}
+#endif

@@ -1,5 +1,5 @@
-// What the core does differently under a sanitizer: memory is not recycled, and spare room is poisoned, so
-// that a stray access is seen.
+// What the core does differently under a sanitizer of memory: nothing is recycled, and spare room is
+// poisoned, so that a stray access is seen. (ThreadSanitizer is to see what users run.)
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 #define TBQ_ADDRESS_SANITIZER 1
 #include <sanitizer/asan_interface.h>
 #endif
-#if defined(TBQ_ADDRESS_SANITIZER) || defined(__SANITIZE_THREAD__) || TBQ_HAS_FEATURE(thread_sanitizer) || \
-    TBQ_HAS_FEATURE(memory_sanitizer)
+#if defined(TBQ_ADDRESS_SANITIZER) || defined(__SANITIZE_HWADDRESS__) || \
+    TBQ_HAS_FEATURE(hwaddress_sanitizer) || TBQ_HAS_FEATURE(memory_sanitizer)
 #define TBQ_SANITIZER 1
 #endif
 

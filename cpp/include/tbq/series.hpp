@@ -52,7 +52,7 @@ class Pool {
   static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:
-  uint8_t* carve(size_t bytes);
+  Block carve(size_t bytes, uint32_t rows, uint32_t columns);
   uint32_t columns_;
   bool recycled_;
   std::shared_ptr<void> slab_;
