@@ -364,8 +364,8 @@ class Decoder {
         if (auto part = decode_file(worker, i, 0, UINT64_MAX, false, manner)) {
           // Most often the first file of a run says all there is to know of its tags.
           for (const auto& entry : part->tags.all) {
-            if (i + 1 < runs_[run + 1] && entry->has_metadata) {
-              plugins.try_emplace(entry->tag, entry->metadata.plugin);
+            if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {
+              plugins.try_emplace(entry->tag, entry->metadata[0].parsed->plugin);
             }
           }
           parts.push_back(std::move(part));
@@ -415,10 +415,6 @@ class Decoder {
     Manner manner = first_manner(run);
     manner.again = true;
     RunSessions sessions = order_run(parts, result_.files, by_path);
-    if (!sessions.rise_in_parts()) {
-      cut_at_sessions(worker, parts, sessions, manner);
-      sessions = order_run(parts, result_.files, by_path);
-    }
     Plugins plugins = plugins_of(parts, sessions);
     const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
                                            [&](const auto& part) { return assumed_wrongly(*part, plugins); });
@@ -440,28 +436,6 @@ class Decoder {
     for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) report_file(i, parts);
   }
 
-  // Where the clock was set back between two sessions of a file, each becomes a part of its own: what comes
-  // first in a part is then also what comes first in the order of sessions.
-  void cut_at_sessions(Worker& worker, Parts& parts, const RunSessions& sessions, Manner manner) {
-    manner.careful = true;
-    Parts cut;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Part& part = *parts[i];
-      if (sessions.rises(i)) {
-        cut.push_back(parts[i]);
-        continue;
-      }
-      for (size_t k = 0; k < part.sessions.size() && !cancelled_; ++k) {
-        const bool last = k + 1 == part.sessions.size();
-        const uint64_t begin = k == 0 ? part.begin : part.sessions[k].offset;
-        auto piece = decode_file(worker, part.file, begin, last ? part.limit : part.sessions[k + 1].offset,
-                                 false, manner);
-        if (piece) cut.push_back(std::move(piece));
-      }
-    }
-    parts = std::move(cut);
-  }
-
   template <class Which>
   void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     for (auto& part : parts) {
@@ -473,11 +447,9 @@ class Decoder {
   void report_file(uint32_t index, const Parts& parts) {
     FileReport& report = result_.files[index];
     bool any = false;
-    struct {
-      bool empty = true;
-      bool timed = false;
-      bool valued = false;
-    } session_so_far;  // which may run through several parts
+    const int64_t* last_step = nullptr;  // of the session so far
+    bool begun = false;                  // its first wall time is known
+    bool empty = true;                   // nothing has been found in it
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -490,18 +462,20 @@ class Decoder {
       if (part->error != 0) report.error = part->error;
       if (report.writer.empty()) report.writer = part->writer;
       if (report.file_version.empty()) report.file_version = part->file_version;
-      add_faults(report, parts, i, session_so_far.valued);
+      add_faults(report, parts, i, last_step);
       for (const Session& session : part->sessions) {
-        if (report.sessions == 0 || (!session.continues && !session_so_far.empty)) {
+        if (report.sessions == 0 || (!session.continues && !empty)) {
           ++report.sessions;
-          session_so_far = {};
+          last_step = nullptr;
+          begun = false;
+          empty = true;
         }
-        if (session.records + part->passed > 0) session_so_far.empty = false;
-        if (session.values > 0) session_so_far.valued = true;
+        if (session.records + part->passed > 0) empty = false;
+        if (session.values > 0) last_step = &session.last_step;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;
-          if (!session_so_far.timed) report.first_wall = std::min(report.first_wall, session.begin);
-          session_so_far.timed = true;
+          if (!begun) report.first_wall = std::min(report.first_wall, session.begin);
+          begun = true;
           report.last_wall = std::max(report.last_wall, session.end);
           report.timed = true;
         }
@@ -527,13 +501,13 @@ class Decoder {
                          [&](const auto& earlier) {
                            if (earlier->file != parts[index]->file) return false;
                            const TagEntry* entry = earlier->tags.find(tag.name);
-                           return entry && (entry->has_metadata || !tag.has_metadata);
+                           return entry && (!entry->metadata.empty() || !tag.has_metadata);
                          });
     });
   }
 
   // The damage of the next part of a file. What came before and after it may lie in other parts.
-  static void add_faults(FileReport& report, const Parts& parts, size_t index, bool any_before) {
+  static void add_faults(FileReport& report, const Parts& parts, size_t index, const int64_t* before) {
     const Part& part = *parts[index];
     if (part.has_event) {
       for (auto fault = report.faults.rbegin(); fault != report.faults.rend() && !fault->has_after; ++fault) {
@@ -549,9 +523,9 @@ class Decoder {
         report.lost_bytes -= fault.length;
         continue;
       }
-      if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && any_before) {
+      if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && before) {
         fault.has_before = true;
-        fault.step_before = report.last_step;
+        fault.step_before = *before;
       }
       if (report.faults.size() == kMostFaults) {
         ++report.more_faults;

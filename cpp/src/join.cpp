@@ -123,10 +123,9 @@ void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const 
   SeriesReport report;
   report.run = run;
   report.tag = entries[0].entry->tag;
-  if (const TagEntry* known = first_metadata(entries, sessions)) {
-    report.metadata = known->metadata;
-    report.metadata_bytes.assign(reinterpret_cast<const char*>(known->metadata_bytes),
-                                 known->metadata_length);
+  if (const SessionMetadata* known = first_metadata(entries, sessions)) {
+    report.metadata = *known->parsed;
+    report.metadata_bytes = as_text(known->bytes);
   }
   std::vector<Source> numbers;
   std::map<Kind, std::vector<Source>> others;

@@ -150,6 +150,7 @@ class PartDecoder {
     }
     const BlobTemplate& shape = *entry->blob_shape;
     BlobSeries& series = *shape.series;
+    if (!series.segments.is_open(session_)) return false;  // the first of a session may say more
     event_.step = step;
     event_.wall_time = load_le<double>(payload.data() + 1);
     note_record(event_.wall_time);
@@ -249,15 +250,25 @@ class PartDecoder {
   // The first metadata of a tag counts for all of its values; it may stand on this one.
   template <class BytesOf>
   void learn_metadata(TagEntry& entry, const ValueRef& value, BytesOf&& bytes_of) {
-    if (!value.has_metadata || entry.has_metadata) return;
+    if (!value.has_metadata || knows_metadata(entry)) return;
     const Bytes bytes = bytes_of(value.metadata);
-    if (!parse_metadata(bytes, entry.metadata)) return;
-    entry.has_metadata = true;
-    entry.metadata_session = session_;
-    entry.metadata_bytes = part_.arena.copy(bytes.data(), bytes.size());
-    entry.metadata_length = bytes.size();
-    if (!entry.plugin_known) entry.plugin = entry.metadata.plugin;
+    SessionMetadata found;
+    found.session = session_;
+    if (!entry.metadata.empty() && std::ranges::equal(entry.metadata.back().bytes, bytes)) {
+      found.parsed = entry.metadata.back().parsed;
+      found.bytes = entry.metadata.back().bytes;
+    } else {
+      auto parsed = std::make_shared<TagMetadata>();
+      if (!parse_metadata(bytes, *parsed)) return;
+      found.parsed = std::move(parsed);
+      found.bytes = {part_.arena.copy(bytes.data(), bytes.size()), bytes.size()};
+    }
+    if (!entry.plugin_known) entry.plugin = found.parsed->plugin;
     entry.plugin_known = true;
+    entry.metadata.push_back(std::move(found));
+  }
+  bool knows_metadata(const TagEntry& entry) const {
+    return !entry.metadata.empty() && entry.metadata.back().session == session_;
   }
 
   // Whether the event is in memory, and holds this one value and nothing behind it.
@@ -306,9 +317,9 @@ class PartDecoder {
     }
     if (value.has_metadata) {
       const Bytes metadata = bytes_of(value.metadata);
-      const bool known = metadata.size() == entry.metadata_length &&
-                         std::equal(metadata.begin(), metadata.end(), entry.metadata_bytes);
-      row.metadata = known ? entry.metadata_bytes : part_.arena.copy(metadata.data(), metadata.size());
+      const bool known = !entry.metadata.empty() && std::ranges::equal(entry.metadata.back().bytes, metadata);
+      row.metadata =
+          known ? entry.metadata.back().bytes.data() : part_.arena.copy(metadata.data(), metadata.size());
       row.metadata_length = static_cast<uint32_t>(metadata.size());
     }
   }
@@ -399,7 +410,7 @@ class PartDecoder {
       const auto bytes_of = [&](Range range) { return view_of(source, range); };
       const std::string tag(as_text(tag_of(value, bytes_of)));
       const TagEntry* entry = part_.tags.find(tag);
-      news = news || !entry || (value.has_metadata && !entry->has_metadata);
+      news = news || !entry || (value.has_metadata && !knows_metadata(*entry));
       if (entry ? !entry->selected : !selected(tag)) continue;
       std::string plugin;
       bool known = value.form != Form::tensor && value.form != Form::none;

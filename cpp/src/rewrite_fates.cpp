@@ -114,13 +114,11 @@ Fate Fates::of_event(Bytes payload) {
         state->metadata_lost = state->metadata_lost || value.has_metadata;
       } else {
         if (state->rule->renamed && tagged(value.form)) edit.tag = &state->rule->tag;
-        if (value.has_metadata) {
-          state->metadata_kept = true;
-        } else if (tagged(value.form) && !state->metadata_kept && needs_metadata(*state, value.form)) {
+        if (tagged(value.form) && !state->metadata_kept && needs_metadata(*state, value, payload)) {
           const std::string& metadata = state->report->metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
-          state->metadata_kept = true;
         }
+        state->metadata_kept = state->metadata_kept || value.has_metadata || !edit.metadata.empty();
       }
     }
     any = any || edit.any();
@@ -141,9 +139,15 @@ Fate Fates::of_event(Bytes payload) {
 
 // Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
 // and without it the value would be of another kind.
-bool Fates::needs_metadata(const SeriesState& state, Form form) const {
+bool Fates::needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const {
   if (state.report->metadata_bytes.empty()) return false;
-  return state.metadata_lost || (partial_ && (form == Form::tensor || form == Form::none));
+  const bool by_plugin = value.form == Form::tensor || value.form == Form::none;
+  if (!value.has_metadata) return state.metadata_lost || (partial_ && by_plugin);
+  // Its own would now be the first of the tag; that of a field that comes later counts.
+  TagMetadata own;
+  return state.metadata_lost && by_plugin &&
+         parse_metadata(payload.subspan(value.metadata.offset, value.metadata.length), own) &&
+         own.plugin != state.report->metadata.plugin;
 }
 
 SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {

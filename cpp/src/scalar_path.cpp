@@ -29,6 +29,8 @@ size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
     const double value = entry->shape.number(p);
     if (entry->scalars.open == session_) {
       entry->scalars.append(pool_, step, wall, value);
+    } else if (!entry->scalars.segments.is_open(session_)) {
+      break;  // the first of a session may say more
     } else if (entry->scalars.skip != session_) {
       keep(*entry, entry->scalars, step, wall, value);
     }

@@ -58,15 +58,16 @@ RunSessions order_run(const Parts& parts, const std::vector<FileReport>& files, 
   return out;
 }
 
-const TagEntry* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions) {
-  const TagEntry* first = nullptr;
+const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions) {
+  const SessionMetadata* first = nullptr;
   std::pair<uint32_t, size_t> place;
-  for (const TagOfPart& one : entries) {
-    if (!one.entry->has_metadata) continue;
-    const std::pair here(sessions.places[one.part][one.entry->metadata_session], one.part);
-    if (first && place <= here) continue;
-    first = one.entry;
-    place = here;
+  for (const auto& [part, entry] : entries) {
+    for (const SessionMetadata& metadata : entry->metadata) {
+      const std::pair here(sessions.places[part][metadata.session], part);
+      if (first && place <= here) continue;
+      first = &metadata;
+      place = here;
+    }
   }
   return first;
 }
@@ -75,12 +76,12 @@ Plugins plugins_of(const Parts& parts, const RunSessions& sessions) {
   std::unordered_map<std::string_view, std::vector<TagOfPart>> entries;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (const auto& entry : parts[part]->tags.all) {
-      if (entry->has_metadata) entries[entry->tag].push_back({part, entry.get()});
+      if (!entry->metadata.empty()) entries[entry->tag].push_back({part, entry.get()});
     }
   }
   Plugins plugins;
   for (const auto& [tag, of_tag] : entries) {
-    plugins.emplace(tag, first_metadata(of_tag, sessions)->metadata.plugin);
+    plugins.emplace(tag, first_metadata(of_tag, sessions)->parsed->plugin);
   }
   return plugins;
 }

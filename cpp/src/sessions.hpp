@@ -1,7 +1,6 @@
 // The sessions of a run over all of its parts: joined, ordered, and what their metadata says of tags.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -15,27 +14,18 @@ struct RunSessions {
   std::vector<RunSession> ordered;
   std::vector<int64_t> starts;                // the limits that later SessionLog.STARTs set, for each
   std::vector<std::vector<uint32_t>> places;  // for each part, where its sessions are among the ordered
-
-  // Whether the sessions of a part lie in it in their order.
-  bool rises(size_t part) const { return std::is_sorted(places[part].begin(), places[part].end()); }
-  bool rise_in_parts() const {
-    for (size_t part = 0; part < places.size(); ++part) {
-      if (!rises(part)) return false;
-    }
-    return true;
-  }
 };
 
 // `by_path` orders them as TensorBoard reads them.
 RunSessions order_run(const Parts& parts, const std::vector<FileReport>& files, bool by_path);
 
-// Of the entries of one tag (with their parts), the one whose metadata counts: the first in the order of
-// sessions; null if none has any.
+// Of the metadata of one tag in all parts, the one that counts: the first in the order of sessions; null if
+// there is none.
 struct TagOfPart {
   size_t part = 0;
   TagEntry* entry = nullptr;
 };
-const TagEntry* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions);
+const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions);
 
 // The plugin of every tag that has metadata.
 Plugins plugins_of(const Parts& parts, const RunSessions& sessions);

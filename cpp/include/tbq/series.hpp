@@ -301,6 +301,13 @@ class Template {
   uint32_t width_ = 0;
 };
 
+// The first SummaryMetadata of a tag in one session.
+struct SessionMetadata {
+  uint32_t session = 0;  // index into the part's sessions
+  std::shared_ptr<const TagMetadata> parsed;
+  Bytes bytes;
+};
+
 // Everything known of one tag in one part.
 struct TagEntry {
   TagEntry* next = nullptr;  // the tag that followed this one the last time
@@ -312,14 +319,11 @@ struct TagEntry {
   // is assumed to be "", and a part that assumed wrongly is decoded again (see PartOptions::plugins).
   std::string plugin;
   bool plugin_known = false;
-  bool assumed = false;       // a value's kind was decided by an assumed plugin
-  bool has_metadata = false;  // of its own in this part, first seen in `metadata_session`
-  uint32_t metadata_session = 0;
+  bool assumed = false;  // a value's kind was decided by an assumed plugin
+  // What this part itself says: sessions that come later in the file may have begun earlier.
+  std::vector<SessionMetadata> metadata;
   uint64_t dtype = 0;  // of its first tensor
   std::unique_ptr<BlobTemplate> blob_shape;
-  TagMetadata metadata;
-  const uint8_t* metadata_bytes = nullptr;  // as first seen
-  uint64_t metadata_length = 0;
   uint64_t rounded = 0;                           // integers that float64 could not hold
   uint64_t refused = 0;                           // values of a scalar tag that are not exactly one number
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
