@@ -16,6 +16,7 @@ const bool added = [] {
         static_cast<double>(0.1F), 16777217.0, 9007199254740993.0}) {
     seeds().push_back(std::string(1, '\0') + of(value) + of(value) + "text");
     seeds().push_back(std::string(1, '\1') + of(value) + of(value) + "=1+2,\"quoted\"\r\n\t\x01");
+    seeds().push_back(std::string(1, '\4') + of(value) + of(value) + "＝1");
   }
   return true;
 }();
@@ -107,10 +108,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (style.quoting == tbq::Quoting::json) {
     REQUIRE(unquoted_json(quoted) == want);
   } else {
-    const bool guarded =
-        style.spreadsheet && !text.empty() && std::string("=+-@\t\r").find(text[0]) != std::string::npos;
+    bool guarded = false;
+    for (const char* sign : {"=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"}) {
+      guarded = guarded || (style.spreadsheet && text.starts_with(sign));
+    }
     if (guarded) want = "'" + want;
-    if (style.separator != '\t' || !guarded) REQUIRE(unquoted_csv(quoted, style.separator) == want);
+    REQUIRE(unquoted_csv(quoted, style.separator) == want);
   }
   // Two rows of every kind of cell, in exact buffers.
   const std::vector<int64_t> integers = {std::bit_cast<int64_t>(values[0]), -1};

@@ -42,9 +42,7 @@ def test_text_stays_as_it_is_while_more_is_written() -> None:
     assert len(held) > 2 and b"".join(held) == want
     first = held[0]
     assert first.readonly and first.format == "B" and first.contiguous
-    again = b"".join(
-        bytes(block) for block in blocks(table, csv_rows(["step"], ",", Options()), Options())
-    )
+    again = b"".join(bytes(block) for block in blocks(table, csv_rows(["step"], ",", Options()), Options()))
     assert again == want  # each copied before the next is written
 
 

@@ -22,8 +22,8 @@ namespace tbq {
 // Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
-  // Without wall times, rows take two thirds of the room: their column is that of the values. Unless blocks are
-  // `recycled`, each is memory of its own, in which a sanitizer sees every stray access.
+  // Without wall times, rows take two thirds of the room: their column is that of the values. Unless blocks
+  // are `recycled`, each is memory of its own, in which a sanitizer sees every stray access.
   explicit Pool(bool walls = true, bool recycled = !kSanitized)
       : columns_(walls ? 3 : 2), recycled_(recycled) {}
 

@@ -93,7 +93,8 @@ class TextRows {
   TextStyle style_;
   Mark row_end_;
   std::vector<Mark> before_;
-  // A buffer that somebody still holds is not written to; two are enough for a reader that is one block behind.
+  // A buffer that somebody still holds is not written to; two are enough for a reader that is one block
+  // behind.
   std::shared_ptr<std::vector<char>> buffer_ = std::make_shared<std::vector<char>>();
   std::shared_ptr<std::vector<char>> spare_ = std::make_shared<std::vector<char>>();
   size_t size_ = 0;
