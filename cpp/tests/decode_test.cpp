@@ -213,3 +213,24 @@ TEST(columns_that_nobody_wants_are_not_made) {
   CHECK(rows == 104);
   stream.release(&stream);
 }
+
+TEST(the_first_metadata_of_a_session_counts_behind_a_value_without_any) {
+  const auto tensor = [](double wall, const char* plugin) {
+    return bytes::record(bytes::event(
+        wall, 7,
+        bytes::summary(bytes::message(1, "a") + bytes::message(8, bytes::tensor(1, bytes::of(0.5F))) +
+                       bytes::metadata(plugin))));
+  };
+  // The second session began first: what it says first of its tag counts, which looks like an earlier value.
+  const tbq::MemoryFile file(
+      bytes::record(bytes::version(2e9)) + tensor(2e9, "scalars") + bytes::record(bytes::version(1e9)) +
+      bytes::record(bytes::scalar("a", 6, 0.5F, 1e9)) + tensor(1e9, "scalars") + tensor(1e9, "mesh"));
+  for (const bool general_only : {false, true}) {
+    tbq::DecodeOptions asked = options();
+    asked.kinds = ~tbq::Kinds{0};
+    asked.restarts = tbq::Restarts::keep;
+    asked.general_only = general_only;
+    const tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
+    CHECK((rows_of(result) == Rows{{"0a", 6}, {"0a", 7}, {"0a", 7}, {"0a", 7}}));
+  }
+}
