@@ -1,6 +1,6 @@
-// One event file, read in two ways that must give the same rows: in small blocks, in parts, by several
-// threads, with large values left in the file, with every record verified, or only some kinds, steps or tags
-// of it.
+// One event file, read in two ways that must give the same rows: in small blocks, in parts (on one thread:
+// cpp/tests/threads.cpp has several), with large values left in the file, with every record verified, or only
+// some kinds, steps or tags of it.
 #include <map>
 
 #include "fuzz.hpp"
@@ -20,7 +20,7 @@ enum Way : uint8_t {
   kOneKind,
   kSteps,
   kOneTag,
-  kThreads,
+  kSmallParts,
   kGeneral,
   kCounted,
   kWays
@@ -61,12 +61,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (way) {
     case kBlocks:
     case kParts:
-    case kThreads: {
+    case kSmallParts: {
       if (way != kBlocks) {
         other.threads = 2 + amount % 3;
-        other.split = 1 + amount * (file.content().size() / 256 + 1) / 8;
-        // Threads are slow to start, and change nothing else.
-        other.in_place = way != kThreads || amount % 32 != 0;
+        other.split = 1 + file.content().size() / 16 + amount * (file.content().size() / 256 + 1) / 8;
       }
       if (way != kParts) other.block = file.content().size() > 4000 ? 64 + amount : 1 + amount;
       const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
@@ -78,16 +76,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       other.defer = true;
       const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
       require_equal(rows_of(again, file), rows, "deferred");
-      const auto kind = static_cast<tbq::Kind>(1 + amount % (tbq::kKindCount - 1));
+      if (amount % 4 != 0) break;  // tables take long
+      const auto kind = static_cast<tbq::Kind>(1 + amount / 4 % (tbq::kKindCount - 1));
       const tbq::TableKind& table = *tbq::table_kind(tbq::kind_name(kind));
       REQUIRE(table_of(again, table) == table_of(result, table));
       break;
     }
     case kVerified:
       other.verify = true;
-      require_equal(decode(file, other), rows, "verified");
-      other.kinds = options.kinds = tbq::bit(tbq::Kind::scalars);
-      require_equal(decode(file, other), decode(file, options), "verified scalars");
+      if (amount % 2 == 0) {
+        require_equal(decode(file, other), rows, "verified");
+      } else {
+        other.kinds = options.kinds = tbq::bit(tbq::Kind::scalars);
+        require_equal(decode(file, other), decode(file, options), "verified scalars");
+      }
       break;
     case kOneKind: {
       const auto kind = static_cast<tbq::Kind>(amount % tbq::kKindCount);

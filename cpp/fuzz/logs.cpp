@@ -45,10 +45,9 @@ std::vector<std::string> log_scripts() {
                 event(Form::histogram, 0, 30, 1, 12) + repeat(18));
   // Many tags, in turns.
   std::string turns = start;
-  for (int8_t step = 0; step < 20; ++step) {
-    for (uint8_t tag = 0; tag < 3; ++tag) {
-      turns += event(tag == 2 ? Form::histogram : Form::simple_scalar, tag, step, 1, 12);
-    }
+  for (int8_t step = 0; step < 18; ++step) {
+    turns += event(Form::histogram, 0, step, 1, 12);
+    if (step % 3 == 0) turns += event(Form::simple_scalar, 1 + step % 2, step, 1);
   }
   all.push_back(turns);
   // Payloads that are written out.

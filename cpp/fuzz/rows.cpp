@@ -116,10 +116,14 @@ void require_equal(const Rows& got, const Rows& want, const char* what) {
   std::abort();
 }
 
-std::string reported(const tbq::Result& result) {
+std::string reported(const tbq::Result& result, bool readable) {
   std::string out;
   const auto say = [&](const char* name, auto value) {
-    out += std::string(" ") + name + " " + std::to_string(value);
+    if (readable) {
+      out.append(" ").append(name).append(" ").append(std::to_string(value));
+    } else {
+      put(out, value);
+    }
   };
   for (const tbq::SeriesReport& one : result.series) {
     const tbq::Span& seen = one.seen;
@@ -170,9 +174,8 @@ std::string reported(const tbq::Result& result) {
 }
 
 void require_same_report(const tbq::Result& got, const tbq::Result& want) {
-  const std::string a = reported(got);
-  const std::string b = reported(want);
-  if (a == b) return;
-  std::fprintf(stderr, "the reports differ. got:\n%swant:\n%s", a.c_str(), b.c_str());
+  if (reported(got, false) == reported(want, false)) return;
+  std::fprintf(stderr, "the reports differ. got:\n%swant:\n%s", reported(got, true).c_str(),
+               reported(want, true).c_str());
   std::abort();
 }

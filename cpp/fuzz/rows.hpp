@@ -40,5 +40,5 @@ std::string described(const Rows& rows);
 void require_equal(const Rows& got, const Rows& want, const char* what);
 
 // What is said of series and of files, for all that does not depend on how the file was read.
-std::string reported(const tbq::Result& result);
+std::string reported(const tbq::Result& result, bool readable);
 void require_same_report(const tbq::Result& got, const tbq::Result& want);

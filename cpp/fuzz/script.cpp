@@ -177,11 +177,12 @@ class Interpreter {
   Interpreter(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
 
   std::string run() {
-    while (at_ < end_ && out_.size() < kLargestFile) word();
+    while (at_ < end_ && !full()) word();
     return std::move(out_);
   }
 
  private:
+  bool full() const { return out_.size() >= kLargestFile || events_ >= kMostEvents; }
   uint8_t byte() { return at_ < end_ ? *at_++ : uint8_t{0}; }
   std::string bytes(size_t count) {
     count = std::min(count, static_cast<size_t>(end_ - at_));
@@ -204,7 +205,7 @@ class Interpreter {
         add();
         break;
       case kRepeat:
-        for (size_t i = 0; i <= argument && out_.size() < kLargestFile; ++i) {
+        for (size_t i = 0; i <= argument && !full(); ++i) {
           ++step_;
           wall_ += 1;
           add();
@@ -241,6 +242,7 @@ class Interpreter {
   }
 
   void add() {
+    ++events_;
     const std::string& rest = content_of(event_, tag_, size_);
     const std::string head = ::bytes::event(wall_, step_, {});
     const size_t begin = out_.size();
@@ -260,6 +262,7 @@ class Interpreter {
   const uint8_t* at_;
   const uint8_t* end_;
   std::string out_;
+  size_t events_ = 0;
   Form event_ = Form::simple_scalar;
   uint8_t tag_ = 0;
   int64_t step_ = 0;

@@ -48,9 +48,12 @@ enum class Form : uint8_t {
 // Filler bytes that an event of size class `size` (0 to 31) holds: from none to past kLargeRecord.
 size_t filler(uint8_t size);
 
-// The event file that an input describes; at most about kLargestFile bytes.
+// The event file that an input describes; at most about kLargestFile bytes, and kMostEvents by the words
+// below. Small, for what goes wrong in a long file goes wrong in a short one, which is read a few thousand
+// times a second.
 std::string file_of(const uint8_t* data, size_t size);
 constexpr size_t kLargestFile = 6000;
+constexpr size_t kMostEvents = 24;
 
 // The words of the language, for seeds.
 std::string event(Form form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size = 0);
