@@ -47,7 +47,7 @@ std::vector<std::string> log_scripts() {
   std::string turns = start;
   for (int8_t step = 0; step < 18; ++step) {
     turns += event(Form::histogram, 0, step, 1, 12);
-    if (step % 3 == 0) turns += event(Form::simple_scalar, 1 + step % 2, step, 1);
+    if (step % 3 == 0) turns += event(Form::simple_scalar, step % 2 == 0 ? 1 : 2, step, 1);
   }
   all.push_back(turns);
   // Payloads that are written out.
