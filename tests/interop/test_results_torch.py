@@ -238,7 +238,7 @@ def test_tensors_that_claim_more_than_their_file_stores(tmp_path):
     for _ in range(40):
         nested = [nested] * 10
     torch.save(nested, tmp_path / "n.pt")
-    with pytest.raises(SourceError, match="holds more than 5,000,000 items, or 200,000 tensors"):
+    with pytest.raises(SourceError, match="has more than 5,000,000 items, or 200,000 tensors"):
         weights(tmp_path / "n.pt")
 
 

@@ -1,4 +1,4 @@
-"""Arrays and tensors of any framework as NumPy, and the arrays in files."""
+"""Arrays and tensors of any framework as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def as_numpy(array: Any) -> Array:
         array = array.detach().cpu()
         if getattr(array, "is_quantized", False):
             array = array.dequantize()
-        elif (
-            str(getattr(array, "layout", "torch.strided")) != "torch.strided"
-        ):  # sparse, of one kind or another
+        elif str(getattr(array, "layout", "torch.strided")) != "torch.strided":  # any kind of sparse
             array = array.to_dense()
         if name == "bfloat16" or name.startswith("float8"):
             import torch
@@ -42,10 +40,10 @@ def as_numpy(array: Any) -> Array:
         array = array.numpy()
         if hasattr(array, "detach"):
             return as_numpy(array)
-    found = np.asarray(array)
+    plain = np.asarray(array)
     if name == "bfloat16" or name.startswith("float8"):
-        found = np.ascontiguousarray(found).view(np.uint16 if name == "bfloat16" else np.uint8)
-    return found
+        plain = np.ascontiguousarray(plain).view(np.uint16 if name == "bfloat16" else np.uint8)
+    return plain
 
 
 def numbers(array: Any) -> Array:

@@ -1,4 +1,4 @@
-"""The number types of checkpoints: how each is stored, and how it widens to a type NumPy has, exactly."""
+"""The number types of checkpoints: how each is stored, and which NumPy type holds it exactly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stored(name: str) -> np.dtype[np.generic]:
 
 
 def widen(raw: NDArray[np.generic], name: str) -> NDArray[np.generic]:
-    """Elements as a native NumPy type that holds each value exactly; a view where nothing has to change.
+    """Elements as a native NumPy type that holds each value exactly; a view if nothing changes.
 
     >>> widen(np.array([0x3F80], "<u2"), "bfloat16")
     array([1.], dtype=float32)
@@ -48,7 +48,7 @@ def widen(raw: NDArray[np.generic], name: str) -> NDArray[np.generic]:
         wide: NDArray[np.float32] = _values(name)[raw]
         return wide
     if name == "bool":
-        # Any byte but 0 is true; a view as bool of a byte like 2 would be undefined.
+        # Any byte except 0 is true; viewing a byte such as 2 as bool is undefined.
         return np.asarray(raw.view(np.uint8) != 0)
     return raw if raw.dtype.isnative else raw.astype(raw.dtype.newbyteorder("="))
 

@@ -1,6 +1,6 @@
-"""Files of metrics that are opened like a logdir: their values as event files in a scratch directory.
+"""Metrics files opened like a log directory: their values as event files in a temporary directory.
 
-So `tbq export`, `tbq sql`, `tbq summary` and all methods of a LogDir work on them by the one path there is.
+`tbq export`, `tbq sql`, `tbq summary` and all methods of LogDir then work on them in the same way.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _NOT_IN_NAMES = re.compile(r"[:/\\]")
 
 @dataclass(frozen=True)
 class MetricsAsEvents:
-    """What to open in place of files of metrics: `paths`, some of which lie in `scratch`, which goes with the log."""
+    """The paths to open instead of metrics files; some are in `scratch`, which lives as long as the log."""
 
     paths: list[str | os.PathLike[str]]
     scratch: Scratch
 
     @classmethod
     def of(cls, named: Sequence[tuple[str | None, str | os.PathLike[str]]]) -> MetricsAsEvents | None:
-        """Write each file of metrics as event files; None where there is none among the paths."""
+        """Write each metrics file as event files; None if no path is a metrics file."""
         if not any(_is_named_metrics(path) for _, path in named):
             return None
-        made = cls([], temporary("metrics"))
+        replaced = cls([], temporary("metrics"))
         try:
             for name, path in named:
                 if not _is_named_metrics(path):
-                    made.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
+                    replaced.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
                     continue
-                for run, place in as_events(path, str(made.scratch.folder)).items():
-                    made.paths.append(f"{name or _NOT_IN_NAMES.sub('_', run)}:{place}")
+                for run, place in as_events(path, str(replaced.scratch.folder)).items():
+                    replaced.paths.append(f"{name or _NOT_IN_NAMES.sub('_', run)}:{place}")
         except BaseException:
-            made.remove()
+            replaced.remove()
             raise
-        return made
+        return replaced
 
     def remove(self) -> None:
-        """Remove what was written."""
+        """Remove the temporary files."""
         self.scratch.remove()
 
 
@@ -58,7 +58,7 @@ def _is_named_metrics(path: str | os.PathLike[str]) -> bool:
 
 
 def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
-    """Write the metrics of a file as event files below `folder`; gives the directory of each run, by its name.
+    """Write the metrics of a file as event files below `folder`; returns the directory of each run, by name.
 
     A value without a wall time gets NaN.
     """

@@ -1,4 +1,4 @@
-"""What callers pass, checked and converted: tags, steps, numbers, and arrays of any library."""
+"""Arguments of the writer, checked and converted: tags, steps, numbers, and arrays of any library."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def bad(argument: str, message: str, *, hint: str | None = None) -> UsageError:
-    """The error for an argument that cannot be right; it opens with the argument's name."""
+    """The error for a wrong argument; its message starts with the argument's name."""
     return UsageError(f"{argument}: {message}", hint=hint, code="argument")
 
 
 def shown(value: object) -> str:
-    """A value in an error message: short, and with its type."""
+    """A value for an error message: short, with its type."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # of an int past 4,300 digits, or by somebody's own repr
+    except Exception:  # an int with more than 4,300 digits, or a user's own repr
         text = "…"
     if len(text) > 60:
         text = text[:57] + "..."
@@ -31,38 +31,38 @@ def shown(value: object) -> str:
 
 
 def as_tag(tag: object, argument: str = "tag") -> str:
-    """A tag: text that is not empty and that UTF-8 can hold."""
+    """A tag: non-empty text that UTF-8 can encode."""
     if not isinstance(tag, str):
         raise bad(argument, f"got {shown(tag)}, want a str")
     if not tag:
         raise bad(argument, "got an empty str, want a name", hint="TensorBoard shows nothing without a tag")
     try:
         tag.encode()
-    except UnicodeEncodeError as wrong:
+    except UnicodeEncodeError as error:
         raise bad(
-            argument, f"{tag!r} has a lone surrogate at {wrong.start}, which UTF-8 cannot hold"
+            argument, f"{tag!r} has a lone surrogate at {error.start}, which UTF-8 cannot encode"
         ) from None
     return tag
 
 
 def as_step(step: object, argument: str = "global_step") -> int | None:
-    """A step: None, or anything that is a whole number, also as a float or a one-element tensor."""
+    """A step: None or an integer, possibly as a float or a one-element tensor."""
     if step is None:
         return None
     try:
-        whole = operator.index(step)  # type: ignore[arg-type]
+        number = operator.index(step)  # type: ignore[arg-type]
     except (TypeError, RuntimeError, ValueError):
-        number = as_number(step, argument)
-        if isinstance(number, float) and not number.is_integer():
+        value = as_number(step, argument)
+        if isinstance(value, float) and not value.is_integer():
             raise bad(
                 argument,
-                f"got {shown(step)}, want a whole number",
-                hint="an event's step is an integer; points at 0.1 and 0.9 would both become step 0",
+                f"got {shown(step)}, want an integer",
+                hint="steps are integers: 0.1 and 0.9 would both become step 0",
             ) from None
-        whole = int(number)
-    if whole not in _INT64:
-        raise bad(argument, f"got {whole}, which does not fit 64 bits")
-    return whole
+        number = int(value)
+    if number not in _INT64:
+        raise bad(argument, f"got {number}, which does not fit 64 bits")
+    return number
 
 
 def as_wall_time(wall_time: object, argument: str = "walltime") -> float | None:
@@ -76,7 +76,7 @@ def as_number(value: object, argument: str) -> int | float:
         return value
     try:
         got = value.item()  # type: ignore[attr-defined]
-    except Exception:  # no such method, or not one element, by each library's own error
+    except Exception:  # no such method, or not a single element; each library raises its own error
         got = None
     if isinstance(got, (int, float)):
         return got
@@ -102,7 +102,7 @@ def bfloat16_bits(value: Any) -> np.ndarray[Any, Any] | None:
 
     dtype = getattr(value, "dtype", None)
     if str(dtype) == "torch.bfloat16":
-        torch = sys.modules["torch"]  # a torch tensor is here, so torch is
+        torch = sys.modules["torch"]  # torch is imported, as the value is a torch tensor
         bits = np.asarray(value.detach().cpu().contiguous().view(torch.int16))
         return bits.view(np.uint16)
     if "bfloat16" in str(dtype):
@@ -124,8 +124,8 @@ def as_array(value: Any, argument: str) -> np.ndarray[Any, Any]:
         array = _to_numpy(value)
     except UsageError:
         raise
-    except Exception as wrong:  # whatever the array's own library raises
-        raise bad(argument, f"got {shown(value)}, which is no array: {wrong}") from wrong
+    except Exception as error:  # whatever the library of the array raises
+        raise bad(argument, f"got {shown(value)}, which is not an array: {error}") from error
     if array.dtype.kind == "V" and array.dtype.name.startswith("float8"):
         return array.astype(np.float32)
     if array.dtype.kind not in "biufc":
@@ -156,7 +156,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
 
 
 def real(array: np.ndarray[Any, Any], argument: str) -> np.ndarray[Any, Any]:
-    """The array, if it holds real numbers."""
+    """The array; raises if its numbers are not real."""
     if array.dtype.kind == "c":
-        raise bad(argument, f"got complex numbers of dtype {array.dtype}, want real ones")
+        raise bad(argument, f"got complex numbers of dtype {array.dtype}, want real numbers")
     return array

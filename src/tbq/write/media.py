@@ -1,4 +1,4 @@
-"""Images, figures, videos, sound and text: the methods; how each is encoded is in a module of its own."""
+"""The writer's methods for images, figures, videos, audio and text; each kind has its own encoder module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEXT = wire.metadata("text")
 
 
 class Media(Core):
-    """`add_image` and its kin."""
+    """`add_image` and similar methods."""
 
     def add_image(
         self,
@@ -23,9 +23,9 @@ class Media(Core):
         walltime: Any = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add an image: uint8, or floats in [0, 1], with axes as `dataformats` says.
+        """Add an image: uint8, or floats in [0, 1], with axes in the order of `dataformats`.
 
-        A PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, is taken too; bytes are kept as they are.
+        It may also be a PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, which are kept as they are.
 
         >>> import numpy, tbq, tempfile
         >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
@@ -44,7 +44,7 @@ class Media(Core):
         walltime: Any = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add a batch of images as one grid; a list of CHW or HWC images is taken too."""
+        """Add a batch of images, or a list of CHW or HWC images, as a grid."""
         from tbq.write import image
 
         if isinstance(img_tensor, list | tuple) and "N" not in str(dataformats).upper():
@@ -110,14 +110,14 @@ class Media(Core):
         sample_rate: int = 44100,
         walltime: Any = None,
     ) -> None:
-        """Add sound: samples in [-1, 1], mono or stereo ([frames, 2]), or the bytes of a WAV file."""
+        """Add audio: samples in [-1, 1], mono or stereo ([frames, 2]), or the bytes of a WAV file."""
         from tbq.write import audio
 
         as_tag(tag)
         self._add(tag, wire.AUDIO, audio.encode(snd_tensor, sample_rate), b"", global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Any = None) -> None:
-        """Add text, which TensorBoard shows as Markdown; the tag gets torch's ending `/text_summary`."""
+        """Add text, which TensorBoard shows as Markdown; the tag gets torch's suffix `/text_summary`."""
         if not isinstance(text_string, str):
             raise bad("text_string", f"got {shown(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
@@ -127,5 +127,7 @@ class Media(Core):
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError as wrong:
-        raise bad("text_string", f"has a lone surrogate at {wrong.start}, which UTF-8 cannot hold") from None
+    except UnicodeEncodeError as error:
+        raise bad(
+            "text_string", f"has a lone surrogate at {error.start}, which UTF-8 cannot encode"
+        ) from None

@@ -1,4 +1,4 @@
-"""Histograms, tensors, curves, meshes, graphs, hyperparameters and charts: the methods of a writer."""
+"""The writer's methods for histograms, tensors, curves, meshes, graphs, hyperparameters and charts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Plugins(Core):
-    """`add_histogram` and all that TensorBoard's plugins show."""
+    """`add_histogram` and the methods for other plugins of TensorBoard."""
 
     def _sub_writer(self, name: str) -> Any:
         raise NotImplementedError
@@ -52,7 +52,7 @@ class Plugins(Core):
         global_step: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a histogram that is counted already; `bucket_limits` are the right edges."""
+        """Add a histogram from its counts; `bucket_limits` are the right edges."""
         from tbq.write import histogram
 
         as_tag(tag)
@@ -60,7 +60,7 @@ class Plugins(Core):
         self._add(tag, wire.HISTO, payload, b"", global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: Any = None) -> None:
-        """Add an array or tensor whole, in its dtype."""
+        """Add an array or tensor in its dtype."""
         from tbq.write import tensor as encoder
 
         as_tag(tag)
@@ -97,7 +97,7 @@ class Plugins(Core):
         weights: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a precision-recall curve that is computed already; `weights` is ignored, as in torch."""
+        """Add a precision-recall curve from its counts; `weights` is ignored, as in torch."""
         from tbq.write import pr_curve
 
         del weights
@@ -173,8 +173,8 @@ class Plugins(Core):
     ) -> None:
         """Add hyperparameters and the metrics to compare them by.
 
-        As torch does it, they go to a run below this one, named after the time or `run_name` (tensorboardX:
-        `name`). With `run_name='.'` they go into this run.
+        As in torch, they go to a run below this one, named after the time or `run_name` (tensorboardX: `name`).
+        With `run_name='.'` they go to this run.
 
         >>> import tbq, tempfile
         >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
@@ -207,11 +207,11 @@ class Plugins(Core):
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart that shows all `tags`."""
+        """Add a chart that shows all `tags`."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart of a value between two margins: `tags` are value, lower, upper."""
+        """Add a chart of a value between two margins: `tags` are value, lower, upper."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})

@@ -1,4 +1,4 @@
-"""Tensors of any dtype as a TensorProto, with every element as it was."""
+"""Tensors of any dtype as a TensorProto, without loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tbq import _core
 from tbq.write import wire
 from tbq.write.arguments import _to_numpy, as_array, bad, bfloat16_bits
 
-_LIMIT = 1 << 31  # what a protobuf message can hold
+_LIMIT = 1 << 31  # the limit of a protobuf message
 
 # NumPy dtype -> (DataType, field of TensorProto, how its elements are packed).
 _DTYPES = {
@@ -50,7 +50,7 @@ def encode(value: Any, argument: str = "tensor") -> bytes:
         if packing == "bits":
             array = np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
     if array.nbytes >= _LIMIT:
-        raise bad(argument, f"got {array.nbytes} bytes, want less than 2 GB", hint="log a part of it")
+        raise bad(argument, f"got {array.nbytes} bytes, want less than 2 GB", hint="log only a part of it")
     head = wire.integer(1, dtype) + wire.shape(array.shape)
     if packing == "raw":
         return head + wire.text(
@@ -69,7 +69,7 @@ def _keep_float8(value: Any) -> Any:
         return value
     name = str(value.dtype)
     if name.startswith("torch."):
-        # NumPy knows float8 only through ml_dtypes, so the bits travel as bytes under the dtype's name.
+        # NumPy has float8 only through ml_dtypes.
         import ml_dtypes
 
         raw = np.asarray(value.detach().cpu().contiguous().view(sys.modules["torch"].uint8))

@@ -1,4 +1,4 @@
-"""The parameters of a model or a checkpoint: one reader a format, each giving `Parameter`s read in blocks."""
+"""The parameters of a model or checkpoint: one reader per format, each returning `Parameter`s read in blocks."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ FORMATS = {
 
 
 def format_of(path: str) -> str:
-    """Which reader a file needs, by its ending."""
+    """The reader for a file, by its suffix."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise UsageError(
-            f"no reader for '{ending or Path(path).name}' files, got {path}",
+            f"tbq cannot read parameters from '{ending or Path(path).name}' files",
             path=path,
-            hint=f"known are {', '.join(FORMATS)}",
+            hint=f"it reads {', '.join(FORMATS)}",
         )
     return FORMATS[ending]
 
 
 @contextmanager
 def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Parameter]]:
-    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open while in use."""
+    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open within the block."""
     if isinstance(model, str | os.PathLike):
         with ExitStack() as stack:
             yield of_file(os.fspath(model), stack, Limit.of(max_unpacked))
@@ -48,13 +48,13 @@ def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Pa
 
 
 def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
-    """The parameters of a file; `stack` keeps open what they are read from, `limit` bounds what is unpacked."""
+    """The parameters of a file; `stack` keeps the file open, `limit` bounds what is unpacked."""
     kind = format_of(path)
     if not Path(path).exists():
         raise SourceError("no such file", path=path)
     if Path(path).is_dir():
         raise SourceError("is a directory, want a checkpoint file", path=path)
-    if not Path(path).is_file():  # to open a pipe would wait for its other end
+    if not Path(path).is_file():  # opening a pipe would wait for its other end
         raise SourceError("is a pipe or device, want a checkpoint file", path=path)
     if kind == "hdf5":
         from tbq.results.checkpoint import hdf5
@@ -86,7 +86,7 @@ def _of_model(model: Any) -> list[Parameter]:
         return [
             array_parameter(name, tensor)
             for name, tensor in model.state_dict().items()
-            if hasattr(tensor, "shape")  # a module may keep more than tensors in its state
+            if hasattr(tensor, "shape")  # a module's state may contain more than tensors
         ]
     if hasattr(model, "weights") and hasattr(model, "name"):  # a Keras model or layer
         prefix = f"{model.name}/"
@@ -97,7 +97,7 @@ def _of_model(model: Any) -> list[Parameter]:
             for v in model.weights
         ]
     raise UsageError(
-        f"no parameters in a {type(model).__name__}",
-        hint="give a Keras model, a torch module, a dict of arrays, or a path ending in "
+        f"got a {type(model).__name__}, which has no parameters",
+        hint="pass a Keras model, a torch module, a dict of arrays, or a path ending in "
         + ", ".join(FORMATS),
     )
