@@ -10,11 +10,11 @@ import pytest
 import safetensors.numpy
 
 import tbq
+from tbq.arrays import widen
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.results import weights, weights_diff
 from tbq.results.checkpoint import parameters
 from tbq.results.checkpoint.parameter import slabs, split_name
-from tbq.results.dtypes import widen
 
 MODEL = {
     "encoder.0.weight": np.arange(6, dtype=np.float32).reshape(2, 3) / 10,

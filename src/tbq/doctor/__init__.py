@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 

@@ -40,6 +40,8 @@ def damage(survey: Survey, rule: Rule, cause: str, words: str) -> Iterator[Findi
 
 def _cause(report: FileReport, fault: Fault) -> str:
     """The cause, in finer detail than the reader needs: one damaged record, or bytes that are not records."""
+    from tbq import _core
+
     if fault.code == "torn":
         return "garbage"
     if fault.code not in ("bad_length", "bad_payload") or report.compressed:
@@ -49,7 +51,7 @@ def _cause(report: FileReport, fault: Fault) -> str:
         return fault.code
     if fault.code == "bad_payload":  # the whole record that its header announces, or a part of it
         return "bad_payload" if int.from_bytes(data[:8], "little") + 16 == fault.length else "garbage"
-    return "bad_length" if len(data) >= 16 and _masked(data[12:-4]) == data[-4:] else "garbage"
+    return "bad_length" if len(data) >= 16 and _core.frame(data[12:-4])[-4:] == data[-4:] else "garbage"
 
 
 def _bytes(report: FileReport, fault: Fault) -> bytes | None:
@@ -59,13 +61,6 @@ def _bytes(report: FileReport, fault: Fault) -> bytes | None:
             return file.read(fault.length if fault.code == "bad_length" and fault.length <= _LARGEST else 8)
     except OSError:
         return None
-
-
-def _masked(data: bytes) -> bytes:
-    from tbq import _core
-
-    crc = _core.crc32c(data)
-    return ((((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 def _steps(faults: list[Fault]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from tbq.names import shown_path
+from tbq.natural import natural
 from tbq.printable import printable
 
 SEVERITIES = ("error", "warning", "info")
@@ -38,7 +38,7 @@ class Finding:
         )
         return printable(where + self.message)
 
-    def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
+    def order(self) -> tuple[int, str, list[tuple[int, int | str]], str, int, str]:
         """A sort key: the most important first, then by code and place."""
         place = (natural(self.run or ""), self.path or "", self.offset or 0, self.tag or "")
         return (SEVERITIES.index(self.severity), self.code, *place)
@@ -46,14 +46,6 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, with the path as it is displayed."""
         return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that compares digits as numbers."""
-    return [
-        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in re.split(r"(\d+)", name)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

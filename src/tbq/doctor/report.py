@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tbq.doctor.finding import SEVERITIES, Finding, natural
+from tbq.doctor.finding import SEVERITIES, Finding
 from tbq.names import shown_path
+from tbq.natural import natural
 from tbq.printable import printable, shortened
 
 if TYPE_CHECKING:

@@ -15,14 +15,16 @@ from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
-    from tbq.logdir import Path, Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
     Array = NDArray[Any]
 
@@ -57,7 +59,7 @@ class Survey:
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 
-    def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
+    def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each of the others."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
             return discover(items)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import warnings
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq import _core
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import SourceError, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,11 +78,9 @@ def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, 
             if values.dtype.kind in "iu" and values.size:
                 low, high = int(values.min()), int(values.max())
                 if low < -_EXACT or high > _EXACT:
-                    warnings.warn(
+                    warn(
                         f"'{parameter.name}' has integers above 2^53, which the float64 column `value` rounds; "
-                        "CSV keeps them exact",
-                        TbqWarning,
-                        stacklevel=2,
+                        "CSV keeps them exact"
                     )
             pieces.append((parameter, start, values))
             start += values.size

@@ -20,11 +20,10 @@ import json
 import os
 import threading
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, SourceError, TbqWarning, UsageError
+from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
 
 if TYPE_CHECKING:
@@ -191,12 +190,8 @@ class _Csv:
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
         if complete != data:
-            warnings.warn(
-                f"{self._path}: dropping its unfinished last row: "
-                f"{data[len(complete) :][:200].decode(errors='replace')!r}",
-                TbqWarning,
-                stacklevel=5,
-            )
+            rest = data[len(complete) :][:200].decode(errors="replace")
+            warn(f"{self._path}: dropping its unfinished last row: {rest!r}")
         try:
             rows = list(
                 csv.reader(io.StringIO(complete.decode("utf-8-sig"), newline=""), delimiter=self._separator)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tbq import _core
+from tbq.export.names import part
 from tbq.export.target import unwritable
 from tbq.results.metrics import is_metrics_file, metrics
 from tbq.scratch import Scratch, temporary
+from tbq.write import wire
 from tbq.write.scalars import EXACT
 
 _FULL = 1 << 20
-_NOT_IN_NAMES = re.compile(r"[:/\\]")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MetricsAsEvents:
                     replaced.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
                     continue
                 for run, place in as_events(path, str(replaced.scratch.folder)).items():
-                    replaced.paths.append(f"{name or _NOT_IN_NAMES.sub('_', run)}:{place}")
+                    replaced.paths.append(f"{name or part(run)}:{place}")
         except BaseException:
             replaced.remove()
             raise
@@ -81,8 +81,7 @@ def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
 
 
 def _header() -> bytes:
-    version = b"brain.Event:2"
-    return _core.frame(b"\x1a" + bytes([len(version)]) + version)
+    return _core.frame(wire.text(3, "brain.Event:2"))
 
 
 def _append(path: Path, records: Iterable[bytes]) -> None:

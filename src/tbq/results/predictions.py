@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from tbq.arguments import bad, choice
-from tbq.errors import TbqWarning, UsageError
-from tbq.results.arrays import numbers
+from tbq.arrays import raw, widen
+from tbq.errors import UsageError, warn
 from tbq.results.rows import Rows
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class _Batch:
 
     def _array(self, what: str, given: Any) -> Array:
         try:
-            array = numbers(given)
+            array = widen(*raw(given))
         except ValueError:
             raise UsageError(
                 f"{self.name}the rows of {what} differ in length",
@@ -264,11 +263,9 @@ class _Layout:
         if self.probable is None:
             self.probable = probable
             if not probable and self.task in ("binary", "multilabel"):
-                warnings.warn(
+                warn(
                     f"the outputs are not probabilities, but are compared with threshold={self.threshold:g}; "
-                    "for logits add activation='sigmoid' (--activation sigmoid)",
-                    TbqWarning,
-                    stacklevel=4,
+                    "for logits add activation='sigmoid' (--activation sigmoid)"
                 )
         elif self.probable and not probable:
             raise UsageError(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import SourceError, warn
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
 from tbq.source.remote import refuse_remote
@@ -95,9 +94,7 @@ def weights(
         for parameter in choose(opened, layer, _path(model)):
             row = parameter.row
             if parameter.unreadable:
-                warnings.warn(
-                    f"no statistics for '{parameter.name}': {parameter.unreadable}", TbqWarning, stacklevel=2
-                )
+                warn(f"no statistics for '{parameter.name}': {parameter.unreadable}")
             else:
                 row.update(statistics(parameter.blocks()).row())
             rows.append(row)

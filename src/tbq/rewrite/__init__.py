@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
     from tbq.select import Names, Steps
+    from tbq.source.discover import Source
 
 __all__ = ["Report", "RunReport", "rewrite"]
 

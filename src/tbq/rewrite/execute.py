@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Call
     from tbq.rewrite.options import Options
+    from tbq.source.discover import Source
 
 _REASONS = {
     "selection": "dropped_rule",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.errors import SelectionError, UsageError, warn
 from tbq.names import system_name
 from tbq.printable import shell_word
 from tbq.select import MAX_STEP, MIN_STEP, closest
@@ -133,7 +132,7 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
     dropped = options.drop_tag.resolve(tags)
     for miss in dropped.unmatched:
         near = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
-        warnings.warn(f"no tag matches {miss.item!r}, so it drops nothing{near}", TbqWarning, stacklevel=5)
+        warn(f"no tag matches {miss.item!r}, so it drops nothing{near}")
     gone = set(dropped.names)
     kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
     rules = _core.Rules(survey)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-import sys
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import UsageError
+from tbq.arrays import raw, widen
+from tbq.errors import TbqError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,63 +96,24 @@ def as_number(value: object, argument: str) -> int | float:
     return got
 
 
-def bfloat16_bits(value: Any) -> np.ndarray[Any, Any] | None:
-    """The 16-bit patterns of a bfloat16 array or tensor; None for any other dtype."""
-    import numpy as np
-
-    dtype = getattr(value, "dtype", None)
-    if str(dtype) == "torch.bfloat16":
-        torch = sys.modules["torch"]  # torch is imported, as the value is a torch tensor
-        bits = np.asarray(value.detach().cpu().contiguous().view(torch.int16))
-        return bits.view(np.uint16)
-    if "bfloat16" in str(dtype):
-        array = _to_numpy(value)
-        return np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
-    return None
-
-
-def as_array(value: Any, argument: str) -> np.ndarray[Any, Any]:
-    """A numeric NumPy array from any array, tensor, number or (nested) list; bfloat16 becomes float32."""
-    import numpy as np
-
-    bits = bfloat16_bits(value)
-    if bits is not None:
-        return (bits.astype(np.uint32) << 16).view(np.float32)
+def as_elements(value: Any, argument: str) -> tuple[np.ndarray[Any, Any], str]:
+    """The elements of any array, tensor, number or (nested) list, and the name of their dtype; see `tbq.arrays.raw`."""
     if isinstance(value, str | bytes) or value is None:
         raise bad(argument, f"got {shown(value)}, want an array")
     try:
-        array = _to_numpy(value)
-    except UsageError:
+        elements, name = raw(value)
+    except TbqError:
         raise
     except Exception as error:  # whatever the library of the array raises
         raise bad(argument, f"got {shown(value)}, which is not an array: {error}") from error
-    if array.dtype.kind == "V" and array.dtype.name.startswith("float8"):
-        return array.astype(np.float32)
-    if array.dtype.kind not in "biufc":
-        raise bad(argument, f"got an array of dtype {array.dtype}, want numbers")
-    return array
+    if elements.dtype.kind not in "biufc":
+        raise bad(argument, f"got an array of dtype {elements.dtype}, want numbers")
+    return elements, name
 
 
-def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "detach"):  # torch: off the graph and off the device
-        value = value.detach()
-        if str(getattr(value, "device", "")) == "meta":
-            raise ValueError("a tensor on the meta device has no values")
-        value = value.cpu()
-        if getattr(value, "is_sparse", False):
-            value = value.to_dense()
-        value = value.resolve_conj().resolve_neg() if hasattr(value, "resolve_conj") else value
-    elif callable(getattr(value, "numpy", None)):  # TensorFlow, whose __array__ fails for bfloat16
-        return np.asarray(value.numpy())
-    if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
-        if isinstance(value, list | tuple) and any(hasattr(item, "__array__") for item in value):
-            return np.stack([_to_numpy(item) for item in value])
-        return np.asarray(value)
-    return np.from_dlpack(value)
+def as_array(value: Any, argument: str) -> np.ndarray[Any, Any]:
+    """A numeric NumPy array from any array, tensor, number or (nested) list; bfloat16 and float8 become float32."""
+    return widen(*as_elements(value, argument))
 
 
 def real(array: np.ndarray[Any, Any], argument: str) -> np.ndarray[Any, Any]:

@@ -6,9 +6,9 @@ import io
 import wave
 from typing import Any
 
+from tbq.errors import warn
 from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real, shown
-from tbq.write.notices import warn
 
 
 def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:

@@ -7,10 +7,9 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, UsageError
+from tbq.errors import OutputError, UsageError, warn
 from tbq.write import wire
 from tbq.write.arguments import as_number, as_step, as_tag, as_wall_time, bad, shown
-from tbq.write.notices import warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+from tbq.errors import warn
 from tbq.export.target import make_folder, output
 from tbq.write import image
 from tbq.write.arguments import as_array, bad, real, shown
-from tbq.write.notices import warn
 
 
 def write(

@@ -6,14 +6,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tbq.errors import OutputError, TbqError, TbqWarning
+from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.printable import counted
 from tbq.write import existing, options
 from tbq.write.arguments import as_step, bad, shown
 from tbq.write.file import EventFile, logger
 from tbq.write.flusher import live
 from tbq.write.media import Media
-from tbq.write.notices import caller, warn
 from tbq.write.plugins import Plugins
 from tbq.write.scalars import Scalars
 

@@ -19,10 +19,11 @@ import numpy as np
 
 from tbq.errors import SourceError, missing
 from tbq.limits import Budget, Limit
+from tbq.natural import natural
 from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
-from tbq.results.dtypes import known
+from tbq.results.dtypes import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +166,7 @@ def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
     def walk(group: Any, parts: list[str]) -> Iterator[tuple[list[str], Any]]:
         if len(parts) > _DEPTH:
             raise SourceError(f"groups are nested deeper than {_DEPTH}", path=path)
-        for key in sorted(group, key=_natural):
+        for key in sorted(group, key=natural):
             if not parts and key in _SKIPPED:
                 continue
             item = _own(group, key)
@@ -178,12 +179,6 @@ def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
                 yield [*parts, key], item
 
     yield from walk(top, [])
-
-
-def _natural(key: str) -> list[tuple[int, int, str]]:
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", key) if part
-    ]
 
 
 def _keras3_name(file: Any, parts: list[str]) -> str:
@@ -209,17 +204,16 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
 def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
     dtype = dataset.dtype
     shape = tuple(int(n) for n in _shape(dataset) or ())
-    unreadable: str | None = None
     chunk = 0
     if dataset.external or dataset.is_virtual:
-        unreadable = "its elements are in another file, which tbq does not open"
-    elif not known(dtype.name):
-        unreadable = f"no numbers in dtype {dtype}"
+        why: str | None = "its elements are in another file, which tbq does not open"
     else:
+        why = unreadable(dtype.name)
+    if why is None:
         # Chunks are decompressed as a unit, and may be larger than the dataset. Read as many rows as a chunk has.
         chunks = dataset.chunks or ()
         elements = max(math.prod(shape), math.prod(chunks) if chunks else 0)
-        unreadable = budget.refusal(elements * dtype.itemsize, dataset.id.get_storage_size())
+        why = budget.refusal(elements * dtype.itemsize, dataset.id.get_storage_size())
         chunk = min(chunks[0] * math.prod(shape[1:]), _CHUNKED) if chunks else 0
 
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:
@@ -232,4 +226,4 @@ def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
         except (OSError, RuntimeError, ValueError) as error:
             raise SourceError(f"'{name}' cannot be read: {error}", path=path) from None
 
-    return Parameter(name, shape, str(dtype.name), blocks, unreadable=unreadable)
+    return Parameter(name, shape, str(dtype.name), blocks, unreadable=why)

@@ -13,7 +13,7 @@ import numpy as np
 from tbq.errors import SourceError
 from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.parameter import Parameter, slabs
-from tbq.results.dtypes import known
+from tbq.results.dtypes import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,12 +127,12 @@ def _parameter(
     budget: Budget,
 ) -> Parameter:
     if dtype.hasobject:
-        unreadable: str | None = "it contains pickled Python objects, which tbq never loads"
-    elif not known(dtype.name):
-        unreadable = f"no numbers in dtype {dtype}"
+        why: str | None = "it contains pickled Python objects, which tbq never loads"
     else:
+        why = unreadable(dtype.name)
+    if why is None:
         size = min(math.prod(shape) * dtype.itemsize, member.file_size)  # both come from the file
-        unreadable = budget.refusal(size, member.compress_size)
+        why = budget.refusal(size, member.compress_size)
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:
@@ -142,4 +142,4 @@ def _parameter(
         except ZIP_FAULTS as error:
             raise damaged(path, error, name) from None
 
-    return Parameter(name, shape, str(dtype.name), read_blocks, unreadable=unreadable)
+    return Parameter(name, shape, str(dtype.name), read_blocks, unreadable=why)

@@ -93,27 +93,18 @@ class Parameter:
 
 
 def array_parameter(name: str, array: Any) -> Parameter:
-    """A parameter from anything that `as_numpy` accepts, converted when it is read."""
-    from tbq.results.arrays import as_numpy, dtype_name
+    """A parameter from an array or tensor of any framework, converted when it is read."""
+    from tbq.arrays import dtype_name, raw, widen
+    from tbq.results.dtypes import unreadable
 
     dtype = dtype_name(array)
 
     def read(size: int) -> Iterator[Array]:
-        from tbq.results.dtypes import widen
-
-        flat = as_numpy(array).reshape(-1)
+        flat = raw(array)[0].reshape(-1)
         for start in range(0, flat.size, size):
             yield widen(flat[start : start + size], dtype)
 
-    from tbq.results.dtypes import known
-
-    return Parameter(
-        name,
-        tuple(int(n) for n in array.shape),
-        dtype,
-        read,
-        unreadable=None if known(dtype) else f"no numbers in dtype {dtype}",
-    )
+    return Parameter(name, tuple(int(n) for n in array.shape), dtype, read, unreadable=unreadable(dtype))
 
 
 def slabs(shape: Sequence[int], size: int) -> Iterator[tuple[slice | int, ...]]:

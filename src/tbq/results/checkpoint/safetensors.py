@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from tbq.arrays import widen
 from tbq.errors import SourceError
 from tbq.results.checkpoint.parameter import Parameter
-from tbq.results.dtypes import known, stored, widen
+from tbq.results.dtypes import stored, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,10 +148,4 @@ def _parameter(
             left -= block.size
             at += block.nbytes
 
-    return Parameter(
-        name,
-        shape,
-        dtype,
-        blocks,
-        unreadable=None if known(dtype) else f"tbq does not decode dtype {dtype}",
-    )
+    return Parameter(name, shape, dtype, blocks, unreadable=unreadable(dtype))
