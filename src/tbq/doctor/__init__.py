@@ -32,8 +32,11 @@ def doctor(
     It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
     `max_unpacked` is as in `tbq.open`.
 
-    >>> for finding in doctor("runs"):                          # doctest: +SKIP
+    >>> for finding in tbq.doctor("runs", select="TBQ5"):
     ...     print(finding.code, finding.severity, finding)
+    TBQ501 warning run diverged: tag hparam/accuracy: is NaN from step 200 on, until the end
+    TBQ501 warning run diverged: tag train/loss: is NaN from step 120 on, until the end
+    TBQ501 warning run diverged: tag val/loss: is NaN from step 139 on, until the end
     """
     from tbq.doctor.checks import chosen
     from tbq.doctor.survey import Survey
@@ -55,7 +58,11 @@ def explain(code: str) -> str:
 
 
 def codes() -> dict[str, str]:
-    """Every code with its title."""
+    """Every code with its title.
+
+    >>> codes()["TBQ501"]
+    'A metric is NaN or infinite.'
+    """
     from tbq.doctor.checks import all_checks
 
     return {check.rule.code: check.title for check in all_checks()}

@@ -44,7 +44,11 @@ class Finding:
         return (SEVERITIES.index(self.severity), self.code, *place)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, with the path as it is displayed."""
+        """Everything as plain values, with the path as it is displayed.
+
+        >>> tbq.doctor("runs")[0].to_dict()["severity"]
+        'warning'
+        """
         return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
 
 

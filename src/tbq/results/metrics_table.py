@@ -65,7 +65,11 @@ class MetricsTable:
         self._store: _Csv | _Parquet = stores[ending](self.path, resume, sync)
 
     def log(self, epoch: int | None = None, /, **metrics: Any) -> None:
-        """Add a row, which is safe when this returns. Without an epoch it has only the named metrics."""
+        """Add a row, which is safe when this returns. Without an epoch it has only the named metrics.
+
+        >>> table = tbq.results.MetricsTable("metrics.csv")
+        >>> table.log(0, loss=0.5, lr=0.1)
+        """
         row = {name: _value(name, value) for name, value in metrics.items()}
         if epoch is not None:
             row = {"epoch": _value("epoch", epoch), **row}
@@ -75,7 +79,12 @@ class MetricsTable:
             self._store.add(row)
 
     def close(self) -> None:
-        """Finish the file: a Parquet file absorbs its journal. You may log more afterwards."""
+        """Finish the file: a Parquet file absorbs its journal. You may log more afterwards.
+
+        >>> table = tbq.results.MetricsTable("metrics.parquet")
+        >>> table.log(0, loss=0.5)
+        >>> table.close()
+        """
         with self._lock:
             self._store.close()
 

@@ -58,7 +58,8 @@ def rewrite(
     - `dry_run` writes nothing and reports what would change. `threads` is for reading the source; writing uses
       one. `max_unpacked` is as in `tbq.open`.
 
-    >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
+    >>> print(tbq.rewrite("runs", "clean", drop_kind="images", restarts="resume"))
+    wrote clean: 9 files from 10, ...
     """
     from tbq.arguments import path
     from tbq.errors import OutputError

@@ -81,7 +81,11 @@ class Report:
         return total
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """Everything, as plain values.
+
+        >>> tbq.rewrite("runs", "new", dry_run=True).to_dict()["files_out"]
+        9
+        """
         totals = (
             "files_in",
             "files_out",

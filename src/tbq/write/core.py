@@ -45,11 +45,9 @@ class Core:
     def step(self, step: Any, walltime: Any = None) -> Iterator[None]:
         """Give this step to everything that is logged inside without a step.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     with writer.step(100):
-        ...         writer.add_scalar("loss", 0.25)
-        ...         writer.add_text("note", "halfway")
+        >>> with writer.step(100):
+        ...     writer.add_scalar("loss", 0.25)
+        ...     writer.add_text("note", "halfway")
         """
         stamp = (as_step(step, "step"), as_wall_time(walltime))
         token = _stamps.set({**(_stamps.get() or {}), id(self): stamp})
@@ -59,7 +57,11 @@ class Core:
             _stamps.reset(token)
 
     def use_metadata(self, *, global_step: Any = None, walltime: Any = None) -> Any:
-        """`step()` under its name in tensorboardX."""
+        """`step()` under its name in tensorboardX.
+
+        >>> with writer.use_metadata(global_step=100):
+        ...     writer.add_scalar("loss", 0.25)
+        """
         return self.step(global_step, walltime)
 
     def _add(self, tag: Any, field: int, payload: bytes, metadata: bytes, step: Any, wall_time: Any) -> None:
@@ -82,12 +84,18 @@ class Core:
         self._attend(status)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: Any = None) -> None:
-        """Add a Summary: its encoded bytes, or a protobuf message of any library."""
+        """Add a Summary: its encoded bytes, or a protobuf message of any library.
+
+        >>> writer.add_summary(b"", 100)  # or a Summary message of TensorFlow or TensorBoard
+        """
         step, wall_time = self._stamp(global_step, walltime)
         self._attend(self._file.buffer.summary(serialized(summary, "summary"), step, wall_time))
 
     def add_event(self, event: Any, step: Any = None, walltime: Any = None) -> None:
-        """Add an Event (a protobuf message or its bytes); `step` and `walltime` replace its own."""
+        """Add an Event (a protobuf message or its bytes); `step` and `walltime` replace its own.
+
+        >>> writer.add_event(b"", step=100)  # or an Event message of TensorFlow or TensorBoard
+        """
         stamp = self._stamp(step, walltime)
         fields = serialized(event, "event")
         # If a field occurs twice the last one counts, so that these override the fields of the message.

@@ -60,9 +60,7 @@ class Scalars(Core):
         TensorBoard shows with `--load_fast=false`. `new_style` and `double_precision` are torch's,
         `display_name` and `summary_description` tensorboardX's.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.add_scalar("loss", 0.25, 1)
+        >>> writer.add_scalar("loss", 0.25, 1)
         """
         if new_style or exact or self._exact or display_name or summary_description:
             style = SIMPLE
@@ -90,9 +88,7 @@ class Scalars(Core):
     ) -> None:
         """Add many numbers at one step, as one event.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.log({"loss": 0.25, "accuracy": 0.9}, step=1)
+        >>> writer.log({"loss": 0.25, "accuracy": 0.9}, step=1)
         """
         style = EXACT if exact or (exact is None and self._exact) else SIMPLE
         if _stamps.get() is not None:
@@ -130,6 +126,8 @@ class Scalars(Core):
 
         As in torch, each line is a separate run, `<main_tag>_<name>`, so that TensorBoard draws them in the same
         chart. With `run_name='.'` they stay in this run, as the tags `<main_tag>/<name>`.
+
+        >>> writer.add_scalars("loss", {"train": 0.25, "val": 0.3}, 100, run_name=".")
         """
         main_tag = as_tag(main_tag, "main_tag")
         if not hasattr(tag_scalar_dict, "items"):

@@ -121,19 +121,30 @@ class SummaryWriter(Scalars, Media, Plugins):
 
     @property
     def path(self) -> Path | None:
-        """The current event file; None until a forked child has written anything."""
+        """The current event file; None until a forked child has written anything.
+
+        >>> writer.path.name.startswith("events.out.tfevents.")
+        True
+        """
         return self._file.path
 
     @property
     def file_writer(self) -> Self:
-        """The writer itself, which also has the methods of torch's `FileWriter`."""
+        """The writer itself, which also has the methods of torch's `FileWriter`.
+
+        >>> writer.file_writer.add_summary(b"", 100)
+        """
         return self
 
     def _get_file_writer(self) -> Self:
         return self
 
     def get_logdir(self) -> str:
-        """The absolute directory of the run."""
+        """The absolute directory of the run.
+
+        >>> writer.get_logdir() == writer.log_dir
+        True
+        """
         return self.log_dir
 
     def _sub_writer(self, name: str) -> SummaryWriter:
@@ -152,7 +163,11 @@ class SummaryWriter(Scalars, Media, Plugins):
         )
 
     def flush(self) -> None:
-        """Wait until everything logged so far is in the file."""
+        """Wait until everything logged so far is in the file.
+
+        >>> writer.add_scalar("loss", 0.25, 100)
+        >>> writer.flush()
+        """
         if self._file.finished:
             return
         failure = self._of_each_line(SummaryWriter.flush)
@@ -162,7 +177,12 @@ class SummaryWriter(Scalars, Media, Plugins):
         self._report()
 
     def close(self) -> None:
-        """Flush and close; closing again does nothing, or waits for the thread that is closing."""
+        """Flush and close; closing again does nothing, or waits for the thread that is closing.
+
+        >>> writer.close()
+        >>> writer
+        <tbq.SummaryWriter ..., closed>
+        """
         if self._closed:
             self._file.flush()
             return
