@@ -54,7 +54,7 @@ def test_elements_of_a_layer(capfdbinary, model, tmp_path):
     code, out, _ = run(capfdbinary, "weights", model, "--elements", "--layer", "dense")
     assert code == 0
     assert out.splitlines()[0] == "layer,parameter,index,value"
-    assert 'dense,weight,"0,0",0.1' in out.splitlines() and len(out.splitlines()) == 5
+    assert "dense,weight,0,0.1" in out.splitlines() and len(out.splitlines()) == 5
     code, out, err = run(
         capfdbinary, "weights", model, "--elements", "--layer", "dens", "-o", tmp_path / "w.csv"
     )
@@ -62,7 +62,7 @@ def test_elements_of_a_layer(capfdbinary, model, tmp_path):
     assert not (tmp_path / "w.csv").exists()
     code, out, _ = run(capfdbinary, "weights", model, "--elements", "--layer", "out", "--format", "jsonl")
     assert [json.loads(line) for line in out.splitlines()] == [
-        {"layer": "out", "parameter": "bias", "index": "0", "value": 1.0}
+        {"layer": "out", "parameter": "bias", "index": 0, "value": 1.0}
     ]
 
 

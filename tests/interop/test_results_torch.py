@@ -25,9 +25,9 @@ def elements(source, **options):
 
 def expected(state):
     return {
-        (name, ",".join(map(str, index))): float(tensor[index])
+        (name, index): float(value)
         for name, tensor in state.items()
-        for index in np.ndindex(tuple(tensor.shape))
+        for index, value in enumerate(tensor.flatten())
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arrays import STORED_AS, widen
 from tbq.errors import DamageError, warn
+from tbq.printable import counted
 from tbq.table import Table
 
 if TYPE_CHECKING:
@@ -34,6 +35,38 @@ class TensorTable(Table):
             None if shape.as_py() is None else array(dtype.as_py(), shape.as_py(), data.as_buffer())
             for dtype, shape, data in zip(*rows.columns, strict=True)
         ]
+
+    def elements(self) -> Table:
+        """One row per element: `run, tag, step, wall_time, index, value`, for CSV and frames.
+
+        `index` is the position in C order (`numpy.unravel_index`). Tensors without real numbers are left out, with a
+        warning, and so are those that could not be decoded.
+
+        >>> import tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_tensor("attention", [[0.5, 0.5]], 7)
+        >>> elements = tbq.open(writer.log_dir).tensors().elements()
+        >>> elements.to_arrow().select(["step", "index", "value"]).to_pylist()
+        [{'step': 7, 'index': 0, 'value': 0.5}, {'step': 7, 'index': 1, 'value': 0.5}]
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        table = self.to_arrow()
+        parts = [
+            None if part is None or part.dtype.kind in "cO" else part.reshape(-1) for part in self.arrays()
+        ]
+        left_out = sum(part is None for part in parts)
+        if left_out:
+            warn(f"{counted(left_out, 'tensor')} without real numbers left out")
+        sizes = [0 if part is None else part.size for part in parts]
+        rows = pa.array(np.repeat(np.arange(len(parts)), sizes))
+        columns = {name: table[name].take(rows) for name in ("run", "tag", "step", "wall_time")}
+        columns["index"] = pa.array(np.concatenate([np.zeros(0, np.int64), *map(np.arange, sizes)]))
+        columns["value"] = pa.array(
+            np.concatenate([np.zeros(0), *(part.astype(np.float64) for part in parts if part is not None)])
+        )
+        return Table(pa.table(columns), kind="elements")
 
 
 def array(dtype: str, shape: Sequence[int], data: Any) -> NDArray[Any]:

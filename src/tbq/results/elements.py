@@ -1,4 +1,7 @@
-"""Every element of every parameter as a row `layer, parameter, index, value`, in batches of bounded size."""
+"""Every element of every parameter as a row `layer, parameter, index, value`, in batches of bounded size.
+
+`index` is the position in C order: `numpy.unravel_index(index, shape)` gives the place on each axis.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,12 +30,13 @@ SCHEMA = pa.schema(
     [
         pa.field("layer", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("parameter", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("index", pa.string(), nullable=False),
+        pa.field("index", pa.int64(), nullable=False),
         pa.field("value", pa.float64(), nullable=False),
     ]
 )
 ROWS = 1 << 17  # rows per batch
 LINES = 1 << 15  # rows formatted at once: their text fits the CPU cache
+_BATCHES_IN_GROUP = 8  # of a Parquet file
 _EXACT = 1 << 53  # integers up to here are exact in float64
 
 T = TypeVar("T")
@@ -53,13 +57,13 @@ def batches(parameters: Sequence[Parameter]) -> Iterator[pa.RecordBatch]:
                 [(names, p.parameter) for p, _, _ in pieces],
             )
         ]
-        index = [_index(p.shape, start, values.size) for p, start, values in pieces]
+        index = np.concatenate([np.arange(start, start + values.size) for _, start, values in pieces])
         value = np.concatenate([values.astype(np.float64) for _, _, values in pieces])
         columns = [
             pa.DictionaryArray.from_arrays(pa.array(code), names)
             for code, names in zip(codes, dictionaries, strict=True)
         ]
-        columns += [index[0] if len(index) == 1 else pa.concat_arrays(index), pa.array(value)]
+        columns += [pa.array(index), pa.array(value)]
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
     if not any(p.count for p in parameters):
@@ -92,9 +96,29 @@ def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, 
         yield pieces
 
 
-def _index(shape: tuple[int, ...], start: int, count: int) -> pa.Array:
-    offsets, text = _core.index_text(shape, start, count)
-    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
+def write_parquet(parameters: Sequence[Parameter], stream: IO[bytes]) -> None:
+    """The elements as Parquet, without compression and statistics, which would take longer than all the rest."""
+    from pyarrow import parquet as pq
+
+    from tbq.export.options import Options, origin
+
+    schema = SCHEMA.with_metadata(origin(Options(kind="elements", format="parquet")))
+    with pq.ParquetWriter(
+        stream,
+        schema,
+        compression="none",
+        use_dictionary=["layer", "parameter"],
+        write_statistics=False,
+        column_encoding={"index": "DELTA_BINARY_PACKED", "value": "PLAIN"},
+    ) as writer:
+        group: list[pa.RecordBatch] = []
+        for batch in batches(parameters):
+            group.append(batch)
+            if len(group) == _BATCHES_IN_GROUP:
+                writer.write_table(pa.Table.from_batches(group, SCHEMA))
+                group = []
+        if group:
+            writer.write_table(pa.Table.from_batches(group, SCHEMA))
 
 
 def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[memoryview]:
@@ -102,7 +126,7 @@ def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[mem
 
     def runs() -> Iterator[tuple[_core.ElementLines, int, NDArray[Any]]]:
         for parameter in parameters:
-            writer = _core.ElementLines(_prefix(parameter, separator), parameter.shape, separator)
+            writer = _core.ElementLines(_prefix(parameter, separator), (parameter.count,), separator)
             start = 0
             for block in parameter.blocks(LINES):
                 values = _real(parameter, block)

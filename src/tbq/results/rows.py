@@ -21,7 +21,7 @@ class Rows:
     >>> import numpy as np, tbq
     >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
     >>> rows.to_arrow().column("index").to_pylist()
-    ['0,0', '0,1', '1,0', '1,1']
+    [0, 1, 2, 3]
     """
 
     def __init__(

@@ -74,7 +74,8 @@ def weights(
     The table has one row per parameter: `layer, parameter, shape, dtype, count, mean, std, min, max, norm, zeros,
     nonfinite`, with statistics of the finite elements. With `elements=True` there is one row per element: `layer,
     parameter, index, value`, computed on use, so that `weights(path, elements=True).write("weights.csv")` needs
-    little memory at any size. `layer` takes names, globs or a list of them.
+    little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
+    `layer` takes names, globs or a list of them.
 
     `max_unpacked` limits the size to which a parameter of a compressed file may unpack, in bytes or with a unit
     ("4GB"); the default is 256 MiB and a hundred times its size. Parameters beyond it have no statistics.
@@ -131,10 +132,10 @@ def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size 
                 stream.write(text)
 
     def parquet(stream: IO[bytes]) -> None:
-        from tbq.results import elements_parquet
+        from tbq.results import elements
 
         with _where(model), parameters(model, max_unpacked) as opened:
-            elements_parquet.write(choose(opened, layer, _path(model)), stream)
+            elements.write_parquet(choose(opened, layer, _path(model)), stream)
 
     return Rows(
         "elements",

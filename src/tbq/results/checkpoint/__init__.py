@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
+from tbq.printable import shell_word
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
+from tbq.source import is_event_file
+
+_LISTED = 10_000  # files of a directory to look at
 
 FORMATS = {
     ".safetensors": "safetensors",
@@ -49,11 +54,11 @@ def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Pa
 
 def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
     """The parameters of a file; `stack` keeps the file open, `limit` bounds what is unpacked."""
+    if Path(path).is_dir():
+        raise SourceError("is a directory, want a checkpoint file", path=path, hint=_inside(path))
     kind = format_of(path)
     if not Path(path).exists():
         raise SourceError("no such file", path=path)
-    if Path(path).is_dir():
-        raise SourceError("is a directory, want a checkpoint file", path=path)
     if not Path(path).is_file():  # opening a pipe would wait for its other end
         raise SourceError("is a pipe or device, want a checkpoint file", path=path)
     if kind == "hdf5":
@@ -75,6 +80,18 @@ def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
     from tbq.results.checkpoint import safetensors
 
     return safetensors.read(path, file)
+
+
+def _inside(folder: str) -> str:
+    """What to do with a directory instead: name a checkpoint in it, or read its event files."""
+    files = list(islice((path for path in Path(folder).rglob("*") if path.is_file()), _LISTED))
+    checkpoints = sorted(path for path in files if path.suffix.lower() in FORMATS)
+    if checkpoints:
+        more = f" (and {len(checkpoints) - 1:,} more)" if len(checkpoints) > 1 else ""
+        return f"tbq weights {shell_word(str(checkpoints[0]))}{more}"
+    if any(is_event_file(path.name) for path in files):
+        return f"it has event files, not weights: tbq ls {shell_word(folder)}"
+    return f"it has no file that ends in {', '.join(FORMATS)}"
 
 
 def _of_model(model: Any) -> list[Parameter]:
