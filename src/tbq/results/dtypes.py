@@ -16,10 +16,10 @@ def unreadable(name: str) -> str | None:
 
     >>> unreadable("float32")
     >>> unreadable("str")
-    'tbq does not read numbers of dtype str'
+    'tbq cannot read dtype str'
     """
     if name in _PACKED or (name not in _NUMPY and name not in STORED_AS):
-        return f"tbq does not read numbers of dtype {name}"
+        return f"tbq cannot read dtype {name}"
     install = lacks(name)
     return None if install is None else f"dtype {name} needs ml_dtypes: {install}"
 
