@@ -179,7 +179,7 @@ class Decoder {
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
     std::vector<std::thread> threads;
     threads.reserve(count);
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < count && !options_.in_place; ++i) {
       try {
         const std::lock_guard lock(mutex_);
         threads.emplace_back([this, i] { loop(*workers_[i]); });
@@ -461,6 +461,7 @@ class Decoder {
     FileReport& report = result_.files[index];
     bool any = false;
     const int64_t* last_step = nullptr;  // of the session so far
+    bool empty = true;                   // nothing has been found in it
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -475,8 +476,12 @@ class Decoder {
       if (report.file_version.empty()) report.file_version = part->file_version;
       add_faults(report, parts, i, last_step);
       for (const Session& session : part->sessions) {
-        if (!session.continues || report.sessions == 0) ++report.sessions;
-        if (!session.continues) last_step = nullptr;
+        if (report.sessions == 0 || (!session.continues && !empty)) {
+          ++report.sessions;
+          last_step = nullptr;
+          empty = true;
+        }
+        if (session.records + part->passed > 0) empty = false;
         if (session.values > 0) last_step = &session.last_step;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tbq/memory_file.hpp"
+
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
@@ -23,6 +25,12 @@ int Output::open(const std::string& path) {
   error_ = 0;
   bytes_ = 0;
   if (path.empty()) return 0;
+  if (MemoryFile::is_path(path)) {
+    memory_ = MemoryFile::find(path);
+    if (!memory_) return error_ = ENOENT;
+    if (!memory_->empty()) return error_ = EEXIST;
+    return 0;
+  }
 #ifdef _WIN32
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   fd_ =
@@ -36,6 +44,7 @@ int Output::open(const std::string& path) {
 }
 
 int Output::close() {
+  memory_.reset();
   if (fd_ < 0) return error_;
   flush();
 #ifdef _WIN32
@@ -51,6 +60,7 @@ int Output::close() {
 bool Output::write(Bytes bytes) {
   if (error_ != 0) return false;
   bytes_ += bytes.size();
+  if (memory_) memory_->append(as_text(bytes));
   if (fd_ < 0 || bytes.empty()) return true;
   if (bytes.size() > kBuffer - used_ && !flush()) return false;
   if (bytes.size() >= kBuffer) return put(bytes.data(), bytes.size());

@@ -250,7 +250,13 @@ class PartDecoder {
   // The first metadata of a tag counts for all of its values; it may stand on this one.
   template <class BytesOf>
   void learn_metadata(TagEntry& entry, const ValueRef& value, BytesOf&& bytes_of) {
-    if (!value.has_metadata || knows_metadata(entry)) return;
+    if (knows_metadata(entry)) return;
+    if (!value.has_metadata) {
+      // A value like those of an earlier session may hold the first metadata of this one: it is not passed
+      // by.
+      if (!entry.metadata.empty()) entry.forget_shapes();
+      return;
+    }
     const Bytes bytes = bytes_of(value.metadata);
     SessionMetadata found;
     found.session = session_;

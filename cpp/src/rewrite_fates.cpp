@@ -82,7 +82,7 @@ bool Fates::plain(Bytes payload, Fate& fate) {
   if (state.rule->renamed && !state.rule->drop) return false;
   if (partial_) {
     const uint8_t* rest = cursor.position();
-    if (end - rest != 5 || *rest != 0x15 || (state.metadata_lost && !state.metadata_kept)) return false;
+    if (end - rest != 5 || *rest != 0x15 || (found->metadata_lost && !found->metadata_kept)) return false;
   } else {
     Field field;  // another tag behind this one would win
     while (!cursor.empty()) {
@@ -107,18 +107,19 @@ Fate Fates::of_event(Bytes payload) {
   for (const ValueRef& value : event_.values) {
     ValueEdit edit;
     if (SeriesState* state = state_of(value, payload)) {
+      TagStates& tag = *last_;
       const Kind kind = state->report->kind;
       moves = moves || !stepless(kind) || kind == Kind::logs;
       if (!wanted(*state, event_.step, &value, payload)) {
         edit.drop = true;
-        state->metadata_lost = state->metadata_lost || value.has_metadata;
+        tag.metadata_lost = tag.metadata_lost || value.has_metadata;
       } else {
         if (state->rule->renamed && tagged(value.form)) edit.tag = &state->rule->tag;
-        if (tagged(value.form) && !state->metadata_kept && needs_metadata(*state, value, payload)) {
-          const std::string& metadata = state->report->metadata_bytes;
+        if (tagged(value.form) && !tag.metadata_kept && needs_metadata(tag, value, payload)) {
+          const std::string& metadata = tag.report().metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
         }
-        state->metadata_kept = state->metadata_kept || value.has_metadata || !edit.metadata.empty();
+        tag.metadata_kept = tag.metadata_kept || value.has_metadata || !edit.metadata.empty();
       }
     }
     any = any || edit.any();
@@ -139,15 +140,15 @@ Fate Fates::of_event(Bytes payload) {
 
 // Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
 // and without it the value would be of another kind.
-bool Fates::needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const {
-  if (state.report->metadata_bytes.empty()) return false;
+bool Fates::needs_metadata(const TagStates& tag, const ValueRef& value, Bytes payload) const {
+  if (tag.report().metadata_bytes.empty()) return false;
   const bool by_plugin = value.form == Form::tensor || value.form == Form::none;
-  if (!value.has_metadata) return state.metadata_lost || (partial_ && by_plugin);
+  if (!value.has_metadata) return tag.metadata_lost || (partial_ && by_plugin);
   // Its own would now be the first of the tag; that of a field that comes later counts.
   TagMetadata own;
-  return state.metadata_lost && by_plugin &&
+  return tag.metadata_lost && by_plugin &&
          parse_metadata(payload.subspan(value.metadata.offset, value.metadata.length), own) &&
-         own.plugin != state.report->metadata.plugin;
+         own.plugin != tag.report().metadata.plugin;
 }
 
 SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {
@@ -156,7 +157,7 @@ SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {
       untagged.empty() ? as_text(payload.subspan(value.tag.offset, value.tag.length)) : untagged;
   TagStates* found = follow(tag);
   if (!found) return nullptr;
-  Kind kind = kind_of(value.form, found->all.front()->report->metadata.plugin);
+  Kind kind = kind_of(value.form, found->report().metadata.plugin);
   if (kind == Kind::scalars && value.form == Form::tensor && found->all.size() > 1 &&
       found->has(Kind::tensors)) {
     if (!number(value, payload, nullptr)) kind = Kind::tensors;

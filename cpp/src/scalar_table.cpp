@@ -1,6 +1,7 @@
 // The scalars of a result as an Arrow stream: the columns as they are, and dictionary codes for run and tag.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "tbq/decode.hpp"
 
@@ -60,7 +61,14 @@ std::vector<std::string> Result::tags(Kind kind) const {
   return names;
 }
 
-void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStream* out) {
+bool Result::take_scalars(std::vector<ScalarBatch>& out) {
+  if (std::exchange(scalars_taken, true)) return false;
+  out = std::exchange(scalars, {});
+  return true;
+}
+
+void Result::export_scalars(std::vector<ScalarBatch> taken, const std::vector<std::string>& runs,
+                            ArrowArrayStream* out) const {
   std::vector<std::string_view> tags;
   for (const SeriesReport& one : series) {
     if (one.kind == Kind::scalars && one.rows > 0) tags.push_back(one.tag);
@@ -90,7 +98,7 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
-  for (ScalarBatch& from : scalars) {
+  for (const ScalarBatch& from : taken) {
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;
@@ -114,7 +122,6 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
     if (wanted(ScalarColumn::value)) add("value", "g", from.values);
     batches.push_back(std::move(batch));
   }
-  scalars.clear();
   export_stream(std::move(schema), std::move(batches), out);
 }
 

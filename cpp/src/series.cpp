@@ -1,85 +1,15 @@
-// Slabs, growth of columns, and the arena.
+// Blocks of memory, growth of columns, and the arena.
 #include "tbq/series.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "tbq/slab.hpp"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 namespace tbq {
-namespace {
-
-constexpr size_t kLargePage = size_t{2} << 20;
-constexpr size_t kLargestSlab = size_t{32} << 20;
-
-// Slabs that were given back, kept for the next decode: clearing fresh pages costs a fifth of it.
-class SlabCache {
- public:
-  void* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    for (auto& [size, memory] : kept_) {
-      if (size != bytes) continue;
-      void* taken = memory;
-      std::swap(kept_.back(), *std::find(kept_.begin(), kept_.end(), std::pair{size, memory}));
-      kept_.pop_back();
-      held_ -= bytes;
-      return taken;
-    }
-    return nullptr;
-  }
-  bool keep(size_t bytes, void* memory) {
-    const std::lock_guard lock(mutex_);
-    if (bytes > kLargestSlab || bytes + held_ > kMost) return false;
-    kept_.emplace_back(bytes, memory);
-    held_ += bytes;
-    return true;
-  }
-
- private:
-  static constexpr size_t kMost = size_t{128} << 20;
-  std::mutex mutex_;
-  std::vector<std::pair<size_t, void*>> kept_;
-  size_t held_ = 0;
-};
-
-SlabCache& slab_cache() {
-  static auto* cache = new SlabCache;  // never destroyed: a table may outlive every static
-  return *cache;
-}
-
-std::align_val_t alignment_of(size_t bytes) {
-  return std::align_val_t{bytes >= kLargePage ? kLargePage : 64};
-}
-
-}  // namespace
-
-void* take_slab(size_t bytes) {
-  void* memory = slab_cache().take(bytes);
-  if (!memory) {
-    memory = ::operator new(bytes, alignment_of(bytes));
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (bytes >= kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  }
-  return memory;
-}
-
-void give_slab(void* memory, size_t bytes) {
-  if (!slab_cache().keep(bytes, memory)) ::operator delete(memory, alignment_of(bytes));
-}
-
-std::shared_ptr<void> make_slab(size_t bytes) {
-  return {take_slab(bytes), [bytes](void* held) { give_slab(held, bytes); }};
-}
-
 namespace {
 
 size_t size_class(uint32_t rows) {
@@ -90,19 +20,24 @@ size_t size_class(uint32_t rows) {
 
 }  // namespace
 
-uint8_t* Pool::carve(size_t bytes) {
+Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint32_t columns) {
   bytes = (bytes + 63) / 64 * 64;
+  if (!recycled_) {
+    std::shared_ptr<void> own = make_slab(bytes);
+    auto* data = static_cast<uint8_t*>(own.get());
+    return {std::move(own), data, rows, columns, false};
+  }
   if (bytes > left_) {
     const size_t size = (std::max(bytes, next_slab_) + 63) / 64 * 64;
     slab_ = make_slab(size);
     at_ = static_cast<uint8_t*>(slab_.get());
     left_ = size;
-    next_slab_ = std::min(next_slab_ * 2, kLargestSlab);
+    next_slab_ = std::min(next_slab_ * 2, SlabCache::kLargestSlab);
   }
   uint8_t* data = at_;
   at_ += bytes;
   left_ -= bytes;
-  return data;
+  return {slab_, data, rows, columns, false};
 }
 
 Pool::Block Pool::take(uint32_t rows) {
@@ -112,8 +47,7 @@ Pool::Block Pool::take(uint32_t rows) {
     free.pop_back();
     return block;
   }
-  uint8_t* data = carve(columns_ * stride(rows) * sizeof(double));
-  return {slab_, data, rows, columns_, false};
+  return carve(columns_ * stride(rows) * sizeof(double), rows, columns_);
 }
 
 Pool::Block Pool::first() {
@@ -123,13 +57,10 @@ Pool::Block Pool::first() {
 }
 
 void Pool::give_back(Block&& block) {
-  if (block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
+  if (recycled_ && block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
 }
 
-Pool::Block Pool::raw(size_t bytes) {
-  uint8_t* data = carve(bytes);
-  return {slab_, data, 0, 0, false};
-}
+Pool::Block Pool::raw(size_t bytes) { return carve(bytes, 0, 0); }
 
 void Segments::note_unusual(uint32_t session, uint64_t stored, int64_t step, double wall) {
   if (session != session_) {
@@ -245,11 +176,12 @@ uint8_t* Arena::block(size_t bytes) {
 }
 
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
-  if (size > left_) {
-    if (size > next_) {  // a large value has a block of its own, and the current one stays in use
+  if (size > left_ || kSanitized) {
+    if (size > next_ ||
+        kSanitized) {  // a large value has a block of its own, and the current one stays in use
       uint8_t* own = block(size);
       size_ += size;
-      std::memcpy(own, data, size);
+      if (size > 0) std::memcpy(own, data, size);
       return own;
     }
     at_ = block(next_);

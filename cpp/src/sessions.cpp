@@ -6,14 +6,18 @@
 namespace tbq {
 namespace {
 
-// One that continues is the same as the last one of the part before.
+// One that continues is the same as the last one of the part before; so is one before which nothing was
+// found.
 std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<FileReport>& files,
                                       std::vector<std::vector<uint32_t>>& places) {
   std::vector<RunSession> joined;
+  bool empty = false;  // the last one, so far
   for (const auto& part : parts) {
     std::vector<uint32_t>& of_part = places.emplace_back();
     for (const Session& session : part->sessions) {
-      if (session.continues && !joined.empty() && joined.back().file == part->file) {
+      const bool nothing = session.records + part->passed == 0;
+      if ((session.continues || empty) && !joined.empty() && joined.back().file == part->file) {
+        empty = empty && nothing;
         RunSession& earlier = joined.back();
         if (session.timed) {
           if (!earlier.timed) earlier.begin = session.begin;
@@ -26,6 +30,7 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
           earlier.has_start = true;
         }
       } else {
+        empty = nothing;
         joined.push_back({part->file, files[part->file].path, session.offset, session.begin, session.end,
                           session.timed, session.has_start, session.start_step});
       }

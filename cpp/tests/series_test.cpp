@@ -53,7 +53,7 @@ TEST(the_number_of_a_template) {
 }
 
 TEST(columns_that_grow_together_spread_over_the_cache) {
-  tbq::Pool pool;
+  tbq::Pool pool(true, true);
   tbq::ScalarSeries first;
   tbq::ScalarSeries second;
   for (int64_t i = 0; i < 100'000; ++i) {

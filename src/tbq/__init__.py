@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tbq import errors as errors
     from tbq import results as results
+    from tbq._core import release_memory as release_memory
     from tbq.doctor import Finding as Finding
     from tbq.doctor import doctor as doctor
     from tbq.doctor import explain as explain
@@ -40,6 +41,7 @@ _LAZY = {
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
     "explain": "tbq.doctor",
+    "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "explain",
     "open",
     "read",
+    "release_memory",
     "results",
     "rewrite",
 ]

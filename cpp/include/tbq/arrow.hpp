@@ -179,7 +179,8 @@ struct Batch {
 // are used).
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
 
-// A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end.
+// A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end. If
+// it throws, the consumer gets an errno and the message, and the stream has ended.
 void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStream* out);
 
 // Validity bits that are only made when the first null comes.

@@ -56,6 +56,7 @@ struct DecodeOptions {
   unsigned threads = 1;
   size_t block = BlockReader::kBlock;
   uint64_t split = uint64_t{16} << 20;  // a file is split for threads into parts of at least this size
+  bool in_place = false;                // start no thread, whatever `threads` says of parts
   bool defer = false;
   bool details = false;  // report sessions and segments too
   bool verify = false;   // check every record, also those of which nothing is wanted
@@ -143,14 +144,18 @@ struct Result {
   std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs
   std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
   bool cancelled = false;
+  bool scalars_taken = false;
 
   uint64_t scalar_rows() const;
   // The tags that have values of this kind, in order.
   std::vector<std::string> tags(Kind kind) const;
   // The series as a table, over `runs`.
   void export_series(const std::vector<std::string>& runs, ArrowArrayStream* out) const;
-  // The scalars table: run and tag as dictionaries over `runs` and all tags. The batches are moved out.
-  void export_scalars(const std::vector<std::string>& runs, ArrowArrayStream* out);
+  // The batches of scalars, once: false if they have been taken before.
+  bool take_scalars(std::vector<ScalarBatch>& out);
+  // A table of such batches: run and tag as dictionaries over `runs` and all tags.
+  void export_scalars(std::vector<ScalarBatch> batches, const std::vector<std::string>& runs,
+                      ArrowArrayStream* out) const;
 };
 
 Result decode(const std::vector<FileSpec>& files, const DecodeOptions& options);

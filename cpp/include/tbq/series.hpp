@@ -12,6 +12,7 @@
 
 #include "tbq/cursor.hpp"
 #include "tbq/event.hpp"
+#include "tbq/sanitizer.hpp"
 #include "tbq/slab.hpp"
 #include "tbq/span.hpp"
 
@@ -21,8 +22,10 @@ namespace tbq {
 // Touching fresh memory costs more than decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
-  // Without wall times, rows take two thirds of the room: their column is that of the values.
-  explicit Pool(bool walls = true) : columns_(walls ? 3 : 2) {}
+  // Without wall times, rows take two thirds of the room: their column is that of the values. Unless blocks
+  // are `recycled`, each is memory of its own, in which a sanitizer sees every stray access.
+  explicit Pool(bool walls = true, bool recycled = !kSanitized)
+      : columns_(walls ? 3 : 2), recycled_(recycled) {}
 
   // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
   struct Block {
@@ -49,8 +52,9 @@ class Pool {
   static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:
-  uint8_t* carve(size_t bytes);
+  Block carve(size_t bytes, uint32_t rows, uint32_t columns);
   uint32_t columns_;
+  bool recycled_;
   std::shared_ptr<void> slab_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
@@ -323,6 +327,12 @@ struct TagEntry {
   uint64_t rounded = 0;                           // integers that float64 could not hold
   uint64_t refused = 0;                           // values of a scalar tag that are not exactly one number
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
+
+  // What comes next of the tag is looked at as if it were its first value.
+  void forget_shapes() {
+    shape = {};
+    blob_shape.reset();
+  }
 };
 
 class TagTable {

@@ -120,18 +120,20 @@ class Histograms final : public Expander {
     numbers_.clear();
     Cursor cursor(value.payload);
     Field field;
-    bool good = true;
-    while (good && !cursor.empty()) {
-      good = cursor.field(field);
-      if (!good) break;
+    bool good = true;  // of the lists; what else can be read does not depend on them
+    while (!cursor.empty()) {
+      if (!cursor.field(field)) {
+        good = false;
+        break;
+      }
       if (field.wire == Wire::fixed64 && field.number >= 1 && field.number <= 5) {
         statistics[field.number] = field.as_double();
       } else if (!lists()) {
         continue;
       } else if (field.number == 6) {
-        good = push_doubles(field, limits_);
+        good = push_doubles(field, limits_) && good;
       } else if (field.number == 7) {
-        good = push_doubles(field, numbers_);
+        good = push_doubles(field, numbers_) && good;
       }
     }
     min_.append(statistics[1]);
