@@ -45,9 +45,9 @@ def brief(problems: Iterable[Problem]) -> list[str]:
     for problem in problems:
         by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
     lines = []
-    for found in by_place.values():
-        more = f" (and {counted(len(found) - 1, 'more problem')} there)" if len(found) > 1 else ""
-        lines.append(f"{found[0]}{more}")
+    for there in by_place.values():
+        more = f" (and {counted(len(there) - 1, 'more problem')} there)" if len(there) > 1 else ""
+        lines.append(f"{there[0]}{more}")
     return lines
 
 

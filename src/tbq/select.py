@@ -109,9 +109,9 @@ class Selection:
         taken: dict[str, None] = {}
         unmatched = []
         for item in self.items:
-            found = self._found(item, known, there)
-            taken.update(dict.fromkeys(found))
-            if not found:
+            matches = self._found(item, known, there)
+            taken.update(dict.fromkeys(matches))
+            if not matches:
                 unmatched.append(Unmatched(item, closest(item, known)))
         return Resolved(list(taken), unmatched)
 
@@ -123,8 +123,8 @@ class Selection:
         there = set(known)
         taken: dict[str, None] = {}
         for item in self.items:
-            found = self._found(item, known, there)
-            taken.update(dict.fromkeys(found if found or _is_pattern(item) else [item]))
+            matches = self._found(item, known, there)
+            taken.update(dict.fromkeys(matches if matches or _is_pattern(item) else [item]))
         return list(taken)
 
     def require(self, names: Iterable[str], *, where: str | None = None) -> list[str]:
@@ -219,11 +219,11 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     by_key: dict[str, str] = {}
     for other in known:
         by_key.setdefault(other.lower(), other)
-    found = [by_key[key] for key in difflib.get_close_matches(low, list(by_key), n=n, cutoff=0.6)]
+    matches = [by_key[key] for key in difflib.get_close_matches(low, list(by_key), n=n, cutoff=0.6)]
     for other in known:
-        if len(found) < n and other not in found and other.lower().rsplit("/", 1)[-1] == low:
-            found.append(other)
-    return found
+        if len(matches) < n and other not in matches and other.lower().rsplit("/", 1)[-1] == low:
+            matches.append(other)
+    return matches
 
 
 def _triples(name: str) -> set[str]:

@@ -91,7 +91,7 @@ def order_of(names: pa.Array) -> Ints:
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers as one array; without a copy where it is one chunk."""
+    """A column of numbers as one array; without a copy if it is one chunk."""
     return np.asarray(
         column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
     )

@@ -46,16 +46,18 @@ def of_file(report: FileReport, run: str, growing: Growing | None = None) -> lis
         return [problem("not_events", "warning", "is not an event file: it holds no record")]
     if report.state == "empty":
         return [problem("empty", "info", "is empty: its writer has not flushed anything yet")]
-    found = [_of_fault(fault, path, run) for fault in report.faults]
+    problems = [_of_fault(fault, path, run) for fault in report.faults]
     if report.more_faults:
-        found.append(
+        problems.append(
             problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed")
         )
     if report.error:
-        found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error).lower()}"))
+        problems.append(
+            problem("read_failed", "error", f"reading stopped: {os.strerror(report.error).lower()}")
+        )
     if report.truncated:
-        found.append(_of_tail(report, path, run, growing))
-    return found
+        problems.append(_of_tail(report, path, run, growing))
+    return problems
 
 
 def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -> Problem:
@@ -126,21 +128,21 @@ def _of_fault(fault: Fault, path: str, run: str) -> Problem:
 def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
     """What went wrong in the files, and what the restart policy dropped."""
     growing = Growing()
-    found = [
+    problems = [
         problem for report in result.troubled() for problem in of_file(report, runs[report.run].name, growing)
     ]
-    return found + _of_series(result, runs, restarts)
+    return problems + _of_series(result, runs, restarts)
 
 
 def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
-    found = []
+    problems = []
     dropped: dict[int, list[tuple[int, int, int]]] = {}
     for run, tag, count, first, last, rounded, refused in result.notable():
         name = runs[run].name
         if count:
             dropped.setdefault(run, []).append((count, first, last))
         if rounded:
-            found.append(
+            problems.append(
                 Problem(
                     "rounded",
                     "info",
@@ -150,11 +152,11 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                 )
             )
         if refused:
-            found.append(
+            problems.append(
                 Problem(
                     "not_scalar",
                     "warning",
-                    f"{refused:,} values logged as scalars are no single number: see the tensors table",
+                    f"{refused:,} values logged as scalars are not single numbers: see the tensors table",
                     run=name,
                     tag=tag,
                 )
@@ -164,7 +166,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
         steps = f"step {low:,}" if low == high else f"steps {low:,} to {high:,}"
-        found.append(
+        problems.append(
             Problem(
                 "restart",
                 "info",
@@ -173,7 +175,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                 hint=RESTART_HINT,
             )
         )
-    return found
+    return problems
 
 
 def _kept(result: Result, runs: Sequence[Run]) -> list[int]:
@@ -203,24 +205,24 @@ def _share(dropped: int, kept: int) -> str:
     return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
 
 
-def tell(found: Sequence[Problem], on_error: str) -> None:
-    """Raise or warn as `on_error` says; an empty file, and one that is still being written, are no errors."""
+def tell(problems: Sequence[Problem], on_error: str) -> None:
+    """Raise or warn as `on_error` says; an empty file, and one that is still being written, are not errors."""
     choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return
-    damage = [problem for problem in found if is_damage(problem)]
+    damage = [problem for problem in problems if is_damage(problem)]
     if on_error == "raise" and damage:
         first = damage[0]
         raise DamageError(
             first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
         )
-    told = damage + [problem for problem in found if problem.code in ("restart", "rounded")]
+    told = damage + [problem for problem in problems if problem.code in ("restart", "rounded")]
     for line in brief(told):
         warn(line)
 
 
 def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}) -> None:
-    """Raise where not one file could be read; `unpacking` says of which because they could not be unpacked."""
+    """Raise if not one file could be read; `unpacking` has the reasons of those that could not be unpacked."""
     failure = unreadable(result, runs, unpacking)
     if failure is not None:
         raise failure
@@ -229,13 +231,13 @@ def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[by
 def unreadable(
     result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
 ) -> SourceError | None:
-    """The error where not one file could be read."""
+    """The error if not one file could be read."""
     reports = result.troubled()
     if len(reports) < result.file_count or not reports:
         return None
     if not all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
         return None
-    found = of_unpacking(unpacking, reports, runs)
-    first = found[0] if found else of_file(reports[0], runs[reports[0].run].name)[0]
+    problems = of_unpacking(unpacking, reports, runs)
+    first = problems[0] if problems else of_file(reports[0], runs[reports[0].run].name)[0]
     others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
     return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)

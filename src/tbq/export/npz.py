@@ -1,4 +1,4 @@
-"""NumPy `.npz`: an array a column; lists and bytes as one flat array with `<name>.offsets` beside it."""
+"""NumPy `.npz`: one array per column; lists and bytes as one flat array with `<name>.offsets` beside it."""
 
 from __future__ import annotations
 

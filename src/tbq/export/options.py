@@ -80,11 +80,11 @@ def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
     from tbq import __version__
     from tbq.columns.relative import run_column
 
-    found = {"tbq.version": __version__, "tbq.kind": options.kind}
+    metadata = {"tbq.version": __version__, "tbq.kind": options.kind}
     if options.logdir is not None:
-        found["tbq.logdir"] = shown_path(options.logdir)
+        metadata["tbq.logdir"] = shown_path(options.logdir)
     if options.began and options.time == "unix" and table is not None and "wall_time" in table.column_names:
         column = run_column(table)
         runs = [] if column is None else column.unique().to_pylist()
-        found["tbq.began"] = json.dumps({run: options.began[run] for run in runs if run in options.began})
-    return found
+        metadata["tbq.began"] = json.dumps({run: options.began[run] for run in runs if run in options.began})
+    return metadata

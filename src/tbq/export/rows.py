@@ -96,8 +96,8 @@ def _column(
         key = (buffers[1], strings.offset, len(strings))
         if key not in labels:
             large = pa.types.is_large_string(strings.type)
-            made = writer.labels(buffers[2], buffers[1], strings.offset, len(strings), large)
-            labels[key] = (made, strings)
+            native = writer.labels(buffers[2], buffers[1], strings.offset, len(strings), large)
+            labels[key] = (native, strings)
         return TextColumn(cell, array.offset, valid, values, labels=labels[key][0])
     if cell in (Cell.text, Cell.raw):
         bytes_ = _addresses(array)[2]
@@ -172,11 +172,11 @@ def _printable_list(array: pa.Array) -> tuple[pa.Array, Cell] | None:
         return None
     if pa.types.is_uint64(inner):
         return None
-    whole = pa.types.is_integer(inner)
+    integers = pa.types.is_integer(inner)
     make = pa.large_list if pa.types.is_large_list(array.type) else pa.list_
-    wanted = make(pa.int64() if whole else pa.float64())
+    wanted = make(pa.int64() if integers else pa.float64())
     cast = array if array.type == wanted else array.cast(wanted)
-    return cast, Cell.list_int64 if whole else Cell.list_float64
+    return cast, Cell.list_int64 if integers else Cell.list_float64
 
 
 def iso(array: pa.Array) -> pa.Array:

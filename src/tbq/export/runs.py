@@ -1,4 +1,4 @@
-"""A file a run: the table cut by run, and file names that every system takes."""
+"""One file per run: the table cut by run, and file names that every system takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Excel workbooks, a sheet a table; every string is a string cell, so that none becomes a formula."""
+"""Excel workbooks, one sheet per table; every string is a string cell, so that none becomes a formula."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHEET = re.compile(r"[\[\]:*?/\\']")
 
 
 def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options) -> None:
-    """Write a sheet a table."""
+    """Write one sheet per table."""
     try:
         from openpyxl import Workbook
     except ImportError:
@@ -50,9 +50,9 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
                 sheet.append([cell(value) for value in row])
             cut += cell.cut
         # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
-        whole = io.BytesIO()
-        book.save(whole)
-    stream.write(whole.getbuffer())
+        workbook = io.BytesIO()
+        book.save(workbook)
+    stream.write(workbook.getbuffer())
     if cut:
         warn(f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds")
 

@@ -115,16 +115,16 @@ class HistogramTable(Table):
         import pyarrow as pa
 
         arrow = self.to_arrow()
-        found = np.empty((len(arrow), len(q)))
+        quantiles = np.empty((len(arrow), len(q)))
         at = 0
         for batch in arrow.select(["left", "right", "count"]).to_batches():
             lists = [_lists(column) for column in batch.columns]
             for row in zip(*lists, strict=True):
-                found[at] = Histogram(*row).quantiles(q)
+                quantiles[at] = Histogram(*row).quantiles(q)
                 at += 1
         table = arrow.select(["run", "tag", "step", "wall_time"])
         for i, name in enumerate(q):
-            table = table.append_column(f"q{name:g}", pa.array(found[:, i]))
+            table = table.append_column(f"q{name:g}", pa.array(quantiles[:, i]))
         return Table(table, "quantiles", logdir=self.logdir, began=self.began)
 
 

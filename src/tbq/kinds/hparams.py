@@ -42,11 +42,11 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
 
     runs, columns, about = by_run(table, names)
     titles = distinct([(name, HPARAM) for name in columns], taken=("run", "group", "status"))
-    made: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
-    made |= dict(zip(titles, columns.values(), strict=True))
-    made["group"] = pa.array([group for group, _ in about], pa.string())
-    made["status"] = pa.array([status for _, status in about], pa.string())
-    return pa.table(made)
+    arrays: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
+    arrays |= dict(zip(titles, columns.values(), strict=True))
+    arrays["group"] = pa.array([group for group, _ in about], pa.string())
+    arrays["status"] = pa.array([status for _, status in about], pa.string())
+    return pa.table(arrays)
 
 
 def by_run(

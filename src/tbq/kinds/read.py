@@ -58,12 +58,12 @@ def _began(text: str | None) -> dict[str, float] | None:
     import json
 
     try:
-        found = json.loads(text or "")
+        starts = json.loads(text or "")
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not all(isinstance(start, float) for start in found.values()):
+    if not isinstance(starts, dict) or not all(isinstance(start, float) for start in starts.values()):
         return None
-    return found
+    return starts
 
 
 def _parquet(path: Any) -> pa.Table:

@@ -183,7 +183,7 @@ _COMPARISONS: list[tuple[Any, Any]] = [
 
 
 def _turned(compare: Any) -> Any:
-    """The bounds where the number stands on the left: 5 < step is step > 5."""
+    """The bounds if the number stands on the left: 5 < step is step > 5."""
     other = {
         operator.ge: operator.le,
         operator.gt: operator.lt,

@@ -266,14 +266,14 @@ def _warn_of_twins(reader: Reader) -> None:
 def _plain(table: pa.Table) -> pa.Table:
     """The result in types that every format holds, and each computed column once."""
     fields = []
-    for i, one in enumerate(table.schema):
-        if pa.types.is_decimal(one.type):
-            one = one.with_type(
-                pa.int64() if one.type.scale == 0 and _fits(table.column(i)) else pa.float64()
+    for i, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            field = field.with_type(
+                pa.int64() if field.type.scale == 0 and _fits(table.column(i)) else pa.float64()
             )
-        elif pa.types.is_dictionary(one.type):
-            one = one.with_type(one.type.value_type)
-        fields.append(one)
+        elif pa.types.is_dictionary(field.type):
+            field = field.with_type(field.type.value_type)
+        fields.append(field)
     table = table.cast(pa.schema(fields))
     names = table.column_names
     last = {name: i for i, name in enumerate(names)}

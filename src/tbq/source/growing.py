@@ -39,14 +39,14 @@ class Growing:
 
 
 def _open_files() -> list[str]:
-    found = []
+    targets = []
     for process in Path("/proc").glob("[0-9]*/fd"):
         try:
             for link in process.iterdir():
                 target = str(link.readlink())
                 # The mode of the link is that of the opening.
                 if is_event_file(os.path.basename(target)) and link.lstat().st_mode & 0o200:
-                    found.append(target)
+                    targets.append(target)
         except OSError:
             continue
-    return found
+    return targets

@@ -52,14 +52,14 @@ class Unpacked:
             with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
                 size = os.fstat(packed.fileno()).st_size
                 try:
-                    whole = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
+                    complete = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
                 except _TooMuchError:
                     self.failures[path] = self._limit.exceeded(size, self._spare)
-                    whole = True
+                    complete = True
                 finally:
                     written = plain.tell()
                     self._spare -= max(0, written - RATIO * size)
-            if not whole and written:
+            if not complete and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"
                 )

@@ -1,4 +1,4 @@
-"""The rows of a scalar table as curves: one stretch of arrays a (run, tag), and the way back to the table's order."""
+"""The rows of a scalar table as curves: one stretch of arrays per run and tag, and the way back to the table."""
 
 from __future__ import annotations
 

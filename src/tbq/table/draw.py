@@ -137,8 +137,8 @@ def _readable(table: pa.Table) -> pa.Table:
     for i, field in enumerate(table.schema):
         if is_wall_time(field.name) and pa.types.is_floating(field.type):
             dates = timestamps(table.column(i)).cast(pa.timestamp("us"))
-            whole = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
-            table = table.set_column(i, field.name, pc.strftime(whole, format="%Y-%m-%d %H:%M:%S"))
+            seconds = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
+            table = table.set_column(i, field.name, pc.strftime(seconds, format="%Y-%m-%d %H:%M:%S"))
     return table
 
 
