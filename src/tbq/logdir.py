@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from tbq.arguments import StrPath
-from tbq.decode.options import Reading, Selected, Which
+from tbq.decode.options import OnError, Reading, Restarts, Selected, Which
 from tbq.decode.reader import Reader
-from tbq.export.options import Writing
 from tbq.kinds import single, tables
 from tbq.select import Names, Steps
 from tbq.source.discover import Found
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
-    from tbq.decode.options import OnError, Restarts
     from tbq.kinds.audio import AudioTable
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
@@ -28,17 +26,12 @@ if TYPE_CHECKING:
     from tbq.kinds.summary import SummaryTable
     from tbq.kinds.tags import TagTable
     from tbq.kinds.tensors import TensorTable
+    from tbq.kinds.written import Export
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
     from tbq.table.scalars import Series
     from tbq.table.table import Table
-
-
-class Export(Selected, Writing, total=False):
-    """The keywords of `log.write`: those of a table, and those of `table.write`."""
-
-    run: Names
 
 
 def restored(found: Found, limit: int | None) -> LogDir:
@@ -117,9 +110,8 @@ class LogDir:
     ) -> Table:
         """Every scalar: one row per value, columns `run, tag, step, wall_time, value`.
 
-        `run` and `tag` take names, globs, `re:` expressions or lists of them; `steps` includes both ends. `restarts`
-        says which rows of a resumed run count; `on_error` what happens if a file is damaged. `threads` decode (default:
-        one per CPU); `progress` is True for a bar, or a callable.
+        `run` and `tag` take names, globs, `re:` expressions or lists; `steps` includes both ends. `restarts` says which
+        rows of a resumed run count, `on_error` what damage does. `progress` is True for a bar, or a callable.
 
         >>> log.scalars("lr=0.1", tag="val/loss", steps="100:").shape
         (10, 5)
@@ -248,8 +240,7 @@ class LogDir:
     def hparams(self, run: Names = None, **selected: Unpack[Selected]) -> HparamTable:
         """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
 
-        What an experiment says of its metrics and domains is in `log.table("hparam_metrics")` and
-        `log.table("hparam_domains")`.
+        `log.table("hparam_metrics")` and `log.table("hparam_domains")` have what an experiment says of them.
 
         >>> log.hparams("diverged")["name"].tolist()
         ['lr', 'seed', 'optimizer', 'augment']

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import keywords
-from tbq.decode.options import SELECTED
+from tbq.decode.options import SELECTED, Selected
 from tbq.export import check
 from tbq.export import write as write_table
 from tbq.export.everything import check_holder, write_all
-from tbq.export.options import WRITING
+from tbq.export.options import WRITING, Writing
 from tbq.kinds.tables import table, tables
 from tbq.schema import schema
+from tbq.select import Names
 
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.decode.reader import Reader
+
+
+class Export(Selected, Writing, total=False):
+    """The keywords of `log.write`: those of a table, and those of `table.write`."""
+
+    run: Names
 
 
 def write(reader: Reader, path: StrPath, kind: str = "all", **options: Any) -> list[str]:
