@@ -20,7 +20,9 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from tbq.printable import paragraph
+from tbq.text import paragraph, shown_path
+
+_PACKAGE = __file__.removesuffix("errors.py")
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -54,8 +56,6 @@ class TbqError(Exception):
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            from tbq.names import shown_path
-
             path = shown_path(self.path)
             where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         hint = f"\n  {self.hint}" if self.hint else ""

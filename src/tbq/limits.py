@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
-from tbq.printable import sized
+from tbq.text import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,15 @@ def size_of(text: Size) -> int:
     >>> size_of("4GB"), size_of("1.5 GiB"), size_of(1000)
     (4000000000, 1610612736, 1000)
     """
-    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
     if isinstance(text, int) and not isinstance(text, bool) and text > 0:
         return text
-    if found is None:
+    if match is None:
         raise UsageError(
             f"max_unpacked={text!r} is not a size", hint="want bytes, or a size with its unit: 4GB"
         )
-    unit = (1024 if found[3] else 1000) ** (" kmgt".index(found[2].lower()) if found[2] else 0)
-    return int(float(found[1]) * unit)
+    unit = (1024 if match[3] else 1000) ** (" kmgt".index(match[2].lower()) if match[2] else 0)
+    return int(float(match[1]) * unit)
 
 
 @contextlib.contextmanager

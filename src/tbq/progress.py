@@ -37,7 +37,7 @@ def reporting(progress: Progress | None, what: str = "reading") -> Iterator[Call
 
 @contextlib.contextmanager
 def progress_bar(what: str = "reading") -> Iterator[_Bar | None]:
-    """A `progress=` callback that draws a bar on stderr, or None where that is no terminal."""
+    """A `progress=` callback that draws a bar on stderr, or None if that is not a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return

@@ -177,8 +177,8 @@ def sweep(parent: str | os.PathLike[str]) -> None:
         return
     ours = {scratch.folder.name for scratch in list(_open.values())}
     for name in names:
-        found = _NAME.fullmatch(name)
-        if found and found[1] == _machine() and name not in ours:
+        match = _NAME.fullmatch(name)
+        if match and match[1] == _machine() and name not in ours:
             with contextlib.suppress(OSError):
                 _remove_if_dead(Path(parent, name))
 

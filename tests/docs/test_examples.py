@@ -29,7 +29,7 @@ def modules() -> Iterator[str]:
         path = importlib.import_module(f"tbq.{package}").__path__
         names = [f"tbq.{package}", *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}."))]
         yield from (name for name in names if name != "tbq.write.keras")  # needs Keras
-    yield from ("tbq.arrays", "tbq.natural")
+    yield "tbq.arrays"
 
 
 def examples() -> list[doctest.DocTest]:

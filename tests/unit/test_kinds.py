@@ -140,7 +140,7 @@ def test_tensors_under_a_tag_of_scalars_are_tensors_wherever_its_plugin_is_told(
     assert alone.tensors().to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
     protolog.write(tmp_path, protolog.header(protolog.T0 + 9), told, file=protolog.name(protolog.T0 + 9))
     log = tbq.open(tmp_path)
-    with pytest.warns(tbq.TbqWarning, match="2 values logged as scalars are no single number"):
+    with pytest.warns(tbq.TbqWarning, match="2 values logged as scalars are not single numbers"):
         assert log.scalars().to_arrow()["step"].to_pylist() == [0, 2, 9]
     tensors = log.tensors(on_error="ignore").to_arrow()
     assert tensors["step"].to_pylist() == [1, 3] and tensors["shape"].to_pylist() == [[2], [2]]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding
 
@@ -66,13 +64,3 @@ def codes() -> dict[str, str]:
     from tbq.doctor.checks import all_checks
 
     return {check.rule.code: check.title for check in all_checks()}
-
-
-class _Callable(types.ModuleType):
-    """`tbq.doctor` is the function, also once this package of the same name has been imported."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> list[Finding]:
-        return doctor(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

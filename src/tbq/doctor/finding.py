@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tbq.names import shown_path
-from tbq.natural import natural
-from tbq.printable import printable
+from tbq.text import natural, printable, shown_path
 
 SEVERITIES = ("error", "warning", "info")
 

@@ -16,7 +16,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write the table as an Arrow IPC file, with its origin in the metadata as in Parquet."""
     import pyarrow as pa
 
-    # A file, unlike a stream, holds one dictionary a column.
+    # A file, unlike a stream, holds one dictionary per column.
     table = with_origin(table.unify_dictionaries(), options)
     compression = "lz4" if options.format == "feather" and pa.Codec.is_available("lz4") else None
     settings = pa.ipc.IpcWriteOptions(compression=compression)

@@ -15,7 +15,7 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
-    """Write a header and a line a row."""
+    """Write a header and one line per row."""
     refuse_bytes(table.schema, options.format)
     separator = SEPARATORS[options.format]
     writer = csv_rows(table.column_names, separator, options)

@@ -1,4 +1,4 @@
-"""DuckDB databases, a table each."""
+"""DuckDB databases, one table each."""
 
 from __future__ import annotations
 

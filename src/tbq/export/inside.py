@@ -34,10 +34,10 @@ def place(root: Path, path: str, force: bool) -> Path:
 def clear(target: Path, force: bool) -> None:
     """Make way for a file: with `force` a link, pipe or device is removed, and not written through."""
     try:
-        found = os.lstat(target)
+        status = os.lstat(target)
     except OSError:
         return
-    if stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and not _is_link(target)):
+    if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and not _is_link(target)):
         return  # what writes the file says what is wrong with these, or replaces them
     if not force:
         raise OutputError("is already there", path=target, hint="use --force (force=True) to replace it")
@@ -47,10 +47,10 @@ def clear(target: Path, force: bool) -> None:
 def _is_link(path: Path) -> bool:
     """Whether something is a symbolic link, or what Windows has for one (a junction)."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return False
     junction = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)
-    return stat.S_ISLNK(found.st_mode) or (
-        junction is not None and getattr(found, "st_reparse_tag", 0) == junction
+    return stat.S_ISLNK(status.st_mode) or (
+        junction is not None and getattr(status, "st_reparse_tag", 0) == junction
     )

@@ -1,4 +1,4 @@
-"""JSON: an array of objects (`json`) or an object a line (`jsonl`); NaN is null or a string, never bare."""
+"""JSON: an array of objects (`json`) or one object per line (`jsonl`); NaN is null or a string, never bare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
-    """Write an object a row."""
+    """Write one object per row."""
     refuse_bytes(table.schema, options.format)
     if options.format == "jsonl":
         write_rows(table, stream, json_rows(table.column_names, "", "}\n", options), options)

@@ -57,7 +57,7 @@ def _cut(text: str, most: int) -> str:
 
 
 class Tree:
-    """The paths of one output folder: each is given out once, where case and Unicode forms do not count."""
+    """The paths of one output folder: each is given out once, and case and Unicode forms do not count."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()

@@ -1,4 +1,4 @@
-"""NumPy `.npz`: an array a column; lists and bytes as one flat array with `<name>.offsets` beside it."""
+"""NumPy `.npz`: one array per column; lists and bytes as one flat array with `<name>.offsets` beside it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _strings(name: str, column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.table.codes import codes_of
+    from tbq.columns.codes import codes_of
 
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()

@@ -7,8 +7,8 @@ import math
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq._core import Cell, TextColumn, TextRows
-from tbq.errors import OutputError
-from tbq.export.times import is_wall_time
+from tbq.columns.times import is_wall_time
+from tbq.export.fit import refuse_bytes as refuse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,19 +73,6 @@ def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
         yield from table.slice(begin, _JOINED).combine_chunks().to_batches()
 
 
-def refuse_bytes(schema: pa.Schema, format: str) -> None:
-    """Raise if a text format would have to hold bytes. Call it before anything is written, or even read."""
-    import pyarrow as pa
-
-    for field in schema:
-        if any(test(field.type) for test in (pa.types.is_binary, pa.types.is_large_binary)):
-            what = "JSON" if format.startswith("json") else format.upper()
-            raise OutputError(
-                f"column {field.name!r} holds bytes, which {what} cannot",
-                hint="write .parquet, .arrow, .sqlite or .duckdb; `tbq media` writes images and such as files",
-            )
-
-
 def _column(
     array: pa.Array,
     name: str,
@@ -109,8 +96,8 @@ def _column(
         key = (buffers[1], strings.offset, len(strings))
         if key not in labels:
             large = pa.types.is_large_string(strings.type)
-            made = writer.labels(buffers[2], buffers[1], strings.offset, len(strings), large)
-            labels[key] = (made, strings)
+            native = writer.labels(buffers[2], buffers[1], strings.offset, len(strings), large)
+            labels[key] = (native, strings)
         return TextColumn(cell, array.offset, valid, values, labels=labels[key][0])
     if cell in (Cell.text, Cell.raw):
         bytes_ = _addresses(array)[2]
@@ -185,11 +172,11 @@ def _printable_list(array: pa.Array) -> tuple[pa.Array, Cell] | None:
         return None
     if pa.types.is_uint64(inner):
         return None
-    whole = pa.types.is_integer(inner)
+    integers = pa.types.is_integer(inner)
     make = pa.large_list if pa.types.is_large_list(array.type) else pa.list_
-    wanted = make(pa.int64() if whole else pa.float64())
+    wanted = make(pa.int64() if integers else pa.float64())
     cast = array if array.type == wanted else array.cast(wanted)
-    return cast, Cell.list_int64 if whole else Cell.list_float64
+    return cast, Cell.list_int64 if integers else Cell.list_float64
 
 
 def iso(array: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""A file a run: the table cut by run, and file names that every system takes."""
+"""One file per run: the table cut by run, and file names that every system takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def by_run(table: pa.Table) -> dict[str, pa.Table]:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.table.codes import codes_of
+    from tbq.columns.codes import codes_of
 
     if "run" not in table.column_names:
         raise UsageError("{run} in the name of the output, but the table has no column 'run'")

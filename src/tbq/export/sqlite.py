@@ -1,4 +1,4 @@
-"""SQLite databases, a table each; lists are JSON text, and NaN is NULL, which is all SQLite knows."""
+"""SQLite databases, one table each; lists are JSON text, and NaN is NULL, which is all SQLite knows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> None:
-    """Write each table under its name, with an index on run and tag where it has both."""
+    """Write each table under its name, with an index on run and tag if it has both."""
     try:
         with closing(sqlite3.connect(path)) as base, base:
-            # The file is renamed only when whole, so a journal would guard nothing.
+            # The file is renamed only when it is complete, so a journal would guard nothing.
             base.execute("pragma journal_mode = off")
             base.execute("pragma synchronous = off")
             for name, table in tables.items():
@@ -71,7 +71,7 @@ def _type(kind: pa.DataType) -> str:
 def _values(column: pa.Array, options: Options) -> list[Any]:
     import pyarrow as pa
 
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     if pa.types.is_timestamp(column.type):
         column = iso(column)

@@ -13,18 +13,16 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tbq.arguments import StrPath
 from tbq.errors import OutputError
-from tbq.names import shown_path
-from tbq.printable import Screen
 from tbq.scratch import Scratch, beside, sweep
 from tbq.source.remote import refuse_remote
+from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typing_extensions import Buffer
-
-StrPath = str | os.PathLike[str]
 
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _CONTENT = re.compile(r".+?\.tbq-[0-9a-f]{12}-[0-9a-f]{8}\.tmp[/\\]content[^/\\]*(.*)", re.DOTALL)
@@ -53,7 +51,7 @@ def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterato
             yield stream
             stream.flush()
         return
-    with output_path(path, force) as made, _explained(path), open(made, "xb") as stream:
+    with output_path(path, force) as content, _explained(path), open(content, "xb") as stream:
         yield stream
         stream.flush()
         if sync:
@@ -69,13 +67,14 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         )
     target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
     check_free(path, force)
-    check_folder(path)
-    with _named(path), _explained(path), _place_for(target) as (scratch, made):
-        yield made
-        _keep_mode(made, target)
+    check_folder_can_be_made(path)
+    make_folder(target.parent)
+    with _named(path), _explained(path), _place_for(target) as (scratch, content):
+        yield content
+        _keep_mode(content, target)
         with scratch.settled():
             check_free(path, force)
-            _rename(made, target, force)
+            _rename(content, target, force)
 
 
 @contextlib.contextmanager
@@ -97,12 +96,12 @@ def _place_for(target: Path) -> Iterator[tuple[Scratch, Path]]:
         with beside(target) as scratch:
             yield scratch, scratch.folder / f"content{target.suffix}"
         return
-    made = shared.folder / f"content{next(_numbers)}{target.suffix}"
+    content = shared.folder / f"content{next(_numbers)}{target.suffix}"
     try:
-        yield shared, made
+        yield shared, content
     finally:
         with contextlib.suppress(OSError):
-            made.unlink(missing_ok=True)
+            content.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -124,17 +123,17 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
     if there and not is_empty(target):
         raise OutputError("is already there", path=path, hint="choose a new directory")
     with _named(path), _explained(path, left), _inside(target) if there else beside(target) as scratch:
-        made = scratch.folder / "content"
-        made.mkdir()
-        yield made
+        content = scratch.folder / "content"
+        content.mkdir()
+        yield content
         with scratch.settled():
             if len(list(target.iterdir())) != 1 if there else os.path.lexists(target):
                 raise OutputError("is there now, made by someone else meanwhile", path=path)
             if there:
-                for entry in list(made.iterdir()):
+                for entry in list(content.iterdir()):
                     entry.rename(target / entry.name)
             else:
-                made.rename(target)
+                content.rename(target)
 
 
 def is_empty(folder: Path) -> bool:
@@ -156,46 +155,46 @@ def _named(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OutputError as failure:
-        found = _CONTENT.match(failure.path or "")
-        if found:
-            failure.path = os.fspath(path) + found[1]
+        match = _CONTENT.match(failure.path or "")
+        if match:
+            failure.path = os.fspath(path) + match[1]
         elif failure.path is None:
             failure.path = os.fspath(path)
         raise
 
 
-def _keep_mode(made: Path, target: Path) -> None:
+def _keep_mode(content: Path, target: Path) -> None:
     """Let a file have the mode and the group of the one that it replaces; a new file has what the system gives it."""
     try:
         old = target.stat()
     except OSError:
         return
     mode = stat.S_IMODE(old.st_mode) & 0o777
-    status = made.stat()
+    status = content.stat()
     if hasattr(os, "chown") and not _same_owner(status, old):
         try:
-            os.chown(made, -1, old.st_gid)
+            os.chown(content, -1, old.st_gid)
         except OSError:
             mode &= ~0o070  # what its group might do is not for another group
         with contextlib.suppress(OSError):
-            os.chown(made, old.st_uid, -1)
-    made.chmod(mode)
+            os.chown(content, old.st_uid, -1)
+    content.chmod(mode)
 
 
-def _same_owner(one: os.stat_result, other: os.stat_result) -> bool:
-    return (one.st_uid, one.st_gid) == (other.st_uid, other.st_gid)
+def _same_owner(first: os.stat_result, other: os.stat_result) -> bool:
+    return (first.st_uid, first.st_gid) == (other.st_uid, other.st_gid)
 
 
-def _rename(made: Path, target: Path, force: bool) -> None:
+def _rename(content: Path, target: Path, force: bool) -> None:
     """Give a file its name; without `force` never over one that appeared a moment ago."""
     if force:
-        made.replace(target)
+        content.replace(target)
         return
     try:
         if os.name == "nt":
-            made.rename(target)
+            content.rename(target)
         else:
-            target.hardlink_to(made)
+            target.hardlink_to(content)
     except FileExistsError:
         raise OutputError(
             "is already there", path=target, hint="use --force (force=True) to replace it"
@@ -203,7 +202,7 @@ def _rename(made: Path, target: Path, force: bool) -> None:
     except OSError:
         if os.name == "nt":
             raise
-        made.replace(target)  # a file system without links
+        content.replace(target)  # a file system without links
 
 
 def is_direct(path: StrPath) -> bool:
@@ -216,7 +215,7 @@ def is_direct(path: StrPath) -> bool:
 
 
 def check_free(path: StrPath, force: bool) -> None:
-    """Raise where `path` cannot be a target: a folder, or a file that is there without `force`."""
+    """Raise if `path` cannot be a target: a folder, or a file that is there without `force`."""
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
@@ -226,8 +225,20 @@ def check_free(path: StrPath, force: bool) -> None:
         raise OutputError("is already there", path=path, hint="use --force (force=True) to replace it")
 
 
+def check_folder_can_be_made(path: StrPath) -> None:
+    """Raise if the folder that `path` would be in is not there and cannot be made: a file is in the way."""
+    refuse_remote(path, OutputError)
+    if is_direct(path):
+        return
+    above = Path(os.path.realpath(path)).parent
+    while not os.path.lexists(above) and above != above.parent:
+        above = above.parent
+    if not above.is_dir():
+        raise OutputError(f"{shown_path(above)} is not a folder", path=path, hint="name another path")
+
+
 def check_folder(path: StrPath) -> None:
-    """Raise where the folder that `path` would be in is not there."""
+    """Raise if the folder that `path` would be in is not there."""
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
@@ -239,7 +250,7 @@ def check_folder(path: StrPath) -> None:
 
 
 def make_folder(path: StrPath) -> None:
-    """Make a folder and those above it, where they are not there."""
+    """Make a folder and those above it, if they are missing."""
     refuse_remote(path, OutputError)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -251,8 +262,8 @@ def make_folder(path: StrPath) -> None:
 
 def _direct_fd(path: StrPath) -> int | None:
     text = os.fspath(path)
-    found = _FD.fullmatch(text)
-    return int(found[1]) if found else _NAMED_FDS.get(text)
+    match = _FD.fullmatch(text)
+    return int(match[1]) if match else _NAMED_FDS.get(text)
 
 
 def _is_special(path: StrPath) -> bool:

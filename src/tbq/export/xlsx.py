@@ -1,15 +1,14 @@
-"""Excel workbooks, a sheet a table; every string is a string cell, so that none becomes a formula."""
+"""Excel workbooks, one sheet per table; every string is a string cell, so that none becomes a formula."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-import warnings
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, TbqWarning, missing
+from tbq.errors import OutputError, missing, warn
 from tbq.export.rows import json_text
 from tbq.scratch import temporary
 
@@ -29,7 +28,7 @@ _SHEET = re.compile(r"[\[\]:*?/\\']")
 
 
 def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options) -> None:
-    """Write a sheet a table."""
+    """Write one sheet per table."""
     try:
         from openpyxl import Workbook
     except ImportError:
@@ -51,15 +50,11 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
                 sheet.append([cell(value) for value in row])
             cut += cell.cut
         # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
-        whole = io.BytesIO()
-        book.save(whole)
-    stream.write(whole.getbuffer())
+        workbook = io.BytesIO()
+        book.save(workbook)
+    stream.write(workbook.getbuffer())
     if cut:
-        warnings.warn(
-            f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds",
-            TbqWarning,
-            stacklevel=2,
-        )
+        warn(f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds")
 
 
 def _write_to(sheet: Any, path: Path) -> None:
@@ -102,7 +97,7 @@ def _title(name: str, taken: set[str]) -> str:
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     for batch in table.to_batches(max_chunksize=1 << 14):
         yield from zip(*(values_of(column) for column in batch.columns), strict=True)

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import DamageError, UsageError
-from tbq.table import Table
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
 
 def _bad(why: str) -> DamageError:
     return DamageError(
-        f"the audio clip is no WAV file that can be read: {why}",
+        f"the audio clip is not a WAV file that can be read: {why}",
         code="bad_audio",
         hint="its bytes are in log.audio(), or as a file: tbq media",
     )

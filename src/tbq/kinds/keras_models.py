@@ -20,22 +20,22 @@ class Layer(NamedTuple):
 
 
 def layers(text: bytes) -> list[Layer]:
-    """The layers of a model, those of models inside it too; ValueError where it is no such JSON.
+    """The layers of a model, those of models inside it too; ValueError if it is not such JSON.
 
     >>> layers(b'{"config": {"layers": [{"class_name": "Dense", "config": {"name": "d"}}]}}')
     [Layer(name='d', op='Dense', inputs=[])]
     """
-    found = []
+    found_layers = []
     size = 0
     try:
         for layer in _layers(json.loads(text), ""):
             size += len(layer.name) + sum(map(len, layer.inputs))
             if size > _LARGEST:  # a long name around many layers stands before the name of each
                 raise ValueError("the Keras model's layers have names of more than 16 MiB")
-            found.append(layer)
+            found_layers.append(layer)
     except (RecursionError, AttributeError, KeyError, TypeError, UnicodeDecodeError) as wrong:
         raise ValueError("the Keras model's JSON is not as Keras writes it") from wrong
-    return found
+    return found_layers
 
 
 def _layers(model: dict[str, Any], inside: str) -> Iterator[Layer]:
@@ -45,7 +45,7 @@ def _layers(model: dict[str, Any], inside: str) -> Iterator[Layer]:
     for layer in listed:
         own = layer["config"]
         name = inside + _text(layer.get("name") or own["name"])
-        sources = [inside + one for one in dict.fromkeys(_sources(layer.get("inbound_nodes", [])))]
+        sources = [inside + part for part in dict.fromkeys(_sources(layer.get("inbound_nodes", [])))]
         inputs = sources if "inbound_nodes" in layer else before
         yield Layer(name, _text(layer["class_name"]), inputs)
         if isinstance(own, list) or "layers" in own:
@@ -60,14 +60,14 @@ def _sources(node: Any) -> Iterator[str]:
         if history is not None:
             yield _text(history[0])
             return
-        for one in node.values():
-            yield from _sources(one)
+        for part in node.values():
+            yield from _sources(part)
     elif isinstance(node, list):
         if len(node) >= 3 and isinstance(node[0], str) and isinstance(node[1], int):
             yield _text(node[0])
             return
-        for one in node:
-            yield from _sources(one)
+        for part in node:
+            yield from _sources(part)
 
 
 def _text(value: object) -> str:

@@ -62,7 +62,7 @@ def mesh(rows: pa.Table) -> Mesh:
     for row in rows.select(["component", "dtype", "shape", "data"]).to_pylist():
         if row["shape"] is None or len(row["shape"]) not in (2, 3) or row["shape"][-1] != 3:
             raise DamageError(
-                f"the mesh's {row['component']} is no tensor of shape [batch, n, 3]", code="bad_mesh"
+                f"the mesh's {row['component']} is not a tensor of shape [batch, n, 3]", code="bad_mesh"
             )
         values = array(row["dtype"], row["shape"], row["data"])
         parts[row["component"]] = values if values.ndim == 3 else values[None]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arrays import STORED_AS, widen
 from tbq.errors import DamageError, warn
-from tbq.printable import counted
-from tbq.table import Table
+from tbq.table.table import Table
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class TensorTable(Table):
     """The `tensors` table; `arrays()` gives NumPy arrays, which may differ in shape from step to step."""
 
     def arrays(self) -> list[NDArray[Any] | None]:
-        """An array a row; None where the tensor could not be decoded (`shape` is null there)."""
+        """One array per row; None if the tensor could not be decoded (`shape` is null there)."""
         rows = self.to_arrow().select(["dtype", "shape", "data"])
         return [
             None if shape.as_py() is None else array(dtype.as_py(), shape.as_py(), data.as_buffer())

@@ -46,8 +46,8 @@ class Filter:
         # Guarantees of dictionaries are not simplified in ranges, those of strings are.
         self._schema = pa.schema(
             [
-                one.with_type(one.type.value_type) if pa.types.is_dictionary(one.type) else one
-                for one in schema
+                column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+                for column in schema
             ]
         )
         self._format, self._files = ds.IpcFileFormat(), LocalFileSystem()  # never used: nothing is opened
@@ -57,7 +57,7 @@ class Filter:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        without = pa.schema([one for one in self._schema if one.name != name])
+        without = pa.schema([column for column in self._schema if column.name != name])
         try:
             ds.Scanner.from_batches(iter(()), schema=without, filter=self.expression)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
@@ -69,7 +69,7 @@ class Filter:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        made = ds.FileSystemDataset.from_paths(
+        questions = ds.FileSystemDataset.from_paths(
             [str(i) for i in range(len(guarantees))],
             schema=self._schema,
             format=self._format,
@@ -77,7 +77,7 @@ class Filter:
             partitions=list(guarantees),
         )
         try:
-            return [int(fragment.path) for fragment in made.get_fragments(filter=self.expression)]
+            return [int(fragment.path) for fragment in questions.get_fragments(filter=self.expression)]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return list(range(len(guarantees)))
 
@@ -106,7 +106,7 @@ class Filter:
         return sorted(kept)
 
     def tags(self) -> Selection:
-        """The tags that may pass, as a test that is asked once a tag; all where the filter names none."""
+        """The tags that may pass, as a test that is asked once per tag; all if the filter names none."""
         import pyarrow.dataset as ds
 
         if not self.uses("tag"):
@@ -115,7 +115,7 @@ class Filter:
         return Matching((), "tag", lambda tag: bool(self.possible([it == tag])))
 
     def steps(self) -> tuple[int, int]:
-        """The least and the largest step that may pass; the first is larger where none does."""
+        """The least and the largest step that may pass; the first is larger if none does."""
         import pyarrow.dataset as ds
 
         if not self.uses("step"):

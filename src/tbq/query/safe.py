@@ -138,18 +138,18 @@ def _is_query(
     # To an older DuckDB PIVOT is several statements, of which some were never written.
     if not (len(statements) == 1 and kind in _WRAPPING) and all(map(text_of, statements)):
         return False
-    found = words(query)
-    while found and not found[-1].text.strip(";"):
-        found.pop()
+    tokens = words(query)
+    while tokens and not tokens[-1].text.strip(";"):
+        tokens.pop()
     starts = [0]
-    if found and found[0].name == "explain":  # [analyze] and [(options)] stand before what is explained
-        closing = [i for i, word in enumerate(found[:20]) if word.text == ")"]
+    if tokens and tokens[0].name == "explain":  # [analyze] and [(options)] stand before what is explained
+        closing = [i for i, word in enumerate(tokens[:20]) if word.text == ")"]
         starts = [1, 2, *(i + 1 for i in closing[:1])]
     # What `exists` takes is a query, and nothing else.
     return any(
-        _can_be_parsed(connection, f"select exists (\n{query[found[start].start : found[-1].end]}\n)")
+        _can_be_parsed(connection, f"select exists (\n{query[tokens[start].start : tokens[-1].end]}\n)")
         for start in starts
-        if start < len(found)
+        if start < len(tokens)
     )
 
 

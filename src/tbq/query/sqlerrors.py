@@ -70,5 +70,5 @@ def _of_twin(name: str, twins: Mapping[str, str]) -> str:
 
 
 def _near(what: str, name: str, known: Sequence[str], otherwise: str) -> str:
-    found = closest(name, list(known))
-    return f"did you mean the {what} {' or '.join(found)}?" if found else otherwise
+    near = closest(name, list(known))
+    return f"did you mean the {what} {' or '.join(near)}?" if near else otherwise

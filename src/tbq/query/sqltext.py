@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tbq.errors import QueryError
-from tbq.query.smooth import check_weight
+from tbq.table.smooth import check_weight
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ def words(query: str) -> list[Word]:
     import duckdb
 
     data = query.encode()
-    found = [(at, str(kind)) for at, kind in duckdb.tokenize(query)]
-    ends = [*(at for at, _ in found[1:]), len(data)][: len(found)]
+    tokens = [(at, str(kind)) for at, kind in duckdb.tokenize(query)]
+    ends = [*(at for at, _ in tokens[1:]), len(data)][: len(tokens)]
     out = []
-    for (at, kind), end in zip(found, ends, strict=True):
+    for (at, kind), end in zip(tokens, ends, strict=True):
         if "comment" in kind:
             continue
         start = len(data[:at].decode())
@@ -44,9 +44,9 @@ def words(query: str) -> list[Word]:
     return out
 
 
-def strings(found: Sequence[Word]) -> list[str]:
+def strings(tokens: Sequence[Word]) -> list[str]:
     """The string constants of a query."""
-    return [_unquoted(word.text, "'") for word in found if word.string]
+    return [_unquoted(word.text, "'") for word in tokens if word.string]
 
 
 def _unquoted(text: str, quote: str) -> str:
@@ -64,7 +64,7 @@ class Prepared:
     used: frozenset[str]  # parameters that went into the text
 
 
-def prepare(query: str, found: Sequence[Word], params: Mapping[str, Any]) -> Prepared:
+def prepare(query: str, tokens: Sequence[Word], params: Mapping[str, Any]) -> Prepared:
     """Replace `ema(value, 0.6)` and `relative_time(wall_time)`.
 
     They are properties of a whole curve and of a whole run, whatever rows the query takes of them, which no macro
@@ -74,16 +74,16 @@ def prepare(query: str, found: Sequence[Word], params: Mapping[str, Any]) -> Pre
     used: set[str] = set()
     parts: list[str] = []
     done = i = 0
-    while i < len(found):
-        word = found[i]
-        call = not word.string and i + 1 < len(found) and found[i + 1].text == "("
+    while i < len(tokens):
+        word = tokens[i]
+        call = not word.string and i + 1 < len(tokens) and tokens[i + 1].text == "("
         if word.name == "relative_time" and not word.string and not call:
             extra["relative_time"] = ("relative_time",)
         if not call or word.name not in ("ema", "relative_time"):
             i += 1
             continue
-        close = next((j for j in range(i + 2, len(found)) if found[j].text == ")"), None)
-        inner = "".join(one.text for one in found[i + 2 : close]) if close is not None else ""
+        close = next((j for j in range(i + 2, len(tokens)) if tokens[j].text == ")"), None)
+        inner = "".join(inside.text for inside in tokens[i + 2 : close]) if close is not None else ""
         if word.name == "ema":
             column, weight = _ema(inner, query, word, params, used)
             name = f"ema(value, {weight!r})"
@@ -98,7 +98,7 @@ def prepare(query: str, found: Sequence[Word], params: Mapping[str, Any]) -> Pre
         assert close is not None
         before = column.rpartition(".")[0]
         parts += [query[done : word.start], f"{before}." if before else "", f'"{name}"']
-        done = found[close].end
+        done = tokens[close].end
         i = close + 1
     return Prepared("".join([*parts, query[done:]]), extra, frozenset(used))
 
@@ -147,6 +147,6 @@ def missing_parameters(names: Sequence[str], query: str) -> QueryError:
         place = Word(f"${names[0]}", at, at + len(names[0]) + 1, False) if at >= 0 else None
     return QueryError(
         pointing(query, place, message) if place else message,
-        hint=f"give it: log.sql(query, {names[0]}=…), --param {names[0]}=…",
+        hint=f"give it: log.sql(query, params={{'{names[0]}': …}}), --param {names[0]}=…",
         code="parameter",
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.rewrite.options import Options
 from tbq.rewrite.report import Report, RunReport
@@ -91,13 +89,3 @@ def rewrite(
         if call is not None:
             call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
     return report
-
-
-class _Callable(types.ModuleType):
-    """`tbq.rewrite` is the function, also once this package of the same name has been imported."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Report:
-        return rewrite(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

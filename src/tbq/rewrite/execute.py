@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq import decode as _decode
-from tbq import problems as _problems
+from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export.target import unwritable
-from tbq.names import shown_path, system_name
-from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
 from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
 from tbq.source.inflate import Unpacked
+from tbq.text import counted, shell_word, shown_path, system_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

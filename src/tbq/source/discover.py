@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tbq.arguments import bad
+from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
-from tbq.names import shown_name, shown_path
-from tbq.natural import natural
 from tbq.problems import Problem
 from tbq.source.remote import refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
+from tbq.text import natural, shown_name, shown_path
 
-PathLike = str | os.PathLike[str]
 #: What `tbq.open` takes.
-Source = PathLike | Sequence[PathLike] | Mapping[str, PathLike]
+Source = StrPath | Sequence[StrPath] | Mapping[str, StrPath]
 
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
 _WHO = "see who may read it, and the directories above it: ls -ld"
@@ -38,12 +36,12 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What lies below the paths that were given: runs by name, and what could not be looked into."""
+    """What lies below the paths that were given: runs by name, and what could not be listed."""
 
     paths: list[str]
     runs: list[Run]
     problems: list[Problem] = field(default_factory=list)
-    others: int = 0  # files that are no event files
+    others: int = 0  # files that are not event files
 
 
 def sources(source: object) -> list[tuple[str | None, str]]:
@@ -98,18 +96,20 @@ def find(items: Sequence[tuple[str | None, str]]) -> Found:
             _add(files, places, run, os.path.dirname(path), [path])
             continue
         prefix = "" if prefix == "." else prefix
-        for folder, below, mine, rest in walk(path, problems, Seen() if name is not None else together):
+        for folder, below, event_files, rest in walk(
+            path, problems, Seen() if name is not None else together
+        ):
             others += rest
-            if mine:
+            if event_files:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
-                _add(files, places, run, folder, mine)
+                _add(files, places, run, folder, event_files)
     runs = sorted(
         Run(
             _shown(name),
             places[name],
-            mine if len(mine) == 1 else sorted(mine, key=_natural),
+            event_files if len(event_files) == 1 else sorted(event_files, key=_by_name),
         )
-        for name, mine in files.items()
+        for name, event_files in files.items()
     )
     return Found([path for _, path in roots], runs, problems, others)
 
@@ -118,17 +118,15 @@ def _shown(name: str) -> str:
     return name if name.isascii() and "\\" not in name else shown_name(name)
 
 
-def _add(
-    files: dict[str, list[str]], places: dict[str, str], run: str, folder: str, found: list[str]
-) -> None:
+def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: str, more: list[str]) -> None:
     if places.setdefault(run, folder) != folder:
         raise UsageError(
             f"two runs are called {_shown(run)!r}: {shown_path(places[run])} and {shown_path(folder)}",
             hint="name them apart, e.g. a:first/path b:second/path",
         )
-    known = files.setdefault(run, found)
-    if known is not found:
-        files[run] = known + [path for path in found if path not in known]
+    known = files.setdefault(run, more)
+    if known is not more:
+        files[run] = known + [path for path in more if path not in known]
 
 
 def _expand(item: str) -> list[tuple[str | None, str]]:
@@ -204,7 +202,7 @@ def _below(path: str, base: str) -> str:
     return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
-def _natural(path: str) -> list[tuple[int, int | str]]:
+def _by_name(path: str) -> list[tuple[int, int, str]]:
     return natural(os.path.basename(path))
 
 

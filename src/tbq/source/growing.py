@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from tbq.source.walk import is_event_file
+
 _RECENT = 600  # seconds since the last change within which a file counts as being written
 
 
@@ -37,14 +39,14 @@ class Growing:
 
 
 def _open_files() -> list[str]:
-    found = []
+    targets = []
     for process in Path("/proc").glob("[0-9]*/fd"):
         try:
             for link in process.iterdir():
                 target = str(link.readlink())
                 # The mode of the link is that of the opening.
-                if "tfevents" in target and link.lstat().st_mode & 0o200:
-                    found.append(target)
+                if is_event_file(os.path.basename(target)) and link.lstat().st_mode & 0o200:
+                    targets.append(target)
         except OSError:
             continue
-    return found
+    return targets

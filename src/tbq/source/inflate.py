@@ -25,6 +25,8 @@ class Unpacked:
 
     def __init__(self, max_unpacked: Size | None = None) -> None:
         self._limit = Limit.of(max_unpacked)
+        #: what was asked for, or None
+        self.limit = self._limit.most
         self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
         self._done: dict[bytes, bytes | None] = {}
@@ -50,14 +52,14 @@ class Unpacked:
             with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
                 size = os.fstat(packed.fileno()).st_size
                 try:
-                    whole = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
+                    complete = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
                 except _TooMuchError:
                     self.failures[path] = self._limit.exceeded(size, self._spare)
-                    whole = True
+                    complete = True
                 finally:
                     written = plain.tell()
                     self._spare -= max(0, written - RATIO * size)
-            if not whole and written:
+            if not complete and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"
                 )

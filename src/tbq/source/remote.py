@@ -17,8 +17,8 @@ _COLLAPSED = re.compile(
 def refuse_remote(path: str | os.PathLike[str], error: type[TbqError] = SourceError) -> None:
     """Raise if a path is a URL, unless there is a file of that name."""
     text = os.fspath(path)
-    found = _SCHEME.match(text) or _COLLAPSED.match(text)
-    if found is None or os.path.lexists(text):
+    match = _SCHEME.match(text) or _COLLAPSED.match(text)
+    if match is None or os.path.lexists(text):
         return
     hint = "copy it from or to there with a tool of its own, or mount it"
     if text[:5].lower() == "file:":

@@ -95,7 +95,7 @@ def _tree(
             seen.add(folder)
         elif not seen.is_new(folder):
             continue
-        mine: list[str] = []
+        event_files: list[str] = []
         others = 0
         try:
             with os.scandir(folder) as entries:
@@ -112,13 +112,13 @@ def _tree(
                         else:
                             stack.append((entry.path, inner))
                     elif is_event_file(name) and not _leads_beside(entry, folder):
-                        mine.append(entry.path)
+                        event_files.append(entry.path)
                     else:
                         others += 1
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
             problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=folder))
-        yield folder, below, mine, others
+        yield folder, below, event_files, others
 
 
 def _is_link(entry: os.DirEntry[str]) -> bool:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tbq.columns.times import is_wall_time, timestamps
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
-from tbq.export.times import is_wall_time, timestamps
-from tbq.printable import GAP, counted, printable, shortened
+from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,8 +137,8 @@ def _readable(table: pa.Table) -> pa.Table:
     for i, field in enumerate(table.schema):
         if is_wall_time(field.name) and pa.types.is_floating(field.type):
             dates = timestamps(table.column(i)).cast(pa.timestamp("us"))
-            whole = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
-            table = table.set_column(i, field.name, pc.strftime(whole, format="%Y-%m-%d %H:%M:%S"))
+            seconds = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
+            table = table.set_column(i, field.name, pc.strftime(seconds, format="%Y-%m-%d %H:%M:%S"))
     return table
 
 

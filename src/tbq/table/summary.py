@@ -1,4 +1,4 @@
-"""The summary layout: a row a run, statistics of each tag as columns."""
+"""The summary layout: one row per run, statistics of each tag as columns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
-from tbq.table.codes import Series
-from tbq.table.columns import TAG, distinct
+from tbq.columns.codes import Series
+from tbq.columns.names import TAG, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,11 +41,11 @@ def summary(
     of points; `min_step` and `max_step` are the steps of the smallest and the largest value. A tag that is called like
     a statistic of another becomes `tag.<tag>`.
     """
-    runs, found = statistics(table, stats, tags)
+    runs, of_tags = statistics(table, stats, tags)
     # Statistics have their names before tags have theirs: `tag.loss.min` is the tag loss.min, never the other.
-    order = sorted(range(len(found)), key=lambda i: found[i].stat == "last")
-    names = dict(zip(order, distinct([(found[i].name, TAG) for i in order], taken=("run",)), strict=True))
-    return pa.table({"run": runs, **{names[i]: one.values for i, one in enumerate(found)}})
+    order = sorted(range(len(of_tags)), key=lambda i: of_tags[i].stat == "last")
+    names = dict(zip(order, distinct([(of_tags[i].name, TAG) for i in order], taken=("run",)), strict=True))
+    return pa.table({"run": runs, **{names[i]: statistic.values for i, statistic in enumerate(of_tags)}})
 
 
 def statistics(
@@ -66,19 +66,19 @@ def statistics(
     results = [STATS[stat](work) for stat in chosen] if len(rows.run) else [np.zeros(0) for _ in chosen]
     groups = _groups_by_tag(rows)
     nothing = np.zeros(0, np.int64)
-    found = []
+    of_tags = []
     for tag in sorted(groups) if tags is None else dict.fromkeys(tags):
-        mine = groups.get(tag, nothing)
-        places = row_of_run[rows.run[rows.starts[mine]]] if len(mine) else nothing
-        found += [
-            Statistic(tag, stat, _column(result[mine], places, len(run_of_row)))
+        rows_of_tag = groups.get(tag, nothing)
+        places = row_of_run[rows.run[rows.starts[rows_of_tag]]] if len(rows_of_tag) else nothing
+        of_tags += [
+            Statistic(tag, stat, _column(result[rows_of_tag], places, len(run_of_row)))
             for stat, result in zip(chosen, results, strict=True)
         ]
-    return runs, found
+    return runs, of_tags
 
 
 class _Groups:
-    """What the statistics share, computed once: a value a (run, tag)."""
+    """What the statistics share, computed once: one value per run and tag."""
 
     def __init__(self, rows: Series) -> None:
         self.rows = rows

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tbq.errors import OutputError
-from tbq.printable import counted
+from tbq.text import counted
 from tbq.write import existing
 from tbq.write.arguments import bad, shown
 from tbq.write.file import unwritable

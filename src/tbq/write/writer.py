@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
-from tbq.printable import counted
+from tbq.text import counted
 from tbq.write import existing, options
 from tbq.write.arguments import as_step, bad, shown
 from tbq.write.file import EventFile, logger

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.survey import Survey, some
-from tbq.printable import shell_word
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

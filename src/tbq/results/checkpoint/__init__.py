@@ -11,7 +11,7 @@ from typing import Any
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
-from tbq.printable import shell_word
+from tbq.text import shell_word
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 from tbq.source import is_event_file
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tbq.table.codes import codes_of
+from tbq.columns.codes import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +32,8 @@ def relative_times(
     if runs is None:
         codes, names = np.zeros(len(seconds), np.int64), [""]
     else:
-        found, labels = codes_of(runs)
-        codes, names = found.astype(np.int64), labels.to_pylist()
+        indices, labels = codes_of(runs)
+        codes, names = indices.astype(np.int64), labels.to_pylist()
     if began is None:
         starts = np.full(len(names) + 1, np.inf)
         np.fmin.at(starts, codes, seconds)

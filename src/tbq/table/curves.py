@@ -1,4 +1,4 @@
-"""The rows of a scalar table as curves: one stretch of arrays a (run, tag), and the way back to the table's order."""
+"""The rows of a scalar table as curves: one stretch of arrays per run and tag, and the way back to the table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.columns.codes import codes_of, numbers
 from tbq.errors import UsageError
-from tbq.table.codes import codes_of, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

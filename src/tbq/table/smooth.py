@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import bad
-from tbq.query.curves import Curves
+from tbq.table.curves import Curves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
 
 
 def check_weight(weight: float) -> None:
-    """Raise where this is no weight of smoothing."""
+    """Raise if this is not a weight for smoothing."""
     number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
     if not number or not 0 <= weight <= 1:
         raise bad("weight", weight, "a number from 0 to 1", hint="TensorBoard's default is 0.6")

@@ -64,18 +64,18 @@ def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:
     used = set(folded)
     keys = set(_KEYS.get(kind, ()))
     numbers: dict[str, int] = {}
-    made = []
+    fresh_names = []
     for name, same in zip(names, folded, strict=True):
         if count[same] == 1 or name in keys:
-            made.append(name)
+            fresh_names.append(name)
             continue
         fresh = name
         while _folded(fresh) in used:
             numbers[same] = numbers.get(same, 0) + 1
             fresh = f"{name}_{numbers[same]}"
         used.add(_folded(fresh))
-        made.append(fresh)
-    return made
+        fresh_names.append(fresh)
+    return fresh_names
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -86,20 +86,20 @@ def numbered(names: Sequence[str]) -> list[str]:
     """
     used = set(names)
     seen: set[str] = set()
-    made = []
+    fresh_names = []
     for name in names:
         fresh, n = name, 0
         while fresh in seen or (n and fresh in used):
             n += 1
             fresh = f"{name}_{n}"
         seen.add(fresh)
-        made.append(fresh)
-    return made
+        fresh_names.append(fresh)
+    return fresh_names
 
 
-def renamed(names: Sequence[str], made: Sequence[str]) -> dict[str, str]:
+def renamed(names: Sequence[str], fresh_names: Sequence[str]) -> dict[str, str]:
     """The columns that got another name, and which."""
-    return {old: new for old, new in zip(names, made, strict=True) if old != new}
+    return {old: new for old, new in zip(names, fresh_names, strict=True) if old != new}
 
 
 def say_renamed(changes: Mapping[str, str], where: str) -> str:
