@@ -11,9 +11,9 @@ from typing import Any
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
-from tbq.text import shell_word
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 from tbq.source import is_event_file
+from tbq.text import shell_word
 
 _LISTED = 10_000  # files of a directory to look at
 

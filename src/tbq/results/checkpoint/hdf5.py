@@ -19,11 +19,11 @@ import numpy as np
 
 from tbq.errors import SourceError, missing
 from tbq.limits import Budget, Limit
-from tbq.text import natural
 from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import unreadable
+from tbq.text import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
