@@ -7,31 +7,14 @@
 
 #include "blob_path.hpp"
 #include "file_source.hpp"
-#include "recovery.hpp"
 #include "scalar_path.hpp"
 #include "tbq/record.hpp"
+#include "walker.hpp"
 
 namespace tbq {
 
-const char* fault_name(FaultCode code) {
-  switch (code) {
-    case FaultCode::bad_length:
-      return "bad_length";
-    case FaultCode::bad_payload:
-      return "bad_payload";
-    case FaultCode::zeros:
-      return "zeros";
-    case FaultCode::torn:
-      return "torn";
-    case FaultCode::bad_event:
-      return "bad_event";
-  }
-  return "";
-}
-
 namespace {
 
-constexpr size_t kBatch = 256;
 constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // a record up to this size is held in memory
 
 class PartDecoder {
@@ -44,7 +27,7 @@ class PartDecoder {
         part_(out),
         scalars_(out.tags, pool, options),
         blobs_(out, pool),
-        recovery_(reader, options.cancelled) {}
+        walker_(reader, *this, options.cancelled) {}
 
   void run(uint64_t begin, uint64_t limit) {
     reader_.reset(&file_, file_.size());
@@ -55,85 +38,91 @@ class PartDecoder {
     first.offset = begin;
     part_.sessions.push_back(first);
     enter_session();
-    uint64_t at = begin;
-    while (at < std::min(limit, reader_.end()) && !cancelled()) {
-      const uint64_t before = at;
-      at = batch(at, limit);
-      if (options_.progress) options_.progress->fetch_add(at - before, std::memory_order_relaxed);
-    }
-    part_.stopped = std::min(at, reader_.end()) - part_.truncated;
+    walker_.walk(begin, limit);
+    part_.stopped = walker_.stopped();
+    part_.settled = walker_.settled();
+    part_.truncated = walker_.unfinished();
     part_.end = reader_.end();
     part_.bytes_read = reader_.bytes_read();
     part_.error = reader_.error();
     finish();
   }
 
+  // ---- what the walk comes by
+  // ----------------------------------------------------------------------------------
+
+  bool records(const Frame* frames, size_t count, uint64_t at) {
+    Tally tally;
+    for (size_t i = 0; i < count; ++i) {
+      if (short_ways()) i += scalars_.take(frames + i, count - i, tally);
+      if (i == count) break;
+      add(tally);
+      const uint64_t record = at + static_cast<uint64_t>(frames[i].payload - frames[0].payload);
+      const Bytes payload(frames[i].payload, frames[i].length);
+      if (!blob_record(record, payload)) general_record(record, payload);
+    }
+    add(tally);
+    return true;
+  }
+
+  // A large record is passed over if nothing of it is wanted, else read and verified whole.
+  Large large(uint64_t at, uint64_t length) {
+    unsure_ = false;
+    if (!options_.careful && length < kLargestEvent) {
+      const Use use = use_of(at, length);
+      if (use == Use::tags) {
+        if (walker_.recovery().agrees(at, length)) {
+          learn_tags(at, length);
+        } else {
+          doubt(at, length);
+        }
+      }
+      if (use != Use::rows) {
+        ++part_.passed;
+        return Large::pass;
+      }
+    }
+    const bool bytes_wanted =
+        !options_.defer && !options_.steps_only && (options_.kinds & ~bit(Kind::scalars)) != 0;
+    const bool held = length <= kHeldRecord || (bytes_wanted && length < kLargestEvent);
+    return held ? Large::bytes : Large::place;
+  }
+
+  bool large_record(uint64_t at, uint64_t length, Bytes payload) {
+    if (!payload.empty()) {
+      general_record(at, payload);
+      return true;
+    }
+    event_.clear();
+    FileSource source(reader_, at + kHeader, length);
+    if (length >= kLargestEvent) {
+      note_record(0);
+      add_fault(FaultCode::bad_event, at, length + kOverhead);
+    } else if (walk_event(source, event_) && tags_readable()) {
+      take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
+    } else if (const uint8_t* data = reader_.view(at + kHeader, static_cast<size_t>(length))) {
+      general_record(at, {data, static_cast<size_t>(length)});
+    }
+    return true;
+  }
+
+  void refused(uint64_t at, uint64_t length) {
+    if (unsure_) note_unsure(at, length);
+  }
+
+  bool lost(FaultCode code, uint64_t at, uint64_t length) {
+    add_fault(code, at, length);
+    return true;
+  }
+
+  void passed(uint64_t bytes) {
+    if (options_.progress) options_.progress->fetch_add(bytes, std::memory_order_relaxed);
+  }
+
  private:
   // The short ways count nothing but values: the first event of a session, and the first after damage, say
   // more.
   bool short_ways() const { return !after_fault_ && now_->timed && !options_.general_only; }
-  bool cancelled() const { return options_.cancelled && options_.cancelled->load(std::memory_order_relaxed); }
-
-  // Decodes what lies in the window from `at` on, and one irregular record behind it; returns the next
-  // offset.
-  uint64_t batch(uint64_t at, uint64_t limit) {
-    const uint8_t* data;
-    const size_t size = reader_.available(at, data);
-    if (size == 0) return reader_.end();
-    const uint8_t* const limit_at = data + std::min<uint64_t>(size, limit - at);
-    Bytes bytes(data, size);
-    Frames frames{};
-    Tally tally;
-    do {
-      frames = split_records(bytes, frames_, kBatch);
-      size_t count = frames.count;
-      while (count > 0 && frames_[count - 1].payload - kHeader >= limit_at) --count;
-      for (size_t i = 0; i < count; ++i) {
-        if (short_ways()) i += scalars_.take(frames_ + i, count - i, tally);
-        if (i == count) break;
-        add(tally);
-        const Frame& frame = frames_[i];
-        const uint64_t record = at + static_cast<uint64_t>(frame.payload - kHeader - data);
-        const Bytes payload(frame.payload, frame.length);
-        if (!blob_record(record, payload)) general_record(record, payload);
-      }
-      if (count < frames.count) {
-        add(tally);
-        return at + static_cast<uint64_t>(frames_[count].payload - kHeader - data);
-      }
-      bytes = {frames.at, static_cast<size_t>(data + size - frames.at)};
-    } while (frames.stop == Stop::full);
-    add(tally);
-    at += static_cast<uint64_t>(frames.at - data);
-    if (at >= limit) return at;
-    switch (frames.stop) {
-      case Stop::more:
-        return more(at);
-      case Stop::large:
-        return large_record(at, load_le<uint64_t>(frames.at));
-      case Stop::bad_length:
-        return lost(at, damage_of_header(frames.at));
-      case Stop::bad_payload:
-        return bad_payload(at, load_le<uint64_t>(frames.at));
-      case Stop::full:
-        break;
-    }
-    return at;
-  }
-
-  // The window ended inside a record: get all of it, or find that it is not there.
-  uint64_t more(uint64_t at) {
-    const uint64_t left = reader_.end() - at;
-    if (left < kHeader) return tail(at);
-    const uint8_t* header = reader_.view(at, kHeader);
-    if (!header) return at;  // it has shrunk: look again
-    uint64_t length;
-    if (!read_header(header, length)) return at;  // the next batch says so
-    if (length > kLargeRecord) return large_record(at, length);
-    if (length > left - std::min<uint64_t>(left, kOverhead) || left < kOverhead) return tail(at);
-    reader_.view(at, static_cast<size_t>(length + kOverhead));
-    return at;
-  }
 
   // ---- everything else
   // ---------------------------------------------------------------------------------------
@@ -327,55 +316,6 @@ class PartDecoder {
   // ---- large records
   // ------------------------------------------------------------------------------------------
 
-  // A record over kLargeRecord: passed over if nothing of it is wanted, else read and verified whole.
-  uint64_t large_record(uint64_t at, uint64_t length) {
-    const uint64_t left = reader_.end() - at;
-    if (left < kOverhead || length > left - kOverhead) return tail(at);
-    const uint64_t next = at + kOverhead + length;
-    bool unsure = false;
-    if (!options_.careful && length < kLargestEvent) {
-      switch (use_of(at, length, unsure)) {
-        case Use::none:
-          ++part_.passed;
-          return next;
-        case Use::tags:
-          if (recovery_.agrees(at, length)) {
-            learn_tags(at, length);
-          } else {
-            doubt(at, length);
-          }
-          ++part_.passed;
-          return next;
-        case Use::rows:
-          break;
-      }
-    }
-    if (length <= kHeldRecord) reader_.view(at, static_cast<size_t>(length + kOverhead));
-    if (!recovery_.agrees(at, length)) {
-      if (unsure) note_unsure(at, length);
-      return bad_payload(at, length);
-    }
-    if (length >= kLargestEvent) {
-      note_record(0);
-      add_fault(FaultCode::bad_event, at, length + kOverhead);
-      return next;
-    }
-    const bool bytes_wanted =
-        !options_.defer && !options_.steps_only && (options_.kinds & ~bit(Kind::scalars)) != 0;
-    if (length > kHeldRecord && !bytes_wanted) {
-      event_.clear();
-      FileSource source(reader_, at + kHeader, length);
-      if (walk_event(source, event_) && tags_readable()) {
-        take_event(at, length, [&](Range range) { return view_of(source, range); }, {});
-        return next;
-      }
-    }
-    const uint8_t* payload = reader_.view(at + kHeader, static_cast<size_t>(length));
-    if (!payload) return at;  // it has shrunk: look again
-    general_record(at, {payload, static_cast<size_t>(length)});
-    return next;
-  }
-
   static Bytes view_of(FileSource& source, Range range) {
     const uint8_t* data = source.at(range.offset, static_cast<size_t>(range.length));
     return data ? Bytes(data, static_cast<size_t>(range.length)) : Bytes();
@@ -396,8 +336,8 @@ class PartDecoder {
 
   // What an unverified record is good for, as far as it can be told without reading its payloads. It must not
   // depend on where the part begins: a record that the walk from the file's start would pass over counts for
-  // nothing here either. `unsure` says that a kind was not known.
-  Use use_of(uint64_t at, uint64_t length, bool& unsure) {
+  // nothing here either.
+  Use use_of(uint64_t at, uint64_t length) {
     event_.clear();
     FileSource source(reader_, at + kHeader, length);
     if (!walk_event(source, event_) || event_.strange || event_.values.empty() || !tags_readable() ||
@@ -423,7 +363,7 @@ class PartDecoder {
       }
       if (!known) {
         if (options_.kinds == 0) continue;
-        unsure = true;
+        unsure_ = true;
         return Use::rows;
       }
       const Kind kind = kind_of(value.form, plugin);
@@ -448,7 +388,7 @@ class PartDecoder {
         return false;
       }
     }
-    return recovery_.followed(next);
+    return walker_.recovery().followed(next);
   }
 
   // What the verified record at `at` says of its tags, of whose values nothing is wanted.
@@ -491,40 +431,6 @@ class PartDecoder {
     if (part_.begin > 0 && part_.faults.size() > faults) {
       part_.doubts.push_back({faults, tags_of(at, length)});
     }
-  }
-
-  // ---- damage
-  // -------------------------------------------------------------------------------------------------
-
-  FaultCode damage_of_header(const uint8_t* header) const {
-    return std::all_of(header, header + kHeader, [](uint8_t byte) { return byte == 0; })
-               ? FaultCode::zeros
-               : FaultCode::bad_length;
-  }
-
-  // A whole record with a bad payload: it is lost alone where a record follows, else the scan decides.
-  uint64_t bad_payload(uint64_t at, uint64_t length) {
-    const uint64_t resume = recovery_.behind(at, at + kOverhead + length);
-    if (resume == 0) return lost(at, FaultCode::bad_payload);
-    add_fault(FaultCode::bad_payload, at, resume - at);
-    return resume;
-  }
-
-  uint64_t lost(uint64_t at, FaultCode code) {
-    const Recovery::Found found = recovery_.find_record(at + 1);
-    add_fault(code, at, found.resume - at);
-    return found.resume;
-  }
-
-  // What starts at `at` is not all there: the file is still being written, unless records lie behind it.
-  uint64_t tail(uint64_t at) {
-    const Recovery::Found found = recovery_.find_record(at + 1);
-    if (found.record) {
-      add_fault(FaultCode::torn, at, found.resume - at);
-      return found.resume;
-    }
-    part_.truncated = reader_.end() - at;
-    return reader_.end();
   }
 
   void add_fault(FaultCode code, uint64_t at, uint64_t length) {
@@ -629,9 +535,9 @@ class PartDecoder {
   size_t open_fault_ = 0;  // the first fault that no event has followed yet
   ScalarPath scalars_;
   BlobPath blobs_;
-  Recovery recovery_;
+  RecordWalker<PartDecoder> walker_;
   EventRef event_;
-  Frame frames_[kBatch];
+  bool unsure_ = false;  // the kind of a value in the large record at hand is not known
 };
 
 }  // namespace

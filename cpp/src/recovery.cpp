@@ -85,18 +85,22 @@ uint64_t Recovery::behind(uint64_t at, uint64_t next) {
 Recovery::Found Recovery::find_record(uint64_t from) {
   uint64_t unfinished = 0;
   uint64_t length;
+  bool settled = true;
   for (uint64_t at = from; find_next(at, reader_.end(), length); ++at) {
     const uint64_t left = reader_.end() - at;
     if (left < kOverhead || length > left - kOverhead) {
       if (unfinished == 0) unfinished = at;
+      settled = false;
       continue;
     }
     const uint64_t next = at + kOverhead + length;
     if (failed_bytes_ > kFailedBudget && !followed(next)) continue;
-    if (agrees(at, length)) return {at, true};
-    if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true};
+    if (agrees(at, length)) return {at, true, settled};
+    // A header that is yet to be written may come after it.
+    settled = settled && reader_.end() - next >= kHeader;
+    if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true, settled};
   }
-  return {unfinished > 0 ? unfinished : reader_.end(), false};
+  return {unfinished > 0 ? unfinished : reader_.end(), false, false};
 }
 
 }  // namespace tbq

@@ -25,8 +25,9 @@ class Recovery {
   uint64_t behind(uint64_t at, uint64_t next);
 
   struct Found {
-    uint64_t resume = 0;  // where reading goes on
-    bool record = false;  // a sound record starts there (or a lost one ends there, with a header behind it)
+    uint64_t resume = 0;   // where reading goes on
+    bool record = false;   // a sound record starts there (or a lost one ends there, with a header behind it)
+    bool settled = false;  // more bytes at the end of the file cannot change that
   };
   // Looks for the next record from `from` on. Where there is none, `resume` is the last unfinished record
   // that a header announces, or the end of the file.

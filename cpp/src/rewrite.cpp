@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "file_source.hpp"
-#include "recovery.hpp"
 #include "rewrite_fates.hpp"
 #include "tbq/output.hpp"
 #include "tbq/record.hpp"
+#include "walker.hpp"
 
 namespace tbq {
 
@@ -32,9 +32,7 @@ const char* rewrite_state_name(RewriteState state) {
 
 namespace {
 
-constexpr size_t kBatch = 256;
 constexpr size_t kPiece = 64 * 1024;
-constexpr uint64_t kWhole = uint64_t{1} << 20;  // a record up to this size is held in memory to be copied
 constexpr uint64_t kTick = uint64_t{8} << 20;
 constexpr size_t kMostGone = 10000;
 
@@ -123,144 +121,95 @@ class RunRewriter {
       reader_.reset(&file_, file_.size());
     }
     report_.bytes_in += end - std::min(at, end);
-    const std::vector<Fault>& faults = survey_.files[index].faults;
-    auto fault = std::lower_bound(faults.begin(), faults.end(), at,
-                                  [](const Fault& one, uint64_t offset) { return one.offset < offset; });
-    while (at < end) {
-      while (fault != faults.end() && (fault->offset < at || kept(*fault))) ++fault;
-      if (fault != faults.end() && fault->offset == at) {
-        if (!lose(*fault)) return false;
-        at += fault->length;
-        continue;
-      }
-      const uint64_t before = at;
-      if (!records(at, fault != faults.end() ? std::min(end, fault->offset) : end)) return false;
-      if (!tick(at - before, at)) return false;
-    }
+    walker_.walk(at, end);
+    if (report_.state != RewriteState::done) return false;
+    if (walker_.stopped() < end) return unreadable(walker_.stopped());
     return true;
   }
 
-  // A sound record that is no event is a record all the same, until a repair takes it out.
-  bool kept(const Fault& fault) const { return fault.code == FaultCode::bad_event && !options_.repair; }
+ public:
+  // ---- what the walk comes by
+  // ----------------------------------------------------------------------------------
 
-  bool lose(const Fault& fault) {
-    if (!options_.repair) return stop(RewriteState::damaged, fault.offset);
+  bool records(const Frame* frames, size_t count, uint64_t at) {
+    report_.records_in += count;
+    if (fates_.verbatim() && !any_bad_event(at, frames, count)) {
+      report_.records_out += count;
+      const uint8_t* begin = frames[0].payload - kHeader;
+      const uint8_t* end = frames[count - 1].payload + frames[count - 1].length + 4;
+      return emit(begin, static_cast<size_t>(end - begin));
+    }
+    return change(frames, count, at);
+  }
+
+  Large large(uint64_t at, uint64_t length) {
+    FileSource source(reader_, at + kHeader, length);
+    const size_t unread = fates_.verbatim() ? 0 : fates_.dropped_unread(source);
+    if (unread > 0 && walker_.recovery().followed(at + kOverhead + length)) {
+      ++report_.records_in;
+      report_.dropped_rule += unread;
+      return Large::pass;
+    }
+    return fates_.verbatim() || length >= kLargestEvent ? Large::place : Large::bytes;
+  }
+
+  bool large_record(uint64_t at, uint64_t length, Bytes payload) {
+    ++report_.records_in;
+    if (!payload.empty()) {
+      const Frame frame{payload.data(), payload.size()};
+      return change(&frame, 1, at);
+    }
+    if (bad_event(at)) return lose_event(at, length);
+    ++report_.records_out;
+    return copy(at, at + kOverhead + length);
+  }
+
+  void refused(uint64_t /*at*/, uint64_t /*length*/) {}
+
+  bool lost(FaultCode code, uint64_t at, uint64_t length) {
+    Fault fault;
+    fault.code = code;
+    fault.offset = at;
+    fault.length = length;
+    if (reader_.error() != 0) return unreadable(at);
+    if (!options_.repair) return stop(RewriteState::damaged, at);
     ++report_.gone_places;
-    report_.gone_bytes += fault.length;
+    report_.gone_bytes += length;
     if (report_.gone.size() < kMostGone) report_.gone.push_back({file_index_, fault});
     return true;
   }
 
-  // Damage that the survey did not list: in a large record that it skipped, or past the faults it lists.
-  bool damage(uint64_t& at, uint64_t limit, FaultCode code, uint64_t behind) {
-    Fault fault;
-    fault.code = code;
-    fault.offset = at;
-    uint64_t next = behind;
-    if (next == 0) next = recovery_.find_record(at + 1).resume;
-    next = std::min(next, limit);
-    fault.length = next - at;
-    if (!lose(fault)) return false;
-    at = next;
-    return true;
-  }
-
-  bool tick(uint64_t passed, uint64_t at) {
-    since_ += passed;
-    if (since_ < kTick || !options_.tick) return true;
-    const uint64_t bytes = since_;
+  void passed(uint64_t bytes) {
+    since_ += bytes;
+    if (since_ < kTick || !options_.tick || report_.state != RewriteState::done) return;
+    const uint64_t since = since_;
     since_ = 0;
-    return options_.tick(bytes) || stop(RewriteState::cancelled, at);
-  }
-
-  // ---- records
-  // ----------------------------------------------------------------------------------------------------
-
-  // What lies in the window from `at` on, up to `limit`, and one irregular record behind it.
-  bool records(uint64_t& at, uint64_t limit) {
-    const uint8_t* data;
-    size_t size = reader_.available(at, data);
-    if (size == 0) return unreadable(at);
-    size = static_cast<size_t>(std::min<uint64_t>(size, limit - at));
-    Bytes bytes(data, size);
-    Frames frames{};
-    do {
-      frames = split_records(bytes, frames_, kBatch);
-      report_.records_in += frames.count;
-      if (fates_.verbatim()) {
-        report_.records_out += frames.count;
-        if (!emit(bytes.data(), static_cast<size_t>(frames.at - bytes.data()))) return false;
-      } else if (!change(bytes.data(), frames.count)) {
-        return false;
-      }
-      bytes = {frames.at, static_cast<size_t>(data + size - frames.at)};
-    } while (frames.stop == Stop::full);
-    at += static_cast<uint64_t>(frames.at - data);
-    switch (frames.stop) {
-      case Stop::more:
-        return at == limit || more(at, limit);
-      case Stop::large:
-        return large(at, limit, load_le<uint64_t>(frames.at));
-      case Stop::bad_length:
-        return damage(at, limit, FaultCode::bad_length, 0);
-      case Stop::bad_payload:
-        return bad_payload(at, limit, load_le<uint64_t>(frames.at));
-      case Stop::full:
-        break;
+    if (!options_.tick(since)) {
+      stop(RewriteState::cancelled, 0);
+      cancelled_ = true;
     }
-    return true;
   }
 
-  // The window ended inside a record: get all of it, or find that it is not there.
-  bool more(uint64_t& at, uint64_t limit) {
-    if (limit - at < kHeader) return damage(at, limit, FaultCode::torn, limit);
-    const uint8_t* header = reader_.view(at, kHeader);
-    if (!header) return unreadable(at);
-    uint64_t length;
-    if (!read_header(header, length)) return damage(at, limit, FaultCode::bad_length, 0);
-    if (limit - at < kOverhead || length > limit - at - kOverhead)
-      return damage(at, limit, FaultCode::torn, 0);
-    if (reader_.view(at, static_cast<size_t>(length + kOverhead))) return true;
-    return unreadable(at);
+ private:
+  // A sound record that does not hold an event is a record all the same, until a repair takes it out. The
+  // survey knows which those are.
+  bool bad_event(uint64_t at) const {
+    if (!options_.repair) return false;
+    const std::vector<Fault>& faults = survey_.files[file_index_].faults;
+    const auto found =
+        std::lower_bound(faults.begin(), faults.end(), at,
+                         [](const Fault& fault, uint64_t offset) { return fault.offset < offset; });
+    return found != faults.end() && found->offset == at && found->code == FaultCode::bad_event;
   }
-
-  // A whole record with a bad payload is lost alone where another, or the end, follows it.
-  bool bad_payload(uint64_t& at, uint64_t limit, uint64_t length) {
-    const uint64_t next = at + kOverhead + length;
-    const uint64_t resume = recovery_.behind(at, next);
-    return damage(at, limit, FaultCode::bad_payload, resume == 0 && next == limit ? next : resume);
+  bool any_bad_event(uint64_t at, const Frame* frames, size_t count) const {
+    if (!options_.repair) return false;
+    const std::vector<Fault>& faults = survey_.files[file_index_].faults;
+    const uint64_t end = at + static_cast<uint64_t>(frames[count - 1].payload - frames[0].payload);
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.code == FaultCode::bad_event && fault.offset >= at && fault.offset <= end;
+    });
   }
-
-  bool large(uint64_t& at, uint64_t limit, uint64_t length) {
-    if (limit - at < kOverhead || length > limit - at - kOverhead)
-      return damage(at, limit, FaultCode::torn, 0);
-    const uint64_t next = at + kOverhead + length;
-    FileSource source(reader_, at + kHeader, length);
-    const size_t unread = fates_.verbatim() ? 0 : fates_.dropped_unread(source);
-    if (unread > 0 && recovery_.followed(next)) {
-      ++report_.records_in;
-      report_.dropped_rule += unread;
-      at = next;
-      return true;
-    }
-    if (length <= kWhole) reader_.view(at, static_cast<size_t>(length + kOverhead));
-    if (!recovery_.agrees(at, length)) {
-      if (reader_.error() != 0) return stop(RewriteState::unreadable, at, reader_.error());
-      return bad_payload(at, limit, length);
-    }
-    ++report_.records_in;
-    if (fates_.verbatim() || length >= kLargestEvent) {
-      ++report_.records_out;
-      if (!copy(at, next)) return false;
-    } else {
-      const uint8_t* record = reader_.view(at, static_cast<size_t>(length + kOverhead));
-      if (!record) return unreadable(at);
-      frames_[0] = {record + kHeader, static_cast<size_t>(length)};
-      if (!change(record, 1)) return false;
-    }
-    at = next;
-    return true;
-  }
+  bool lose_event(uint64_t at, uint64_t length) { return lost(FaultCode::bad_event, at, length + kOverhead); }
 
   bool copy(uint64_t at, uint64_t end) {
     while (at < end) {
@@ -276,13 +225,18 @@ class RunRewriter {
   // ---- what happens to a record
   // -------------------------------------------------------------------------------------
 
-  // Copies or changes the `count` records in frames_, the first of which starts at `begin`.
-  bool change(const uint8_t* begin, size_t count) {
-    const uint8_t* from = begin;  // what is to be copied starts here
+  // Copies or changes records that lie one after the other, the first at `at` of the file.
+  bool change(const Frame* frames, size_t count, uint64_t at) {
+    const uint8_t* from = frames[0].payload - kHeader;  // what is to be copied starts here
     for (size_t i = 0; i < count; ++i) {
-      const Frame& frame = frames_[i];
-      const Fate fate = fates_.of({frame.payload, frame.length});
+      const Frame& frame = frames[i];
+      const uint64_t place = at + static_cast<uint64_t>(frame.payload - frames[0].payload);
+      const bool bad = bad_event(place);
+      const Fate fate = bad                 ? Fate::drop
+                        : fates_.verbatim() ? Fate::keep
+                                            : fates_.of({frame.payload, frame.length});
       report_.records_out += fate != Fate::drop;
+      if (bad && !lose_event(place, frame.length)) return false;
       if (fate == Fate::keep) continue;
       const uint8_t* start = frame.payload - kHeader;
       if (start > from && !emit(from, static_cast<size_t>(start - from))) return false;
@@ -293,8 +247,7 @@ class RunRewriter {
       append_record(record_, fates_.edited());
       if (!emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size())) return false;
     }
-    if (count == 0) return true;
-    const uint8_t* end = frames_[count - 1].payload + frames_[count - 1].length + 4;
+    const uint8_t* end = frames[count - 1].payload + frames[count - 1].length + 4;
     return end == from || emit(from, static_cast<size_t>(end - from));
   }
 
@@ -304,7 +257,8 @@ class RunRewriter {
   const RewriteOptions& options_;
   Fates fates_;
   BlockReader reader_;
-  Recovery recovery_{reader_};
+  std::atomic<bool> cancelled_{false};
+  RecordWalker<RunRewriter> walker_{reader_, *this, &cancelled_};
   File file_;
   Output out_;
   RewriteReport report_;
@@ -313,7 +267,6 @@ class RunRewriter {
   uint32_t file_index_ = 0;
   uint64_t since_ = 0;
   std::string record_;
-  Frame frames_[kBatch];
 };
 
 }  // namespace

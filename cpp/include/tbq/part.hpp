@@ -10,32 +10,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tbq/fault.hpp"
 #include "tbq/input.hpp"
 #include "tbq/series.hpp"
 
 namespace tbq {
-
-enum class FaultCode : uint8_t {
-  bad_length,   // a header whose CRC does not agree
-  bad_payload,  // a payload whose CRC does not agree
-  zeros,        // a block of zeros where a record should start
-  torn,         // a record that claims more than there is, with whole records behind it
-  bad_event,    // a sound record whose protobuf cannot be read
-};
-const char* fault_name(FaultCode code);
-
-constexpr size_t kMostFaults = 10000;  // listed for one file
-
-// Bytes that were lost, with the steps of the events on either side of them.
-struct Fault {
-  FaultCode code = FaultCode::bad_length;
-  uint64_t offset = 0;
-  uint64_t length = 0;
-  bool has_before = false;
-  bool has_after = false;
-  int64_t step_before = 0;
-  int64_t step_after = 0;
-};
 
 // A damaged record that the walk from the file's start may pass over, if the parts before know its tags.
 struct Doubt {
@@ -89,6 +68,7 @@ struct Part {
   uint64_t begin = 0;
   uint64_t limit = 0;      // records that start at or after it belong to the next part
   uint64_t stopped = 0;    // the first byte behind the last record, where the next part must begin
+  uint64_t settled = 0;    // up to here nothing changes when the file grows
   uint64_t end = 0;        // of the file, as far as it could be read
   uint64_t truncated = 0;  // bytes of an unfinished record at the end
   uint64_t records = 0;
