@@ -9,6 +9,7 @@ void bind_curve(nanobind::module_& m);
 void bind_decode(nanobind::module_& m);
 void bind_kinds(nanobind::module_& m);
 void bind_rewrite(nanobind::module_& m);
+void bind_termination(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_elements(nanobind::module_& m);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -89,7 +90,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
       const std::lock_guard<std::mutex> turn(asking);
       const auto known = answers.find(tag);
       if (known != answers.end()) return known->second;
-      const std::string text = valid_utf8(tag);
+      const std::string text = display_name(tag);
       const nb::gil_scoped_acquire held;
       const bool wanted = nb::cast<bool>(select(nb::str(text.data(), text.size())));
       answers.emplace(tag, wanted);
@@ -184,6 +185,21 @@ void bind_decode(nb::module_& m) {
             return found;
           },
           "The files of which there is something to tell.")
+      .def(
+          "run_starts",
+          [](const Result& self) {
+            std::map<uint32_t, double> starts;
+            for (const FileReport& file : self.files) {
+              if (!file.timed || !std::isfinite(file.first_wall)) continue;
+              double& start = starts.emplace(file.run, file.first_wall).first->second;
+              start = std::min(start, file.first_wall);
+            }
+            nb::dict found;
+            for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
+            return found;
+          },
+          nb::sig("def run_starts(self) -> dict[int, float]"),
+          "When each run began that has wall times: the earliest in any of its files, whatever was selected.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },
@@ -195,7 +211,7 @@ void bind_decode(nb::module_& m) {
             for (const SeriesReport& one : self.series) {
               if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors))
                 continue;
-              rows.append(nb::make_tuple(one.run, valid_utf8(one.tag), one.dropped, one.dropped_first,
+              rows.append(nb::make_tuple(one.run, display_name(one.tag), one.dropped, one.dropped_first,
                                          one.dropped_last, one.rounded,
                                          one.kind == Kind::tensors ? one.refused : 0));
             }
@@ -231,6 +247,24 @@ void bind_decode(nb::module_& m) {
       .def(
           "segments", [](const Result& self) { return stream_of(export_segments, self); },
           "With details: what each session logged of each series, as an Arrow stream.");
+
+  m.def(
+      "display_name",
+      [](const nb::bytes& name) {
+        const std::string shown = display_name({name.c_str(), name.size()});
+        return nb::str(shown.data(), shown.size());
+      },
+      "name"_a,
+      "A name of any bytes as everybody sees it: as it is, or with `\\\\` and `\\xHH` if it is not UTF-8. "
+      "Two "
+      "names are never shown alike.");
+  m.def(
+      "raw_name",
+      [](const std::string& shown) {
+        const std::string name = raw_name(shown);
+        return nb::bytes(name.data(), name.size());
+      },
+      "shown"_a, "The bytes of the name that display_name shows so.");
 
   m.def(
       "kinds",

@@ -116,7 +116,11 @@ uint32_t add_scalars(EventBuffer& buffer, nb::dict metrics, nb::handle step, nb:
 nb::object take(EventBuffer& buffer) {
   Chunk chunk = buffer.take();
   PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(chunk.size));
-  if (bytes == nullptr) throw nb::python_error();
+  if (bytes == nullptr) {
+    nb::python_error no_memory;
+    buffer.put_back(std::move(chunk));
+    throw no_memory;
+  }
   nb::object owner = nb::steal(bytes);
   char* to = PyBytes_AsString(bytes);
   const size_t events = chunk.events;
@@ -206,6 +210,7 @@ void bind_encode(nb::module_& m) {
       .def("notes", &notes, nb::sig("def notes(self) -> list[tuple[str, str, int, int]]"))
       .def("expect_after", &EventBuffer::expect_after, nb::arg("step").none())
       .def("call_attention", &EventBuffer::call_attention, nb::arg("on"))
+      .def("drop_past_limit", &EventBuffer::drop_past_limit, nb::arg("on"))
       .def("close", &EventBuffer::close)
       .def("forget", &EventBuffer::forget)
       .def_prop_ro("pending_bytes", &EventBuffer::pending_bytes)

@@ -47,7 +47,7 @@ nb::tuple take_problems(const Result& result) {
   nb::list listed;
   if (result.value_problems) {
     for (const ValueProblem& one : result.value_problems->take(more)) {
-      listed.append(nb::make_tuple(one.code, one.run, valid_utf8(one.tag), one.step, one.file, one.offset,
+      listed.append(nb::make_tuple(one.code, one.run, display_name(one.tag), one.step, one.file, one.offset,
                                    one.message));
     }
   }

@@ -73,7 +73,12 @@ void bind_rewrite(nb::module_& m) {
   nb::class_<Rules>(m, "Rules", "What happens to each series of a survey, by its place in it.")
       .def(nb::init<const Result&>(), "survey"_a)
       .def("drop", &Rules::drop, "index"_a)
-      .def("rename", &Rules::rename, "index"_a, "tag"_a);
+      .def(
+          "rename",
+          [](Rules& self, size_t index, const nb::bytes& tag) {
+            self.rename(index, std::string(tag.c_str(), tag.size()));
+          },
+          "index"_a, "tag"_a);
 
   nb::class_<RewriteReport>(m, "RewriteReport", "What became of the records of one run.")
       .def_prop_ro("state", [](const RewriteReport& self) { return rewrite_state_name(self.state); })

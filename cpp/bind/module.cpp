@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   tbq::bind_decode(m);
   tbq::bind_kinds(m);
   tbq::bind_rewrite(m);
+  tbq::bind_termination(m);
   tbq::bind_text(m);
   tbq::bind_encode(m);
   tbq::bind_elements(m);

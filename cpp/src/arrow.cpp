@@ -157,28 +157,6 @@ void release_stream(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-// The length of the valid UTF-8 sequence at the start of `text`, or 0.
-size_t utf8_sequence(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const auto follows = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return follows(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    if (!follows(1) || !follows(2)) return 0;
-    if (lead == 0xe0 && byte(1) < 0xa0) return 0;
-    if (lead == 0xed && byte(1) > 0x9f) return 0;  // surrogates
-    return 3;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    if (lead == 0xf0 && byte(1) < 0x90) return 0;
-    if (lead == 0xf4 && byte(1) > 0x8f) return 0;
-    return 4;
-  }
-  return 0;
-}
-
 }  // namespace
 
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out) {
@@ -228,37 +206,11 @@ std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& 
   return column;
 }
 
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    uint64_t word;
-    if (text.size() >= 8) {
-      std::memcpy(&word, text.data(), 8);
-      if ((word & 0x8080808080808080ULL) == 0) {
-        text.remove_prefix(8);
-        continue;
-      }
-    }
-    const size_t length = utf8_sequence(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-std::string valid_utf8(std::string_view text) {
-  if (is_valid_utf8(text)) return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    const size_t length = utf8_sequence(text);
-    if (length > 0) {
-      out.append(text.substr(0, length));
-      text.remove_prefix(length);
-    } else {
-      out.append("\xef\xbf\xbd");
-      text.remove_prefix(1);
-    }
-  }
-  return out;
+std::shared_ptr<const Column> tag_dictionary(const std::vector<std::string>& tags) {
+  std::vector<std::string> names;
+  names.reserve(tags.size());
+  for (const std::string& tag : tags) names.push_back(display_name(tag));
+  return string_dictionary(names);
 }
 
 }  // namespace tbq

@@ -418,7 +418,7 @@ class Decoder {
     Plugins plugins = plugins_of(parts, sessions);
     const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
                                            [&](const auto& part) { return assumed_wrongly(*part, plugins); });
-    const bool too_hasty = !manner.careful && sessions.ordered.size() > 1;
+    const bool too_hasty = !manner.careful && (sessions.ordered.size() > 1 || begins_late(parts));
     manner.careful = manner.careful || too_hasty;
     manner.plugins = &plugins;
     if (wrong_plugins || too_hasty) {
@@ -436,6 +436,19 @@ class Decoder {
     for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) report_file(i, parts);
   }
 
+  // Whether a record is older than the first, as in a converted log: then the oldest may be a large one.
+  static bool begins_late(const Parts& parts) {
+    const Session* first = nullptr;
+    for (const auto& part : parts) {
+      for (const Session& session : part->sessions) {
+        if (!session.timed) continue;
+        if (!first) first = &session;
+        if (session.earliest < first->begin) return true;
+      }
+    }
+    return false;
+  }
+
   template <class Which>
   void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     for (auto& part : parts) {
@@ -448,7 +461,6 @@ class Decoder {
     FileReport& report = result_.files[index];
     bool any = false;
     const int64_t* last_step = nullptr;  // of the session so far
-    bool begun = false;                  // its first wall time is known
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto& part = parts[i];
       if (part->file != index) continue;
@@ -464,15 +476,11 @@ class Decoder {
       add_faults(report, parts, i, last_step);
       for (const Session& session : part->sessions) {
         if (!session.continues || report.sessions == 0) ++report.sessions;
-        if (!session.continues) {
-          last_step = nullptr;
-          begun = false;
-        }
+        if (!session.continues) last_step = nullptr;
         if (session.values > 0) last_step = &session.last_step;
         if (session.timed) {
           if (!report.timed) report.first_wall = report.last_wall = session.begin;
-          if (!begun) report.first_wall = std::min(report.first_wall, session.begin);
-          begun = true;
+          report.first_wall = std::min(report.first_wall, session.earliest);
           report.last_wall = std::max(report.last_wall, session.end);
           report.timed = true;
         }

@@ -129,7 +129,7 @@ void grow(Chunk& chunk, size_t needed) {
 uint8_t* EventBuffer::open_record(size_t payload) {
   const size_t room = limits_.max_bytes - std::min(pending_.size, limits_.max_bytes);
   // An empty buffer takes a record of any size: a limit on memory must not forbid one large image.
-  if (pending_.size > 0 && (payload > room || room - payload < kHeader + kFooter)) {
+  if (dropping_ && pending_.size > 0 && (payload > room || room - payload < kHeader + kFooter)) {
     ++dropped_;
     if (!told_dropped_) {
       told_dropped_ = true;
@@ -152,6 +152,7 @@ uint32_t EventBuffer::close_record(uint8_t* payload, size_t size) {
     told_full_ = true;
     status |= kFull;
   }
+  if (!dropping_ && pending_.size > limits_.max_bytes) status |= kOver;
   if (!notes_.empty() || attention_) status |= kNote;
   return status;
 }
@@ -254,6 +255,18 @@ void EventBuffer::give_back(Chunk chunk) {
   if (spare_.capacity < chunk.capacity) spare_ = std::move(chunk);
 }
 
+void EventBuffer::put_back(Chunk chunk) {
+  const std::lock_guard lock(mutex_);
+  if (pending_.size > 0) {
+    const size_t needed = chunk.size + pending_.size;
+    if (needed > chunk.capacity) grow(chunk, needed);
+    std::memcpy(chunk.data.get() + chunk.size, pending_.data.get(), pending_.size);
+    chunk.size = needed;
+    chunk.events += pending_.events;
+  }
+  pending_ = std::move(chunk);
+}
+
 std::vector<Note> EventBuffer::notes() {
   const std::lock_guard lock(mutex_);
   return std::exchange(notes_, {});
@@ -269,6 +282,12 @@ void EventBuffer::call_attention(bool on) {
   attention_ = on;
 }
 
+void EventBuffer::drop_past_limit(bool on) {
+  const std::lock_guard lock(mutex_);
+  dropping_ = on;
+  told_dropped_ = false;
+}
+
 void EventBuffer::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -280,6 +299,7 @@ void EventBuffer::forget() {
   pending_.events = 0;
   told_full_ = false;
   told_dropped_ = false;
+  dropping_ = false;
   attention_ = false;
   dropped_ = 0;
   notes_.clear();

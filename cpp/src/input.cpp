@@ -66,12 +66,23 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 #endif
     if (got < 0) {
       if (errno == EINTR) continue;
+      if (done > 0)
+        break;  // a bad sector: what lies before it is read, and the next call says why no more is
       return -errno;
     }
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
   return static_cast<int64_t>(done);
+}
+
+uint64_t File::next_data(uint64_t offset) const {
+#if defined(SEEK_DATA) && !defined(_WIN32)
+  const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
+  if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
+  if (errno == ENXIO) return std::max(offset, size_);  // nothing but a hole to the end
+#endif
+  return offset;
 }
 
 void BlockReader::reset(const File* file, uint64_t end) {
@@ -115,7 +126,11 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
   } else {
     have_ += static_cast<size_t>(got);
     bytes_read_ += static_cast<uint64_t>(got);
-    if (have_ < want) end_ = base_ + have_;  // it has shrunk
+    if (have_ < want) {  // it has shrunk, or cannot be read from there on
+      end_ = base_ + have_;
+      const int64_t more = file_->read_at(end_, buffer_.get() + have_, 1);
+      if (more < 0) error_ = static_cast<int>(-more);
+    }
   }
   return count <= have_ ? buffer_.get() : nullptr;
 }

@@ -464,7 +464,8 @@ class PartDecoder {
     now_->values += tally.records;
     now_->last_step = tally.last_step;
     now_->max_step = std::max(now_->max_step, tally.max_step);
-    now_->end = std::max(now_->end, tally.wall);
+    now_->earliest = std::min(now_->earliest, tally.earliest);
+    now_->end = std::max(now_->end, tally.latest);
     tally = {};
   }
 
@@ -487,6 +488,7 @@ class PartDecoder {
       now_->timed = true;
       now_->begin = now_->end = wall;
     }
+    if (wall < now_->earliest && is_time(wall)) now_->earliest = wall;
     if (wall > now_->end) now_->end = wall;
   }
   void note_value(int64_t step) {

@@ -55,7 +55,12 @@ bool Recovery::find_next(uint64_t& at, uint64_t end, uint64_t& length) {
       length = load_le<uint64_t>(data + offset);
       return true;
     }
-    at += size - (kHeader - 1);
+    const uint64_t next = at + size - (kHeader - 1);
+    at = next;
+    if (std::all_of(data + size - (kHeader - 1), data + size, [](uint8_t byte) { return byte == 0; })) {
+      // Every start inside a hole of a sparse file has twelve zeros, which are not a header.
+      at = std::max(next, reader_.after_hole(next + (kHeader - 1)) - (kHeader - 1));
+    }
   }
   return false;
 }

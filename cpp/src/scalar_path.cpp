@@ -39,7 +39,8 @@ size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
     if (tally.records++ == 0) tally.first_step = tally.max_step = step;
     tally.last_step = step;
     if (step > tally.max_step) tally.max_step = step;
-    if (wall > tally.wall) tally.wall = wall;
+    if (wall > tally.latest) tally.latest = wall;
+    if (wall < tally.earliest && is_time(wall)) tally.earliest = wall;
   }
   guess_ = guess;
   previous_ = previous;

@@ -11,10 +11,14 @@
 
 namespace tbq {
 
+// Whether a wall_time is one: absent it is 0, and nothing happened at the end of time.
+inline bool is_time(double wall) { return wall != 0 && std::isfinite(wall); }
+
 // What a row of scalar records adds to its session, counted apart from memory that others look at.
 struct Tally {
   uint64_t records = 0;
-  double wall = -HUGE_VAL;
+  double earliest = HUGE_VAL;
+  double latest = -HUGE_VAL;
   int64_t first_step = 0;
   int64_t last_step = 0;
   int64_t max_step = 0;

@@ -53,7 +53,7 @@ uint64_t Result::scalar_rows() const {
 std::vector<std::string> Result::tags(Kind kind) const {
   std::vector<std::string> names;
   for (const SeriesReport& one : series) {
-    if (one.kind == kind) names.push_back(valid_utf8(one.tag));
+    if (one.kind == kind) names.push_back(display_name(one.tag));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -71,7 +71,7 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
   for (size_t i = 0; i < series.size(); ++i) {
     codes[i] = static_cast<int32_t>(std::lower_bound(tags.begin(), tags.end(), series[i].tag) - tags.begin());
   }
-  const auto tag_names = string_dictionary({tags.begin(), tags.end()});
+  const auto tag_names = tag_dictionary({tags.begin(), tags.end()});
   const auto run_names = string_dictionary(runs);
 
   const auto column = [](const char* name, const char* format) {

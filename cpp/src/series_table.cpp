@@ -20,7 +20,7 @@ void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStrea
   };
   for (const SeriesReport& one : series) {
     run_codes.push_back(static_cast<int32_t>(one.run));
-    tag.append(valid_utf8(one.tag));
+    tag.append(tbq::display_name(one.tag));
     kind.append(kind_name(one.kind));
     text(plugin, one.metadata.plugin);
     // A v1 scalar is a float, by its field.

@@ -54,9 +54,16 @@ char* quote_json(char* to, std::string_view text) {
   return to;
 }
 
+// Whether a spreadsheet takes a cell that begins so for a formula; some also take the full-width = + - @.
+bool is_formula(std::string_view text) {
+  if (text.empty()) return false;
+  if (std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos) return true;
+  constexpr std::string_view kWide[] = {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
+  return std::any_of(std::begin(kWide), std::end(kWide), [&](auto sign) { return text.starts_with(sign); });
+}
+
 char* quote_csv(char* to, std::string_view text, const TextStyle& style) {
-  const bool guard = style.spreadsheet && !text.empty() &&
-                     std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  const bool guard = style.spreadsheet && is_formula(text);
   const bool quoted = text.empty() || std::any_of(text.begin(), text.end(), [&](char c) {
                         return c == style.separator || c == '"' || c == '\n' || c == '\r';
                       });

@@ -125,7 +125,7 @@ TEST(first_step_behind_an_existing_run_is_told) {
   CHECK(notes.size() == 1 && notes[0].kind == Note::behind && notes[0].before == 100 && notes[0].step == 90);
 }
 
-TEST(limits_flush_by_size_and_count_and_drop_past_the_end) {
+TEST(limits_flush_by_size_and_count_and_wait_or_drop_past_the_end) {
   EventBuffer buffer({100, 1000, 300});
   const Scalar loss{"loss", ScalarStyle::simple, 1, 0, {}};
   int64_t step = 1;
@@ -133,6 +133,11 @@ TEST(limits_flush_by_size_and_count_and_drop_past_the_end) {
   while (buffer.pending_bytes() < 60) CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);
   CHECK(buffer.scalar(loss, {1, step++, true}) == kFull);
   CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);  // told once until it is taken
+  while (buffer.pending_bytes() <= 260) CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);
+  for (int i = 0; i < 3; ++i) CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);  // taken all the same
+  CHECK(buffer.pending_bytes() > 300 && buffer.dropped() == 0);
+  CHECK(buffer.take().events == static_cast<size_t>(step - 1));
+  buffer.drop_past_limit(true);
   while (buffer.dropped() == 0) buffer.scalar(loss, {1, step++, true});
   CHECK(buffer.pending_bytes() <= 300);
   CHECK(buffer.notes().back().kind == Note::dropped);
@@ -140,10 +145,32 @@ TEST(limits_flush_by_size_and_count_and_drop_past_the_end) {
   CHECK(payloads(bytes_of(chunk)).size() == chunk.events);
   const std::string large(1000, 'x');
   CHECK(buffer.value("image", 0x22, large, {}, {1, 1, true}) == (kWake | kFull));  // alone, any size is taken
+  buffer.drop_past_limit(false);
+  CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);
 
   EventBuffer counted({size_t{1} << 20, 2, size_t{1} << 20});
   CHECK(counted.scalar(loss, {1, 1, true}) == kWake);
   CHECK(counted.scalar(loss, {1, 2, true}) == kFull);
+}
+
+TEST(a_chunk_that_is_put_back_comes_first) {
+  EventBuffer buffer({});
+  const auto log = [&](int64_t step) {
+    buffer.scalar({"a", ScalarStyle::simple, 1, 0, {}}, {1, step, true});
+  };
+  log(1);
+  log(2);
+  buffer.put_back(buffer.take());
+  Chunk chunk = buffer.take();
+  for (int64_t step = 3; step < 5000; ++step) log(step);
+  buffer.put_back(std::move(chunk));
+  log(5000);
+  chunk = buffer.take();
+  const auto events = payloads(bytes_of(chunk));
+  CHECK(events.size() == 5000 && chunk.events == 5000);
+  for (size_t i = 0; i < events.size(); ++i) {
+    CHECK(find(events[i], 2).as_int64() == static_cast<int64_t>(i + 1));
+  }
 }
 
 TEST(a_closed_buffer_takes_nothing) {

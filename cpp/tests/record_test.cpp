@@ -1,6 +1,7 @@
 #include "tbq/record.hpp"
 
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "bytes.hpp"
@@ -34,6 +35,16 @@ size_t find(const std::string& bytes, uint64_t longest = ~uint64_t{0}) {
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
   std::memcpy(exact.get(), bytes.data(), bytes.size());
   return tbq::find_header({exact.get(), bytes.size()}, longest);
+}
+
+// The same search one byte at a time.
+size_t find_slowly(const std::string& bytes, uint64_t longest) {
+  for (size_t i = 0; i + tbq::kHeader <= bytes.size(); ++i) {
+    uint64_t length;
+    if (tbq::read_header(reinterpret_cast<const uint8_t*>(bytes.data()) + i, length) && length <= longest)
+      return i;
+  }
+  return bytes.size();
 }
 
 }  // namespace
@@ -90,4 +101,36 @@ TEST(a_header_is_found_at_every_offset) {
   CHECK(find("") == 0);
   uint64_t length = 0;
   CHECK(tbq::read_header(reinterpret_cast<const uint8_t*>(record.data()), length) && length == 7);
+}
+
+TEST(runs_of_zeros_are_skipped_to_the_same_header) {
+  uint64_t length = 1;
+  CHECK(!tbq::read_header(reinterpret_cast<const uint8_t*>(std::string(tbq::kHeader, '\0').data()), length));
+  std::mt19937 random(7);
+  const auto below = [&](unsigned n) { return static_cast<size_t>(random() % n); };
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes;
+    while (below(8) != 0) {
+      switch (below(5)) {
+        case 0:
+          bytes += std::string(below(40), '\0');
+          break;
+        case 1:
+          bytes += std::string(below(600), '\0');
+          break;
+        case 2:
+          bytes += static_cast<char>(random());
+          break;
+        case 3:
+          bytes += bytes::of(uint64_t{below(3)}).substr(0, below(9));
+          break;
+        default:
+          const std::string record = bytes::record(std::string(below(20), '\0'));
+          bytes +=
+              record.substr(0, below(3) == 0 ? below(static_cast<unsigned>(record.size())) : record.size());
+      }
+    }
+    const uint64_t longest = below(2) == 0 ? ~uint64_t{0} : below(20);
+    CHECK(find(bytes, longest) == find_slowly(bytes, longest));
+  }
 }

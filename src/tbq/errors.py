@@ -1,7 +1,7 @@
 """Every error that tbq raises on purpose.
 
     TbqError
-    ├── UsageError           an argument that cannot be right (exit code 2)
+    ├── UsageError           an argument that cannot be right (exit code 2); also a ValueError
     │   └── SelectionError   a run, tag or step selection that leaves nothing
     ├── SourceError          a path that cannot be read: missing, empty, no permission, no event file
     ├── DamageError          damage found while `strict` was asked for
@@ -9,12 +9,15 @@
     ├── QueryError           an SQL query that does not run
     └── DependencyError      an extra that is not installed
 
-A message says what, where, got / want; `hint` says what to do next.
+A message says what, where, got / want; `hint` says what to do next. As text (`str`) they are harmless on a terminal;
+their attributes are exact.
 """
 
 from __future__ import annotations
 
 import os
+
+from tbq.printable import paragraph
 
 
 class TbqError(Exception):
@@ -43,12 +46,15 @@ class TbqError(Exception):
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+            from tbq.names import shown_path
+
+            path = shown_path(self.path)
+            where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         hint = f"\n  {self.hint}" if self.hint else ""
-        return f"{where}{self.message}{hint}"
+        return paragraph(f"{where}{self.message}{hint}")
 
 
-class UsageError(TbqError):
+class UsageError(TbqError, ValueError):
     code = "usage"
     exit_code = 2
 
@@ -79,7 +85,10 @@ class DependencyError(TbqError):
 
 
 class TbqWarning(UserWarning):
-    """Something the caller should know, where nothing was lost or stopped."""
+    """Something the caller should know, although nothing was lost or stopped."""
+
+    def __str__(self) -> str:
+        return paragraph(super().__str__())
 
 
 def missing(module: str, *, needed_for: str, extra: str | None = None) -> DependencyError:

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 from tbq import decode as _decode
 from tbq import problems as _problems
+from tbq.arguments import keywords
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.kinds import Kinds
+from tbq.names import shown_path
+from tbq.printable import shell_word
 from tbq.query import Queries
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source import Found, Run, discover
+from tbq.source.discover import find, sources
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
 
     from tbq._core import Result, Stream
     from tbq.kinds.values import Reading
+    from tbq.limits import Size
     from tbq.problems import Problem
+    from tbq.progress import Progress
     from tbq.results.opened import MetricsAsEvents
     from tbq.table import Table
 
@@ -41,35 +47,36 @@ class Series(NamedTuple):
     values: NDArray[np.float64]
 
 
-def open(path: Source) -> LogDir:  # noqa: A001 - tbq.open, as users read it
+def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: A001 - tbq.open, as users read it
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
     and others that `tbq.results.metrics` reads) is taken too, where it is named itself.
 
+    `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
+    a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
+
     >>> log = open("runs")                              # doctest: +SKIP
     >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
     """
-    items = _metrics_as_events(path)
-    found = discover(path if items is None else items.paths)
+    unpacked = Unpacked(max_unpacked)
+    named = sources(path)
+    items = _metrics_as_events(named)
+    found = find(named) if items is None else discover(items.paths)
     if not found.runs:
         raise _nothing(found)
     for problem in found.problems:
         warnings.warn(str(problem), TbqWarning, stacklevel=2)
-    log = LogDir(found)
+    log = LogDir(found, unpacked)
     if items is not None:
         weakref.finalize(log, items.remove)
     return log
 
 
-def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
+def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
     """The source with each file of metrics replaced; None where there is none, which costs no import."""
-    if isinstance(path, Mapping):
-        named: list[tuple[str | None, Path]] = list(path.items())
-    else:
-        named = [(None, one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     endings = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
-    if not any(os.fspath(one).lower().endswith(endings) for _, one in named):
+    if not any(one.lower().endswith(endings) for _, one in named):
         return None
     from tbq.results.opened import MetricsAsEvents
 
@@ -77,7 +84,7 @@ def _metrics_as_events(path: Source) -> MetricsAsEvents | None:
 
 
 def _nothing(found: Found) -> SourceError:
-    path = found.paths[0] if len(found.paths) == 1 else ", ".join(found.paths)
+    path = ", ".join(map(shown_path, found.paths))
     unreadable = next(iter(found.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
@@ -96,16 +103,18 @@ def _nothing(found: Found) -> SourceError:
 class LogDir(Kinds, Queries):
     """The runs found below a path. Made by `tbq.open`."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self._found = found
-        self._unpacked = Unpacked()
+        self._unpacked = unpacked or Unpacked()
         self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
         self._decoded = False
+        #: when each run that was read so far began: its earliest wall time
+        self._began: dict[str, float] = {}
 
     @property
     def path(self) -> str:
         """Where it was opened: the paths that were given, joined by commas."""
-        return ", ".join(self._found.paths)
+        return ", ".join(map(shown_path, self._found.paths))
 
     @property
     def runs(self) -> list[str]:
@@ -137,7 +146,7 @@ class LogDir(Kinds, Queries):
         steps: Steps = None,
         restarts: str = "resume",
         threads: int | None = None,
-        progress: _decode.Progress | None = None,
+        progress: Progress | None = None,
         on_error: str = "warn",
     ) -> Table:
         """Every scalar: a row a value, columns `run, tag, step, wall_time, value`.
@@ -155,7 +164,7 @@ class LogDir(Kinds, Queries):
         result = self._decode(chosen, ["scalars"], options, on_error)
         arrow = _arrow(result.scalars([one.name for one in chosen]))
         if tags.everything:
-            return Table(arrow, "scalars", logdir=self.path)
+            return Table(arrow, "scalars", logdir=self.path, began=self._began)
         known = result.tags("scalars")
         names = self._require(tags, known, result)
         if any(
@@ -165,7 +174,7 @@ class LogDir(Kinds, Queries):
             import pyarrow.compute as pc
 
             arrow = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(names, pa.string())))
-        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path)
+        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path, began=self._began)
 
     def series(
         self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume"
@@ -178,7 +187,7 @@ class LogDir(Kinds, Queries):
                 shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
                 raise SelectionError(
                     f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
+                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
                 )
         return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 
@@ -213,11 +222,13 @@ class LogDir(Kinds, Queries):
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all)."""
         from tbq import _core, overview
         from tbq.kinds import projector
+        from tbq.kinds.values import READING
         from tbq.problems import to_arrow
         from tbq.schema import schema
         from tbq.table import Table
 
         wanted = schema(name)
+        keywords("log.table", reading, ("run", "tag", "steps", *READING))
         if name == "scalars":
             return self.scalars(run, tag, steps, **reading)
         if name in _core.tables():
@@ -238,7 +249,8 @@ class LogDir(Kinds, Queries):
             table = overview.runs(self._found.runs, survey.files, series, wanted)
         else:
             table = overview.files(self._found.runs, survey.files, wanted)
-        return Table(_of_runs(table, [one.name for one in self._choose(run)]), name, logdir=self.path)
+        chosen = _of_runs(table, [one.name for one in self._choose(run)])
+        return Table(chosen, name, logdir=self.path, began=self._began)
 
     def tables(
         self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -246,15 +258,16 @@ class LogDir(Kinds, Queries):
         """Every table of values that has rows, by name, from two readings of the files."""
         from tbq import _core
         from tbq.kinds import table_of
-        from tbq.kinds.values import locate_all
+        from tbq.kinds.values import READING, locate_all
 
+        keywords("log.tables", reading, ("run", "tag", "steps", *READING))
         out: dict[str, Table] = {}
         quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again
         others = locate_all(self, ["scalars", *_core.tables()], run, tag, steps, **reading)
         if others.pop("scalars", None) is not None:
             out["scalars"] = self.scalars(run, tag, steps, **quiet)
         for name, values in others.items():
-            out[name] = table_of(values.arrow(), name, self.path)
+            out[name] = table_of(values.arrow(), name, self.path, self._began)
         return {name: table for name, table in out.items() if len(table)}
 
     def _survey(self) -> Result:
@@ -280,9 +293,13 @@ class LogDir(Kinds, Queries):
     ) -> tuple[Result, list[Problem]]:
         """Decode, and note the problems; to tell of them is left to the caller."""
         result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
+        self._began.update((runs[run].name, start) for run, start in result.run_starts().items())
         found = _decode.problems_of(result, runs, options.restarts)
-        if self._unpacked.failures:
-            found += _problems.of_unpacking(self._unpacked.failures, result.files, runs)
+        if self._unpacked.failures:  # before what follows from them
+            unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)
+            paths = {problem.path for problem in unpacking}
+            # A file of which not a byte could be unpacked looks like one that is not an event file.
+            found = unpacking + [one for one in found if one.path not in paths or one.code != "not_events"]
         self._problems.update(dict.fromkeys(found))
         self._decoded = True
         return result, found
@@ -292,7 +309,7 @@ class LogDir(Kinds, Queries):
     ) -> Result:
         # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
         result, found = self._decode_quietly(runs, kinds, options, verify=on_error == "raise")
-        _decode.refuse_unreadable(result, runs)
+        _decode.refuse_unreadable(result, runs, self._unpacked.failures)
         if on_error == "raise":  # else it was told when the log was opened
             found = [*self._found.problems, *found]
         _decode.tell(found, on_error)

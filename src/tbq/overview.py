@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tbq.names import shown_path
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -43,7 +45,7 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
     rows = [
         {
             "run": runs[report.run].name,
-            "path": os.fsdecode(report.path),
+            "path": shown_path(os.fsdecode(report.path)),
             "bytes": report.bytes,
             "records": report.records,
             "first_step": report.first_step if report.values else None,

@@ -1,12 +1,25 @@
-"""Names and messages as a terminal may show them: whatever a log calls its runs and tags, on one line and harmless."""
+"""What people read, made harmless: text of logs on its way to a terminal, a message or a suggested command.
+
+The one owner of the rule. Whatever a log calls its runs and tags, nothing of it moves a cursor, starts a link, fills a
+clipboard, turns the direction of writing or forges a message; formats for programs (CSV, JSON) keep it as it is.
+"""
 
 from __future__ import annotations
 
+import io
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 GAP = "…"
+
+_SIGNS = {"\n": "⏎", "\r": " ", "\t": " "}
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text without control characters, but for those in `keep`; a line break is shown as a sign.
+    """The text on one line, without control characters but for those in `keep`; a line break is shown as a sign.
 
     >>> printable("loss\\n")
     'loss⏎'
@@ -14,11 +27,118 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in keep else _SIGNS.get(letter, "\ufffd") for letter in text
+        letter if letter.isprintable() or letter in keep else _SIGNS.get(letter) or _sign(letter)
+        for letter in text
     )
 
 
-_SIGNS = {"\n": "⏎", "\r": " ", "\t": " "}
+def _sign(letter: str) -> str:
+    import unicodedata
+
+    return " " if unicodedata.category(letter) == "Zs" else "\ufffd"
+
+
+def paragraph(text: str) -> str:
+    """A message of several lines, harmless; all but the first are indented, so that none passes for another message.
+
+    >>> print(paragraph("no tag is called 'a" + chr(10) + "tbq: all is well'"))
+    no tag is called 'a
+      tbq: all is well'
+    """
+    return re.sub(r"\n(?=[^ \n])", "\n  ", printable(_lines(text), keep="\n"))
+
+
+def page(text: str) -> str:
+    """A text of several lines, harmless: it keeps line breaks, tabs, and the joiners that some scripts need.
+
+    >>> print(page("a" + chr(13) + chr(10) + "b" + chr(27) + "[2J"))
+    a
+    b�[2J
+    """
+    return printable(_lines(text), keep="\n\t\u200c\u200d")
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def escaped(text: str, keep: str = "\n\t") -> str:
+    """The text with each control character as a JSON escape: JSON stays the same value, and harmless.
+
+    >>> escaped('["' + chr(0x9b) + '31m"]')
+    '["\\\\u009b31m"]'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter in keep else _escape(letter) for letter in text)
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code - 0x10000 & 0x3FF):04x}"
+
+
+def shell_word(text: str) -> str:
+    """A name as one word of a command that is suggested: quoted for a shell, and harmless.
+
+    >>> print(shell_word("val/loss"), shell_word("it's; rm -r ~"), shell_word("a" + chr(27)))
+    val/loss 'it'"'"'s; rm -r ~' $'a\\x1b'
+    """
+    import shlex
+
+    if text.isprintable():
+        return shlex.quote(text)
+    raw = text.encode("utf-8", "surrogateescape" if _escapable(text) else "replace")
+    return (
+        "$'"
+        + "".join(
+            chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in raw
+        )
+        + "'"
+    )
+
+
+def _escapable(text: str) -> bool:
+    return all(not 0xD800 <= ord(letter) < 0xE000 or 0xDC80 <= ord(letter) < 0xDD00 for letter in text)
+
+
+class Screen(io.RawIOBase):
+    """A terminal as a stream of bytes: what is text of a log arrives with its control characters as escapes."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        import codecs
+
+        self._raw = raw
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def write(self, data: Buffer) -> int:
+        given = memoryview(data).cast("B")
+        self._send(self._decoder.decode(given.tobytes()))
+        return len(given)
+
+    def close(self) -> None:
+        if not self.closed:
+            try:
+                self._send(self._decoder.decode(b"", final=True))
+            finally:
+                self._raw.close()
+                super().close()
+
+    def _send(self, text: str) -> None:
+        left = memoryview(escaped(text).encode())
+        while left:
+            left = left[self._raw.write(left) or 0 :]
 
 
 def shortened(text: str, room: int) -> str:
@@ -40,3 +160,17 @@ def counted(count: int, noun: str) -> str:
     ('1 file', '2,000 files')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def sized(count: int) -> str:
+    """Bytes with a unit.
+
+    >>> sized(1_234_567)
+    '1.2 MB'
+    """
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"

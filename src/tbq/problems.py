@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tbq.names import shown_path
+from tbq.printable import counted, printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -34,11 +37,15 @@ class Problem:
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            where = f"{self.path}: " if self.offset is None else f"{self.path} @ byte {self.offset}: "
+            path = shown_path(self.path)
+            where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         elif self.run is not None:
             where = f"run {self.run}: "
-        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+        return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
 
+
+#: What to do about rows that a later session overtook. Messages and findings take it from here.
+RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 
 _FAULTS = {
     "bad_length": "a record's length does not agree with its checksum",
@@ -117,7 +124,7 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
 def of_unpacking(
     failures: Mapping[bytes, str], reports: Iterable[FileReport], runs: Sequence[Run]
 ) -> list[Problem]:
-    """The problems of compressed files that could not be unpacked to their end."""
+    """The problems of compressed files that could not be unpacked to their end; `failures` are those of `Unpacked`."""
     return [
         Problem("unpacking", "error", failures[path], path=os.fsdecode(path), run=runs[report.run].name)
         for report in reports
@@ -152,7 +159,7 @@ def brief(problems: Iterable[Problem]) -> list[str]:
         by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
     lines = []
     for found in by_place.values():
-        more = f" (and {len(found) - 1:,} more problems there)" if len(found) > 1 else ""
+        more = f" (and {counted(len(found) - 1, 'more problem')} there)" if len(found) > 1 else ""
         lines.append(f"{found[0]}{more}")
     return lines
 
@@ -170,4 +177,6 @@ def to_arrow(problems: Iterable[Problem]) -> pa.Table:
 
     wanted = schema("problems")
     rows = [{name: getattr(problem, name) for name in wanted.names} for problem in problems]
+    for row in rows:
+        row["path"] = None if row["path"] is None else shown_path(row["path"])
     return pa.Table.from_pylist(rows, schema=wanted)

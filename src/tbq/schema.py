@@ -84,7 +84,7 @@ def schema(kind: str) -> pa.Schema:
     """
     import pyarrow as pa
 
-    if kind not in _COLUMNS:
+    if not isinstance(kind, str) or kind not in _COLUMNS:
         raise UsageError(f"no table is called {kind!r}", hint=f"tables: {', '.join(KINDS)}")
     types = {
         "label": pa.dictionary(pa.int32(), pa.string()),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import operator
 import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tbq.arguments import bad
 from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.names import is_text, shown_name
 
 #: What `run=` and `tag=` take.
 Names = str | Sequence[str] | None
@@ -19,7 +22,7 @@ Steps = str | int | tuple[int | None, int | None] | None
 
 MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
 
-_TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -58,15 +61,15 @@ class Selection:
             return spec
         if spec is None:
             return cls(None, what)
+        want = "a name, a glob, 're:…', or a list of them"
+        given: object = spec
+        if not isinstance(given, Iterable) or isinstance(given, bytes):
+            raise bad(what, given, want)
         items = (spec,) if isinstance(spec, str) else tuple(spec)
-        wrong = next((item for item in items if not isinstance(item, str)), None)
-        if wrong is not None:
-            raise UsageError(
-                f"{what}={wrong!r} is {type(wrong).__name__}, want a name, a glob, 're:…' or a list of them"
-            )
-        chosen = cls(tuple(dict.fromkeys(items)), what)
-        _ = chosen._patterns  # a wrong expression is the caller's fault, here and now
-        return chosen
+        for item in items:
+            if not isinstance(item, str):
+                raise bad(what, item, want)
+        return cls(tuple(dict.fromkeys(_as_shown(item) for item in items)), what)
 
     @property
     def everything(self) -> bool:
@@ -80,7 +83,8 @@ class Selection:
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
-        return {item: _compile(item, self.what) for item in self.items or () if _is_pattern(item)}
+        patterns = {item: _compile(item) for item in self.items or () if _is_pattern(item)}
+        return {item: pattern for item, pattern in patterns.items() if pattern is not None}
 
     @cached_property
     def _literal(self) -> frozenset[str]:
@@ -94,7 +98,7 @@ class Selection:
         """
         if self.items is None or name in self._literal:
             return True
-        plain = name.removesuffix(_TEXT_SUFFIX)
+        plain = name.removesuffix(TEXT_SUFFIX)
         if plain != name and plain in self._literal:
             return True
         return any(_fits(pattern, name) for pattern in self._patterns.values())
@@ -142,9 +146,11 @@ class Selection:
     def _found(self, item: str, known: list[str], there: set[str]) -> list[str]:
         if item in there:
             return [item]
-        if item + _TEXT_SUFFIX in there:
-            return [item + _TEXT_SUFFIX]
+        if item + TEXT_SUFFIX in there:
+            return [item + TEXT_SUFFIX]
         pattern = self._patterns.get(item)
+        if pattern is None and item.startswith("re:"):  # and no name, which it might have been
+            raise _bad_expression(item, self.what)
         return [name for name in known if _fits(pattern, name)] if pattern else []
 
     def _say(self, miss: Unmatched) -> str:
@@ -196,22 +202,22 @@ def steps(spec: Steps | Sequence[int | None]) -> tuple[int, int]:
     if spec is None:
         return MIN_STEP, MAX_STEP
     ends: list[int | None]
-    if isinstance(spec, bool):
-        raise _bad_steps(spec)
-    if isinstance(spec, int):
-        ends = [spec, spec]
-    elif isinstance(spec, str):
+    if isinstance(spec, str):
         ends = _parse_steps(spec)
+    elif _is_whole(spec):
+        ends = [operator.index(spec)] * 2  # type: ignore[arg-type]
     else:
-        ends = list(spec)
-        if len(ends) != 2 or not all(end is None or hasattr(end, "__index__") for end in ends):
+        ends = list(spec) if isinstance(spec, Iterable) and not isinstance(spec, bytes) else []
+        if len(ends) != 2 or not all(end is None or _is_whole(end) for end in ends):
             raise _bad_steps(spec)
     first, last = ends
-    low = MIN_STEP if first is None else int(first)
-    high = MAX_STEP if last is None else int(last)
+    low = MIN_STEP if first is None else operator.index(first)
+    high = MAX_STEP if last is None else operator.index(last)
     if low > high:
         raise UsageError(
-            f"steps {low}:{high} holds no step", hint="put the smaller step first, e.g. steps='10:20'"
+            f"steps: {low}:{high} contains no step",
+            hint="put the smaller step first, e.g. steps='10:20'",
+            code="argument",
         )
     return max(low, MIN_STEP), min(high, MAX_STEP)
 
@@ -230,11 +236,23 @@ def _parse_steps(text: str) -> list[int | None]:
         raise _bad_steps(text) from None
 
 
+def _is_whole(value: object) -> bool:
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
 def _bad_steps(spec: object) -> UsageError:
-    return UsageError(
-        f"steps {spec!r} is no range of steps",
-        hint="want 'first:last', e.g. '100:200', '100:', ':200' or '100'",
+    return bad(
+        "steps", spec, "a step, 'first:last', or (first, last)", hint="e.g. '100:200', '100:', ':200', 100"
     )
+
+
+def _as_shown(item: str) -> str:
+    """A name as tbq shows it, also if the shell passed the bytes that a directory is called by."""
+    return item if item.startswith("re:") or is_text(item) else shown_name(item)
 
 
 def _is_pattern(item: str) -> bool:
@@ -244,16 +262,25 @@ def _is_pattern(item: str) -> bool:
 def _fits(pattern: re.Pattern[str], name: str) -> bool:
     if pattern.fullmatch(name):
         return True
-    plain = name.removesuffix(_TEXT_SUFFIX)
+    plain = name.removesuffix(TEXT_SUFFIX)
     return plain != name and pattern.fullmatch(plain) is not None
 
 
-def _compile(item: str, what: str) -> re.Pattern[str]:
+def _compile(item: str) -> re.Pattern[str] | None:
+    """The pattern of an item; None if it starts with `re:` but is not a regular expression."""
     if not item.startswith("re:"):
         import fnmatch
 
         return re.compile(fnmatch.translate(item))
     try:
         return re.compile(item[3:], re.DOTALL)
-    except re.error as wrong:
-        raise UsageError(f"{what} {item!r} is no regular expression: {wrong}") from None
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+def _bad_expression(item: str, what: str) -> UsageError:
+    try:
+        re.compile(item[3:], re.DOTALL)
+    except (re.error, RecursionError, OverflowError) as wrong:
+        return bad(what, item, "a regular expression after 're:'", hint=str(wrong))
+    raise AssertionError(item)

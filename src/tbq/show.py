@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError
 from tbq.kinds.values import locate
-from tbq.printable import counted
+from tbq.printable import counted, page, printable, shell_word
 from tbq.select import Selection
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ORDER = ("texts", "images", "histograms", "tensors", "audio", "hparams", "pr_cu
 def show(
     log: LogDir, tag: str, step: int | None = None, run: str | None = None, restarts: str = "resume"
 ) -> str:
-    """What was logged under a tag at a step, or last, as a few lines of text.
+    """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show.
 
     >>> print(show(tbq.open("runs"), "weights", step=100))          # doctest: +SKIP
     """
@@ -33,10 +33,10 @@ def show(
     if step is not None and not len(values):
         values = locate(log, kind, run, tag, None, restarts=restarts)
     key, rows = values.one(step)
-    head = f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}"
+    head = printable(f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}")
     if not len(rows):
         return f"{head}\n(nothing that could be decoded)"
-    return f"{head}\n{_BODIES.get(kind, _plain)(rows, key)}"
+    return f"{head}\n{page(_BODIES.get(kind, _plain)(rows, key))}"
 
 
 def _kind(log: LogDir, tag: str, run: str | None) -> str:
@@ -48,7 +48,7 @@ def _kind(log: LogDir, tag: str, run: str | None) -> str:
     if len(names) > 1:
         shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
         raise SelectionError(
-            f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {names[0]}"
+            f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {shell_word(names[0])}"
         )
     return next(kind for kind in _ORDER if kind in kinds[names[0]])
 
@@ -58,7 +58,8 @@ def _scalars(log: LogDir, tag: str, step: int | None, run: str | None, restarts:
 
     series = log.series(tag, run=run, restarts=restarts)
     values = series.values
-    head = f"scalars · tag {tag} · {len(values):,} points, steps {series.steps.min():,} to {series.steps.max():,}"
+    steps = f"steps {series.steps.min():,} to {series.steps.max():,}"
+    head = f"scalars · tag {printable(tag)} · {len(values):,} points, {steps}"
     if step is not None:
         there = np.flatnonzero(series.steps == step)
         if not len(there):
@@ -146,7 +147,8 @@ def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
 
 def _extract(key: dict[str, Any]) -> str:
     return (
-        f"as files: tbq media LOGDIR --run '{key['run']}' --tag '{key['tag']}' --steps {key['step']} -o DIR"
+        f"as files: tbq media LOGDIR --run {shell_word(key['run'])} --tag {shell_word(key['tag'])} "
+        f"--steps {key['step']} -o DIR"
     )
 
 

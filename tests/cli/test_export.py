@@ -9,8 +9,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import protolog as pl
 import pyarrow.parquet as pq
 import pytest
+
+import tbq as library
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals, pipes and signals as POSIX has them")
@@ -91,11 +94,11 @@ def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
     [
         (["--tag", "lss"], 1, "no tag matches 'lss'; closest: loss"),
         (["--run", "exp9"], 1, "no run matches 'exp9'; closest: exp2"),
-        (["--steps", "a:b"], 2, "no range of steps"),
-        (["--tag", "re:("], 2, "no regular expression"),
+        (["--steps", "a:b"], 2, "want a step"),
+        (["--tag", "re:("], 2, "want a regular expression"),
         (["-o", "out.txt"], 2, "the ending .txt is none that tbq writes"),
         (["-o", "no/such/folder.csv"], 1, "is not there"),
-        (["--layout", "summary", "--stat", "best"], 2, "no statistic is called 'best'"),
+        (["--layout", "summary", "--stat", "best"], 2, "stats: got 'best'"),
         (["--layout", "tall"], 2, "'tall' is not one of"),
         (["--format", "doc"], 2, "the format 'doc' is none that tbq writes"),
         (["-o", "."], 1, "is a folder, want a file name"),
@@ -284,7 +287,7 @@ def test_help_is_quick_and_ends_with_examples(tbq: Run) -> None:
 def test_the_bar_draws_bytes_files_and_rate(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tbq.cli import progress
+    from tbq import progress
 
     with progress.progress_bar() as none:
         assert none is None  # stderr is no terminal here
@@ -300,3 +303,22 @@ def test_the_bar_draws_bytes_files_and_rate(
     said = capsys.readouterr().err
     assert "3/3 files" in said
     assert "2.0/2.0 MB" in said
+
+
+def test_what_a_rerun_drops_is_told_as_a_share(tbq: Run, tmp_path: Path) -> None:
+    pl.healthy(tmp_path, pl.T0, range(288))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(15))
+    done = tbq("export", tmp_path)
+    assert len(done.stdout.splitlines()) == 31
+    assert done.stderr == (
+        "tbq: run .: restarts=resume dropped 576 of 606 rows (95 %) of 2 tags, steps 0 to 287 "
+        "(to keep them: restarts='keep', --restarts keep)\n"
+    )
+    assert "dropped 288 of 303 rows (95 %) of 1 tag" in tbq("export", tmp_path, "--tag", "loss").stderr
+    last = tbq("export", tmp_path, "--restarts", "last").stderr  # of each step the newest: a few of many
+    assert "restarts=last dropped 30 rows of 2 tags, steps 0 to 14" in last
+    with pytest.warns(library.TbqWarning, match=r"dropped 576 of 606 rows \(95 %\)"):
+        library.open(tmp_path).scalars()
+    pl.healthy(tmp_path / "resumed", pl.T0, range(60))
+    pl.healthy(tmp_path / "resumed", pl.T0 + 1000, range(40, 90))
+    assert "run resumed: restarts=resume dropped 40 rows of 2 tags" in tbq("export", tmp_path).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,7 +144,120 @@ def test_every_steps_and_kinds(tmp_path: Path) -> None:
     assert (tmp_path / "one" / "r" / "t" / "00000010.md").read_text() == "words"
     rows = log.media(tmp_path / "two", steps="2:3", kinds=["images"]).to_arrow().to_pylist()
     assert [row["step"] for row in rows] == [2, 3]
-    with pytest.raises(tbq.TbqError, match="no media are called"):
+    with pytest.raises(tbq.TbqError, match="kinds: got"):
         log.media(tmp_path / "three", kinds=["scalars"])
     with pytest.raises(tbq.TbqError, match="no tag matches"):
         log.media(tmp_path / "three", tag="nowhere")
+
+
+LINKS = pytest.mark.skipif(
+    not hasattr(os, "symlink") or os.name == "nt", reason="links need rights on Windows"
+)
+
+
+@LINKS
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("at", ["run", "run/a", "run/a/b"])
+def test_a_folder_that_is_a_link_is_not_written_through(tmp_path: Path, at: str, force: bool) -> None:
+    log = tbq.open(write(tmp_path / "log", picture("a/b"), run="run"))
+    out, elsewhere = tmp_path / "media", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (out / at).parent.mkdir(parents=True)
+    (out / at).symlink_to(elsewhere, target_is_directory=True)
+    with pytest.raises(tbq.errors.OutputError, match="does not write through it") as wrong:
+        log.media(out, force=force)
+    assert wrong.value.path == str(out / at) and wrong.value.hint
+    assert list(elsewhere.iterdir()) == []
+    assert not (out / "manifest.csv").exists()
+
+
+@LINKS
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    log = tbq.open(write(tmp_path / "log", picture("a"), run="run"))
+    (tmp_path / "real").mkdir()
+    (tmp_path / "media").symlink_to(tmp_path / "real", target_is_directory=True)
+    log.media(tmp_path / "media")
+    assert (tmp_path / "real" / "run" / "a" / "00000000.gif").is_file()
+
+
+@LINKS
+@pytest.mark.parametrize("name", ["run/a/00000000.gif", "manifest.csv"])
+@pytest.mark.parametrize("kind", ["link", "dead link", "pipe"])
+def test_a_file_that_is_a_link_or_pipe_is_replaced_itself(tmp_path: Path, name: str, kind: str) -> None:
+    log = tbq.open(write(tmp_path / "log", picture("a"), run="run"))
+    out, victim = tmp_path / "media", tmp_path / "victim"
+    (out / name).parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(out / name)
+    else:
+        (out / name).symlink_to(victim)
+    if kind == "link":
+        victim.write_bytes(b"mine")
+    with pytest.raises(tbq.errors.OutputError, match="already there"):
+        log.media(out)
+    log.media(out, force=True)
+    assert (out / name).is_file() and not (out / name).is_symlink()
+    assert (victim.read_bytes() == b"mine") if kind == "link" else not victim.exists()
+
+
+@LINKS
+@pytest.mark.parametrize(
+    "options", [["-o", "out/{run}.csv"], ["--kind", "all", "--format", "csv", "-o", "out"]]
+)
+def test_files_named_by_a_log_never_follow_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    from console import piped
+    from protos import value
+
+    write(tmp_path / "log", value("loss", simple_value=0.5), run="scalars")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "out" / "scalars.csv").symlink_to(tmp_path / "victim")
+    monkeypatch.chdir(tmp_path)
+    assert "already there" in piped(["export", "log", *options]).stderr
+    assert piped(["export", "log", *options, "--force"]).code == 0
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert "loss" in (tmp_path / "out" / "scalars.csv").read_text()
+
+
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "\uff1d1+1",
+    '=HYPERLINK("http://x")',
+    "plain",
+]
+
+
+def test_no_cell_of_a_list_of_files_is_a_formula(tmp_path: Path) -> None:
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+    graph = GraphDef()
+    for formula in FORMULAS:
+        graph.node.add(name=formula, op=formula, device=formula, input=[formula])
+    events = [Event(wall_time=1.7e9, graph_def=graph.SerializeToString())]
+    runs = [formula for formula in FORMULAS if "/" not in formula]
+    for run in runs:
+        write(tmp_path / "log", *map(picture, FORMULAS), *events, run=f"r{runs.index(run)}")
+    log = tbq.open({f"{run}": tmp_path / "log" / f"r{i}" for i, run in enumerate(runs)})
+    rows = log.media(tmp_path / "out").to_arrow().to_pylist()
+    files = [tmp_path / "out" / "manifest.csv", *(tmp_path / "out").rglob("*.nodes.csv")]
+    assert len(files) == 1 + len(runs)
+    for file in files:
+        with file.open(newline="", encoding="utf-8") as stream:
+            cells = [cell for row in csv.reader(stream) for cell in row]
+        assert not [
+            cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"))
+        ]
+    with files[0].open(newline="", encoding="utf-8") as stream:
+        listed = list(csv.DictReader(stream))
+    assert [row["path"] for row in listed] == [row["path"] for row in rows]
+    assert all((tmp_path / "out" / row["path"]).is_file() for row in listed)
+    assert [row["tag"].removeprefix("'") for row in listed] == [row["tag"] for row in rows]

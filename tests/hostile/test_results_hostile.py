@@ -3,8 +3,11 @@
 import contextlib
 import io
 import json
+import os
 import pickle
 import struct
+import subprocess
+import sys
 import zipfile
 
 import h5py
@@ -216,13 +219,93 @@ def test_hdf5_links_to_other_files_are_not_followed(tmp_path):
     assert {row["parameter"]: row["mean"] for row in got} == {"own": 0.0, "outside": None, "virtual": None}
 
 
+PLACES = [
+    "model_weights",
+    "layers",
+    "vars",
+    "dense",
+    "a/vars",
+    "layers/dense/vars",
+    "layers/dense/vars/0",
+    "a/b/w",
+]
+WAYS = ["external", "soft", "virtual", "growing", "outside"]
+
+
+def lead_out(file, place, way, target):
+    """Something at this place of an HDF5 file that leads to the dataset /w, or the group /g, of another file."""
+    if way == "external":
+        file[place] = h5py.ExternalLink(str(target), "/w" if place.endswith(("0", "w")) else "/g")
+    elif way == "soft":  # to a link that leads out
+        file["out"] = h5py.ExternalLink(str(target), "/w" if place.endswith(("0", "w")) else "/g")
+        file[place] = h5py.SoftLink("/out")
+    elif way == "virtual":
+        layout = h5py.VirtualLayout((3,), "f8")
+        layout[:] = h5py.VirtualSource(str(target), "w", (3,))
+        file.create_virtual_dataset(place, layout)
+    elif way == "growing":  # its shape is that of the other file
+        layout = h5py.VirtualLayout((1, 3), "f8", maxshape=(1, None))
+        source = h5py.VirtualSource(str(target), "w", (3,), maxshape=(None,))
+        layout[0, : h5py.h5s.UNLIMITED] = source[: h5py.h5s.UNLIMITED]
+        file.create_virtual_dataset(place, layout)
+    else:
+        file.create_dataset(place, (3,), "f8", external=[(str(target), 0, 24)])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("way", WAYS)
+def test_hdf5_never_leads_to_another_file_nor_waits_for_a_pipe(tmp_path, way):
+    """In a process of its own: h5py holds the interpreter while it waits, so no timeout of ours would end it."""
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["w"] = np.full(3, 31337.5)
+        file["g/w"] = np.full(3, 31337.5)
+        file["g/0"] = np.full(3, 31337.5)
+        file["g/vars/0"] = np.full(3, 31337.5)
+        file["g"].attrs["name"] = "secret"
+        file["g/vars"].attrs["name"] = "secret"
+    os.mkfifo(tmp_path / "pipe")
+    models = []
+    for place in PLACES:
+        for target in ("secret.h5", "pipe"):
+            models.append(tmp_path / f"{place.replace('/', '.')}.{target}.h5")
+            with h5py.File(models[-1], "w") as file:
+                file["own/w"] = np.zeros(2)
+                lead_out(file, place, way, tmp_path / target)
+    program = (
+        "import sys, warnings; warnings.simplefilter('ignore')\n"
+        "from tbq.results import weights\n"
+        "for path in sys.argv[1:]:\n"
+        "    print(path, weights(path).to_arrow().to_pylist(), flush=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, models)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("'mean': 0.0") == len(models)  # each one's own
+    assert "31337" not in done.stdout and "secret'" not in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("ending", ["h5", "keras", "npz", "safetensors", "pt"])
+def test_a_pipe_is_not_waited_for(tmp_path, ending):
+    os.mkfifo(tmp_path / f"m.{ending}")
+    with pytest.raises(SourceError, match="is a pipe or device"):
+        weights(tmp_path / f"m.{ending}")
+    with pytest.raises(SourceError, match="no such file"):
+        read_array(str(tmp_path / f"m.{ending}"))
+
+
 def test_hdf5_that_loops_or_claims_without_holding(tmp_path):
     with h5py.File(tmp_path / "m.h5", "w") as file:
         group = file.create_group("a/b")
         group["back"] = file["a"]
         group["w"] = np.ones(2)
         file["a"].create_dataset("claim", (1 << 50,), "f4", chunks=(1 << 20,))
-    with pytest.warns(TbqWarning, match="claims"):
+    with pytest.warns(TbqWarning, match="unpacks to"):
         got = weights(tmp_path / "m.h5").to_arrow().to_pylist()
     assert sorted(row["parameter"] for row in got) == ["claim", "w"]
 

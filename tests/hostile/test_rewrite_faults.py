@@ -67,6 +67,7 @@ def test_kill_9_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
     assert left.name.startswith(".new.") and left.name.endswith(".tmp")
     tbq.rewrite(tmp_path / "runs", tmp_path / "new")
     assert len(_event_files(tmp_path / "new")) == 2
+    assert not left.exists()
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:

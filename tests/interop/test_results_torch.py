@@ -2,13 +2,15 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 import torch
 
-from tbq.errors import SourceError
+from tbq.errors import SourceError, TbqWarning
 from tbq.results import MetricsTable, metrics, predictions, weights, weights_diff
 
 MODEL = torch.nn.Sequential(
@@ -211,3 +213,73 @@ def test_lightning_metrics_csv_and_checkpoint(tmp_path):
     assert [r["step"] for r in rows if r["tag"] == "val_loss"] == [3, 7]
     trainer.save_checkpoint(tmp_path / "m.ckpt")
     assert elements(tmp_path / "m.ckpt") == expected(net.state_dict())
+
+
+def test_tensors_that_claim_more_than_their_file_stores(tmp_path):
+    """A view that repeats one number, a sparse tensor, and lists in lists: small in a file, endless when read."""
+    held = {
+        "a.own": torch.ones(3),
+        "a.tied": torch.ones(1).expand(1000),
+        "a.expanded": torch.zeros(1).expand(1 << 40),
+        "a.sparse": torch.sparse_coo_tensor([[0]], [1.0], (1 << 40,), check_invariants=True),
+    }
+    torch.save(held, tmp_path / "m.pt")
+    with pytest.warns(TbqWarning) as told:
+        rows = weights(tmp_path / "m.pt").to_arrow().to_pylist()
+    assert sorted(str(one.message).split("'")[1] for one in told) == ["a.expanded", "a.sparse"]
+    assert all("unpacks to 4.4 TB, the limit is" in str(one.message) for one in told)
+    assert {row["parameter"]: row["mean"] for row in rows} == {
+        "own": 1.0,
+        "tied": 1.0,
+        "expanded": None,
+        "sparse": None,
+    }
+    nested = [torch.ones(1)]
+    for _ in range(40):
+        nested = [nested] * 10
+    torch.save(nested, tmp_path / "n.pt")
+    with pytest.raises(SourceError, match="holds more than 5,000,000 items, or 200,000 tensors"):
+        weights(tmp_path / "n.pt")
+
+
+def test_an_archive_that_somebody_compressed(tmp_path):
+    torch.save({"w": torch.zeros(80_000_000)}, tmp_path / "m.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "m.pt") as plain,
+        zipfile.ZipFile(tmp_path / "z.pt", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed,
+    ):
+        for member in plain.infolist():
+            packed.writestr(member.filename, plain.read(member))
+    assert (tmp_path / "z.pt").stat().st_size < 1 << 20
+    with pytest.raises(SourceError, match=r"unpacks to 320\.0 MB, the limit is"):
+        weights(tmp_path / "z.pt")
+
+
+@pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta")
+def test_sparse_tensors_that_lead_out_of_themselves(tmp_path):
+    """In a process of its own: torch would write where such an index says."""
+    wrong = torch.tensor([[1 << 33]])
+    kinds = {
+        "coo": torch.sparse_coo_tensor(wrong, torch.ones(1), (4,), check_invariants=False),
+        "negative": torch.sparse_coo_tensor(-wrong, torch.ones(1), (4,), check_invariants=False),
+        "csr": torch.sparse_csr_tensor(
+            torch.tensor([0, 5, 1 << 40]), wrong[0].expand(2), torch.ones(2), (2, 4), check_invariants=False
+        ),
+        "sound": torch.sparse_coo_tensor([[1], [2]], [4.0], (2, 4), check_invariants=True),
+        "sound_csr": torch.eye(4).to_sparse_csr(),
+    }
+    program = (
+        "import sys\nfrom tbq.errors import SourceError\nfrom tbq.results import weights\n"
+        "for path in sys.argv[1:]:\n"
+        "    try:\n        print(weights(path).to_arrow()['zeros'].to_pylist())\n"
+        "    except SourceError as error:\n        print('refused')\n"
+    )
+    paths = []
+    for kind, tensor in kinds.items():
+        paths.append(str(tmp_path / f"{kind}.pt"))
+        torch.save({"w": tensor}, paths[-1])
+    done = subprocess.run(
+        [sys.executable, "-c", program, *paths], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:-1] == ["refused"] * 3 + ["[7]", "[12]"]

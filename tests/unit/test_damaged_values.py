@@ -150,7 +150,7 @@ def test_tags_count_the_rows_that_tables_give(tmp_path: Path) -> None:
         [ef.version(900.0), *(ef.scalar("loss", s, s, 901.0 + s) for s in range(5))],
     )
     log = tbq.open(tmp_path)
-    with pytest.warns(tbq.TbqWarning, match="dropped 101 rows"):
+    with pytest.warns(tbq.TbqWarning, match="dropped 101 of 106 rows"):
         assert len(log.scalars()) == 5
     row = log.tags().to_arrow().to_pylist()[0]
     assert (row["count"], row["first_step"], row["last_step"]) == (5, 0, 4)

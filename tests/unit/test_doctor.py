@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
+import doctest
 import hashlib
 import math
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import broken
 import protolog as pl
 import pytest
 
 import tbq
-from tbq.doctor import codes, explain
-from tbq.doctor.look import Look
+from tbq.doctor import codes, explain, roles
 from tbq.doctor.report import text
-from tbq.errors import UsageError
+from tbq.errors import SourceError, UsageError
+from tbq.problems import RESTART_HINT
 
 FIFO = hasattr(os, "mkfifo")
 CASES = [case for case in broken.CASES if FIFO or case.name != "unreadable"]
@@ -49,21 +51,8 @@ def test_healthy_log_gives_none(name: str, tmp_path: Path) -> None:
 
 def test_every_code_has_a_broken_log() -> None:
     covered = {code for case in broken.CASES for code, _ in case.findings}
-    # Reading fails in the middle of a file only where a disk does: the next test.
+    # A file that fails while it is read cannot be made of bytes alone: tests/hostile/test_failing_disk.py.
     assert set(codes()) - covered == {"TBQ208"}
-
-
-def test_a_disk_that_fails_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = pl.healthy(tmp_path)
-    report = Look(tmp_path).reports[0]
-    failed = SimpleNamespace(path=report.path, run=0, error=errno.EIO, resume=1000, faults=[], more_faults=0)
-    files = {name: column.copy() for name, column in Look(tmp_path).files.items()}
-    files["error"][0] = errno.EIO
-    monkeypatch.setattr(Look, "files", files)
-    monkeypatch.setattr(Look, "reports", [failed])
-    (found,) = tbq.doctor(tmp_path)
-    assert (found.code, found.path, found.offset) == ("TBQ208", str(path), 1000)
-    assert found.message == "reading stopped: input/output error" and "dmesg" in (found.hint or "")
 
 
 def test_codes_are_in_order_and_explained() -> None:
@@ -85,7 +74,7 @@ def test_unknown_code_is_wrong_usage() -> None:
 
 
 def test_select_and_ignore(tmp_path: Path) -> None:
-    pl.write(tmp_path, pl.header(), *[pl.scalar("lr", 0, 0.1, pl.T0 + n) for n in range(1, 50)])
+    pl.write(tmp_path, pl.header(), *[pl.scalar("loss", 0, 0.1, pl.T0 + n) for n in range(1, 50)])
     assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ404", "TBQ502"]
     assert [one.code for one in tbq.doctor(tmp_path, select="TBQ5")] == ["TBQ502"]
     assert [one.code for one in tbq.doctor(tmp_path, select=["TBQ4,TBQ5"], ignore=["TBQ404"])] == ["TBQ502"]
@@ -209,3 +198,97 @@ def test_a_path_that_is_missing_does_not_hide_the_others(tmp_path: Path) -> None
         assert [code for code, _ in found[2:]] == ["TBQ104"]
     with pytest.raises(UsageError, match="empty path"):
         tbq.doctor("")
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[None]:
+    """As a user for whom permissions count: they do not for root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setegid(65534)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that any user may look into, unlike those of pytest."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@POSIX
+@pytest.mark.parametrize("where", ["runs", "runs/exp1", "runs/exp1/deep/below"])
+def test_a_folder_that_cannot_be_read_is_the_cause_and_other_logs_are_none_of_it(
+    open_folder: Path, where: str
+) -> None:
+    pl.healthy(open_folder / "somebody_elses" / "logs")  # near it, and nothing to do with it
+    pl.healthy(open_folder / "runs" / "exp1")
+    locked = open_folder / "runs"
+    locked.chmod(0o000)
+    try:
+        with nobody():
+            found = tbq.doctor(open_folder / where)
+            with pytest.raises(SourceError, match="permission denied") as wrong:
+                tbq.open(open_folder / where)
+    finally:
+        locked.chmod(0o755)
+    assert [(one.code, one.path) for one in found] == [("TBQ108", str(open_folder / where))]
+    assert "permission denied" in found[0].message and "ls -ld" in (found[0].hint or "")
+    report = text(found, str(open_folder / where))
+    assert "somebody_elses" not in report and "Next: see who may read it" in report
+    assert wrong.value.code == "unreadable" and "no such file" not in str(wrong.value)
+
+
+@POSIX
+def test_a_folder_that_cannot_be_read_beside_runs_that_can(open_folder: Path) -> None:
+    pl.healthy(open_folder / "runs" / "exp1")
+    pl.write(open_folder / "runs" / "exp2", pl.header())
+    pl.healthy(open_folder / "runs" / "exp3")
+    locked = open_folder / "runs" / "exp3"
+    locked.chmod(0o000)
+    try:
+        with nobody():
+            found = tbq.doctor(open_folder / "runs")
+    finally:
+        locked.chmod(0o755)
+    assert [(one.code, one.run) for one in found] == [("TBQ108", None), ("TBQ104", "exp2")]
+    assert found[0].path == str(locked)
+
+
+def test_names_say_what_a_tag_is_for() -> None:
+    result = doctest.testmod(roles)
+    assert result.attempted == 4 and result.failed == 0
+    for name in ("val_IoU", "trainLoss", "epoch_loss", "error_rate", "val/F1", "ppo/KL", "loss_epoch"):
+        assert roles.is_metric(name), name
+    for name in ("learning_rate", "lr-Adam", "kl_weight", "momentum", "grad_norm", "time/fps", "step"):
+        assert not roles.is_metric(name), name
+
+
+def test_a_rerun_says_what_it_hides_and_what_to_do(tmp_path: Path) -> None:
+    pl.healthy(tmp_path, pl.T0, range(288))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(15))
+    (found,) = tbq.doctor(tmp_path)
+    assert (found.code, found.severity) == ("TBQ408", "warning")
+    assert "hides 576 of its 606 points (95 %)" in found.message and found.message.endswith("tbq 30")
+    assert (
+        found.hint == "give each run a directory of its own; to keep them: restarts='keep', --restarts keep"
+    )
+    assert RESTART_HINT in (found.hint or "")
+
+
+def test_more_than_half_that_a_resume_hides_is_a_warning(tmp_path: Path) -> None:
+    pl.healthy(tmp_path, pl.T0, range(100))
+    pl.healthy(tmp_path, pl.T0 + 1000, range(20, 60))
+    (found,) = tbq.doctor(tmp_path)
+    assert (found.code, found.severity) == ("TBQ403", "warning")
+    assert "hides 160 of its 280 points (57 %)" in found.message and found.hint == RESTART_HINT

@@ -6,7 +6,7 @@ import importlib
 import pytest
 
 MODULES = [
-    "tbq.export.everything", "tbq.export.names", "tbq.kinds.histograms", "tbq.kinds.images",
+    "tbq.export.everything", "tbq.export.names", "tbq.kinds.hparam_runs", "tbq.kinds.histograms", "tbq.kinds.images",
     "tbq.kinds.keras_models", "tbq.kinds.meshes", "tbq.kinds.projector", "tbq.kinds.tensors", "tbq.kinds.texts",
 ]  # fmt: skip
 

@@ -194,7 +194,7 @@ def test_a_disk_that_is_full_leaves_the_rows_there_were(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OutputError, match="No space left"):
+    with pytest.raises(OutputError, match="no space left"):
         table.log(1, acc=1)
     monkeypatch.undo()
     table.log(1, loss=2)

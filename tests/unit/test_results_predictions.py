@@ -167,8 +167,8 @@ def test_what_does_not_fit_is_told(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task": "x"}, "task 'x'"),
-        ({"activation": "relu"}, "activation 'relu'"),
+        ({"task": "x"}, "task: got 'x'"),
+        ({"activation": "relu"}, "activation: got 'relu'"),
         ({"task": "binary"}, "want one for task='binary'"),
         ({"task": "multilabel", "labels": [1] * 50}, "want rows of 0 and 1"),
         ({"task": "multiclass", "labels": np.ones((50, 4))}, "task='multilabel'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 from pathlib import Path
 
 import protolog as pl
@@ -87,6 +88,33 @@ def test_compressed_files_are_written_unpacked(tmp_path: Path) -> None:
     write(tmp_path / "runs", gzip.compress(plain), file=path.name + ".gz")
     tbq.rewrite(tmp_path / "runs", tmp_path / "new")
     assert (tmp_path / "new" / path.name).read_bytes() == plain
+
+
+def test_a_value_without_a_tag_is_copied(tmp_path: Path) -> None:
+    rows = [header(), *scalars(["loss", ""], range(20))]
+    source = write(tmp_path / "runs", *rows)
+    tbq.rewrite(tmp_path / "runs", tmp_path / "new")
+    assert new(tmp_path / "new").read_bytes() == source.read_bytes()
+    # Also where its record is changed, dropped or named.
+    tbq.rewrite(tmp_path / "runs", tmp_path / "moved", offset_steps=5)
+    table = tbq.open(tmp_path / "moved").scalars(tag="").to_arrow()
+    assert table["step"].to_pylist() == list(range(5, 25))
+    tbq.rewrite(tmp_path / "runs", tmp_path / "without", drop_tag="")
+    assert records(new(tmp_path / "without")) == [rows[0], *scalars(["loss"], range(20))]
+    tbq.rewrite(tmp_path / "runs", tmp_path / "named", rename={"": "now it has one"})
+    table = tbq.open(tmp_path / "named").scalars(tag="now it has one").to_arrow()
+    assert table["step"].to_pylist() == list(range(20))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a backslash separates folders there")
+def test_a_run_with_a_backslash_in_its_name(tmp_path: Path) -> None:
+    source = pl.healthy(tmp_path / "runs" / "lr\\0.1" / "a\\b")
+    report = tbq.rewrite(tmp_path / "runs", tmp_path / "new")
+    assert [run.run for run in report.runs] == ["lr\\0.1/a\\b"]
+    assert new(tmp_path / "new", "lr\\0.1/a\\b").read_bytes() == source.read_bytes()
+    assert tbq.open(tmp_path / "new").runs == ["lr\\0.1/a\\b"]
+    tbq.rewrite(tmp_path / "new", tmp_path / "third", rename_run={"lr\\0.1/a\\b": "c\\d"})
+    assert tbq.open(tmp_path / "third").runs == ["c\\d"]
 
 
 def test_source_can_be_a_file_and_a_named_path(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_summary(table: Table) -> None:
         },
     ]  # fmt: skip
     assert table.summary("max").columns == ["run", "acc.max", "loss.max"]
-    with pytest.raises(UsageError, match=r"no statistic is called 'median'"):
+    with pytest.raises(UsageError, match=r"stats: got 'median'"):
         table.summary(["median"])
 
 

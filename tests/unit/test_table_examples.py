@@ -6,8 +6,9 @@ import importlib
 import pytest
 
 MODULES = [
-    "tbq.export", "tbq.export.runs", "tbq.export.target", "tbq.schema", "tbq.select", "tbq.table.draw",
-    "tbq.table.table", "tbq.table.wide",
+    "tbq.arguments", "tbq.export", "tbq.export.runs", "tbq.export.target", "tbq.names", "tbq.schema", "tbq.select",
+    "tbq.source.discover", "tbq.source.walk", "tbq.table.columns", "tbq.table.draw", "tbq.table.relative",
+    "tbq.table.table",
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tbq.errors import OutputError, UsageError
 from tbq.export import output, output_path, write
+from tbq.export.target import output_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices with names are POSIX")
 
@@ -75,6 +76,127 @@ def test_the_mode_is_that_of_a_new_file(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o444, 0o755])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "sqlite", "duckdb", "npz", "csv.gz"])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int, ending: str) -> None:
+    target = tmp_path / f"out.{ending}"
+    write(pa.table({"a": [1]}), target)
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~umask
+    target.chmod(mode)
+    write(pa.table({"a": [2]}), target, force=True)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@posix
+def test_what_becomes_a_private_file_is_private_from_the_beginning(tmp_path: Path) -> None:
+    (tmp_path / "a").touch(0o600)
+    with output(tmp_path / "a", force=True) as stream:
+        stream.write(b"secret")
+        stream.flush()
+        others = [path for path in tmp_path.iterdir() if path.name != "a"]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in others] == [0o700]
+        assert all(path.is_dir() for path in others)
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_that_is_replaced_keeps_its_owner(tmp_path: Path) -> None:
+    (tmp_path / "a").touch(0o640)
+    os.chown(tmp_path / "a", 1234, 2345)
+    with output(tmp_path / "a", force=True):
+        pass
+    status = (tmp_path / "a").stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o640)
+
+
+@posix
+def test_a_group_that_cannot_be_kept_passes_nothing_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no")
+
+    (tmp_path / "a").touch(0o664)
+    monkeypatch.setattr("tbq.export.target._same_owner", lambda *_: False)
+    monkeypatch.setattr(os, "chown", refuse)
+    with output(tmp_path / "a", force=True):
+        pass
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o604
+
+
+def test_one_of_two_that_write_the_same_new_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the other one comes between the look and the rename."""
+    monkeypatch.setattr("tbq.export.target.check_free", lambda *_: None)
+    with pytest.raises(OutputError, match="is already there"), output(tmp_path / "a") as stream:
+        stream.write(b"mine")
+        (tmp_path / "a").write_bytes(b"theirs")
+    assert (tmp_path / "a").read_bytes() == b"theirs"
+
+
+@posix
+def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with output(tmp_path / "a") as stream:
+        stream.write(b"mine")
+    assert (tmp_path / "a").read_bytes() == b"mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["文" * 80, "é" * 120, "a" * 250, "*?", ".hidden"])
+def test_names_of_any_kind_and_length(tmp_path: Path, name: str) -> None:
+    with output(tmp_path / name) as stream:
+        stream.write(b"x")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    with output_folder(tmp_path / "new") as folder:
+        (folder / "a").mkdir()
+        (folder / "a" / "b").write_bytes(b"x")
+        assert not (tmp_path / "new").exists()
+    assert (tmp_path / "new" / "a" / "b").read_bytes() == b"x"
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    with pytest.raises(OutputError, match="is already there"), output_folder(tmp_path / "new"):
+        raise AssertionError("never entered")
+    with pytest.raises(KeyError), output_folder(tmp_path / "other") as folder:
+        (folder / "a").write_bytes(b"half")
+        raise KeyError
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+@posix
+def test_an_empty_folder_is_filled_and_stays_the_folder_it_is(tmp_path: Path) -> None:
+    target = tmp_path / "empty"
+    target.mkdir(mode=0o700)
+    before = target.stat()
+    with output_folder(target) as folder:
+        (folder / "a").write_bytes(b"x")
+        assert not (target / "a").exists()
+    assert [path.name for path in target.iterdir()] == ["a"]
+    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+    (target / "a").unlink()
+    with pytest.raises(OutputError, match="someone else"), output_folder(target) as folder:
+        (folder / "a").write_bytes(b"x")
+        (target / "b").write_bytes(b"theirs")
+    assert [path.name for path in target.iterdir()] == ["b"]
+
+
+@posix
+def test_a_new_folder_has_the_mode_that_the_umask_gives(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with output_folder(tmp_path / "new"):
+        pass
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@posix
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -89,7 +211,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         raise PermissionError(errno.EACCES, "no")
 
     # Where tests run as root every folder is writable: the refusal is played.
-    monkeypatch.setattr("tbq.export.target.open", refuse, raising=False)
+    monkeypatch.setattr("os.mkdir", refuse)
     with (
         pytest.raises(OutputError, match=r"cannot be written: permission denied\n  choose a folder"),
         output(tmp_path / "a"),
@@ -167,7 +289,7 @@ def test_a_folder_that_takes_nothing_is_told_by_every_format(
     def refuse(path: object, *_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", path)
 
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("os.mkdir", refuse)
     with pytest.raises(
         OutputError, match=r"out\.\w+: cannot be written: permission denied\n  choose a folder"
     ):

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tbq/slab.hpp"
+#include "tbq/utf8.hpp"
 
 // The Arrow C data and stream interfaces: an ABI, laid down by the Arrow specification.
 extern "C" {
@@ -454,9 +455,7 @@ class LabelBuilder {
 // hold more than `limit` bytes. Bytes that are not UTF-8 are replaced (U+FFFD), as Python's "replace" does.
 std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values,
                                                 size_t limit = INT32_MAX);
-
-// `text` with each invalid byte sequence replaced by U+FFFD.
-std::string valid_utf8(std::string_view text);
-bool is_valid_utf8(std::string_view text);
+// The dictionary of tags, each by the name that it is shown by.
+std::shared_ptr<const Column> tag_dictionary(const std::vector<std::string>& tags);
 
 }  // namespace tbq

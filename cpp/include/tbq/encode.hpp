@@ -48,6 +48,7 @@ enum Status : uint32_t {
   kFull = 2,    // enough is pending: flush now
   kNote = 4,    // notes() has something to tell
   kClosed = 8,  // nothing was appended
+  kOver = 32,   // appended, but more waits now than should: let the flusher catch up (16 is the binding's)
 };
 
 struct Note {
@@ -61,7 +62,7 @@ struct Note {
 struct BufferLimits {
   size_t full_bytes = size_t{1} << 20;
   size_t full_events = SIZE_MAX;
-  size_t max_bytes = size_t{64} << 20;  // past this, events are dropped and counted
+  size_t max_bytes = size_t{64} << 20;  // past this, appends report kOver, or are dropped and counted
 };
 
 // Bytes of whole records, in the order they were appended.
@@ -92,12 +93,16 @@ class EventBuffer {
   // All that is pending, leaving the buffer empty. Give the chunk back to reuse its memory.
   Chunk take();
   void give_back(Chunk chunk);
+  // Undo a take: the chunk's records are pending again, before those that came since.
+  void put_back(Chunk chunk);
 
   std::vector<Note> notes();
   // Tell once when the first step that is logged lies before `step`.
   void expect_after(std::optional<int64_t> step);
   // Make every append report kNote until called with false: how the flusher gets a caller's attention.
   void call_attention(bool on);
+  // Whether events past max_bytes are dropped and counted: only while nothing can be written.
+  void drop_past_limit(bool on);
   void close();
   // Forget what is pending: in the child of a fork, the parent writes it.
   void forget();
@@ -115,10 +120,10 @@ class EventBuffer {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
-  // Room for a record with `payload` bytes, or null when it is dropped.
-  // One event: `fill(out)` puts the `size` bytes behind its stamp.
+  // One event: `fill(out)` puts the `size` bytes after its stamp.
   template <class Fill, class Watch>
   uint32_t append(size_t size, Stamp stamp, Fill&& fill, Watch&& watch_steps);
+  // Room for a record with `payload` bytes, or null if it is dropped.
   uint8_t* open_record(size_t payload);
   uint32_t close_record(uint8_t* payload, size_t size);
   void watch(std::string_view tag, Stamp stamp);
@@ -132,6 +137,7 @@ class EventBuffer {
   std::vector<Note> notes_;
   std::optional<int64_t> expected_after_;
   uint64_t dropped_ = 0;
+  bool dropping_ = false;
   bool told_full_ = false;
   bool told_dropped_ = false;
   bool attention_ = false;

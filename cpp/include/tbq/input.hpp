@@ -1,6 +1,7 @@
 // Reading a file in blocks: never mapped, so that a file that shrinks is an early end and not a signal.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,8 +22,11 @@ class File {
   void close();
   uint64_t size() const { return size_; }  // when it was opened
   uint64_t id() const { return id_; }      // another for each file that is opened
-  // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno.
+  // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno if none came.
   int64_t read_at(uint64_t offset, void* into, size_t count) const;
+  // The first stored byte at or after `offset`; what lies between is a hole of a sparse file, which reads as
+  // zeros. `offset` itself if the system does not tell.
+  uint64_t next_data(uint64_t offset) const;
 
  private:
   int fd_ = -1;
@@ -59,6 +63,11 @@ class BlockReader {
     data = view(offset, 1);
     if (!data) return 0;
     return have_ - static_cast<size_t>(offset - base_);
+  }
+
+  // The end of the hole of a sparse file at `offset`, or `offset` if there is none.
+  uint64_t after_hole(uint64_t offset) const {
+    return offset < end_ ? std::min(file_->next_data(offset), end_) : offset;
   }
 
   static constexpr size_t kBlock = 256 * 1024;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,8 +29,9 @@ struct Doubt {
 
 // From an event file's start, or a further file_version record in it, to the next.
 struct Session {
-  double begin = 0;  // wall_time of its first record that has one
-  double end = 0;    // the largest wall_time
+  double begin = 0;            // wall_time of its first record that has one
+  double earliest = HUGE_VAL;  // the least wall_time, which is that of a value in a converted log
+  double end = 0;              // the largest wall_time
   bool timed = false;
   bool continues = false;  // it began in an earlier part of the file
   bool has_start = false;

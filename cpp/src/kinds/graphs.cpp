@@ -117,6 +117,7 @@ class Nodes final : public Expander {
  private:
   void append_node(const Value& value, Bytes node, std::string_view function) {
     std::string_view name, op, device;
+    std::string repaired;
     Cursor cursor(node);
     Field field;
     while (!cursor.empty()) {
@@ -127,8 +128,10 @@ class Nodes final : public Expander {
       if (field.wire != Wire::bytes) continue;
       if (field.number == 1) name = as_text(field.bytes);
       if (field.number == 2) op = as_text(field.bytes);
-      if (field.number == 3)
-        inputs_.append(is_valid_utf8(as_text(field.bytes)) ? as_text(field.bytes) : "\xef\xbf\xbd");
+      if (field.number == 3) {
+        const std::string_view text = as_text(field.bytes);
+        inputs_.append(is_valid_utf8(text) ? text : std::string_view(repaired = valid_utf8(text)));
+      }
       if (field.number == 4) device = as_text(field.bytes);
     }
     add_keys(value);

@@ -247,7 +247,7 @@ class Hparams final : public HparamsBase {
       return;
     }
     add_keys(value);
-    append_text(name_, utf8(value, name));
+    append_text(name_, tbq::display_name(name));
     type_.append(held.type);
     if (held.type == kNumber) {
       number_.append(held.number);
@@ -318,7 +318,7 @@ class Metrics final : public HparamsBase {
     if (!good) return;
     add_keys(value);
     text(value, group_, group);
-    append_text(name_, utf8(value, name));
+    append_text(name_, tbq::display_name(name));
     text(value, display_name_, display_name);
     text(value, description_, description);
     dataset_.append(static_cast<int32_t>(dataset < 3 ? dataset : 0));
@@ -370,7 +370,7 @@ class Domains final : public HparamsBase {
     });
     if (!good) return;
     add_keys(value);
-    append_text(name_, utf8(value, name));
+    append_text(name_, tbq::display_name(name));
     type_.append(static_cast<int32_t>(type < 4 ? type : 0));
     text(value, display_name_, display_name);
     text(value, description_, description);

@@ -207,7 +207,7 @@ class Stream {
       codes_.push_back(
           static_cast<int32_t>(std::lower_bound(tags.begin(), tags.end(), one.tag) - tags.begin()));
     }
-    tags_ = string_dictionary(tags);
+    tags_ = tag_dictionary(tags);
   }
 
   void append(const BlobRow& row) {
@@ -392,7 +392,7 @@ void export_keys(const Result& result, Kind kind, const std::vector<std::string>
   batch.columns.push_back(run.finish("run"));
   batch.columns.back().dictionary = string_dictionary(runs);
   batch.columns.push_back(tag.finish("tag"));
-  batch.columns.back().dictionary = string_dictionary(tags);
+  batch.columns.back().dictionary = tag_dictionary(tags);
   batch.columns.push_back(step.finish("step"));
   batch.columns.push_back(wall_time.finish("wall_time"));
   batch.columns.push_back(bytes.finish("bytes"));

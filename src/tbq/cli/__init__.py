@@ -67,8 +67,9 @@ class _Lazy(click.Group):
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from tbq import __version__
+        from tbq.cli.emit import show
 
-        click.echo(f"tbq {__version__}")
+        show(f"tbq {__version__}")
         ctx.exit()
 
 
@@ -84,7 +85,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     """Run `tbq`; every expected failure becomes one clear message and the right exit code."""
     import warnings
 
+    from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
+    from tbq.printable import paragraph
 
     _open_closed_streams()
     with warnings.catch_warnings():
@@ -97,13 +100,15 @@ def main(args: list[str] | None = None) -> NoReturn:
         except click.exceptions.Exit as stop:
             sys.exit(stop.exit_code)
         except click.ClickException as wrong:
+            # It quotes arguments, which a shell may have taken from names of files.
+            wrong.message = paragraph(wrong.message)  # type: ignore[misc]
             wrong.show()
             sys.exit(wrong.exit_code)
         except TbqError as failure:
-            _say(failure)
+            tell(failure)
             sys.exit(failure.exit_code)
         except (KeyboardInterrupt, click.Abort):
-            click.echo("tbq: interrupted", err=True)
+            tell("interrupted")
             sys.exit(130)
         except BrokenPipeError:
             _forget_stdout()
@@ -111,15 +116,20 @@ def main(args: list[str] | None = None) -> NoReturn:
         except OSError as failure:  # of stdout: what is written to files and read from them explains itself
             _forget_stdout()
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
-            click.echo(f"tbq: {where}{(failure.strerror or str(failure)).lower()}", err=True)
+            tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
 
 
 def _open_closed_streams() -> None:
-    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number."""
+    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number.
+
+    What a terminal's encoding cannot show is written as an escape: no name may stop a command.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:
@@ -129,14 +139,8 @@ def _forget_stdout() -> None:
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Our warnings are words for the user, a line each; those of libraries are not theirs to act on."""
+    from tbq.cli.emit import tell
     from tbq.errors import TbqWarning
 
     if issubclass(category, TbqWarning):
-        _say(message)
-
-
-def _say(words: object) -> None:
-    """A line for the user; names in it are what a log says, so control characters stay out of the terminal."""
-    from tbq.printable import printable
-
-    click.echo(f"tbq: {printable(str(words), keep=chr(10))}", err=True)
+        tell(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import source
+from tbq.cli.options import source, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -23,6 +23,7 @@ Examples:
     "--select", multiple=True, metavar="CODES", help="Only these codes, or all that begin so: TBQ2,TBQ401."
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
+@unpack_option
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU.")
 def command(
     logdir: tuple[str, ...],
@@ -38,12 +39,13 @@ def command(
     Nothing is changed. The exit code is 1 where an error or a warning was found, and 0 otherwise.
     """
     from tbq import doctor as _doctor
-    from tbq.cli.progress import progress_bar
+    from tbq.cli.emit import show, show_json
+    from tbq.progress import progress_bar
 
     if explain is not None:
         from tbq.doctor import explain as _explain
 
-        click.echo(_explain(explain))
+        show(_explain(explain))
         return 0
     if not logdir:
         raise click.UsageError("Missing argument 'LOGDIR...'.")
@@ -56,11 +58,9 @@ def command(
             progress=progress,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps([finding.to_dict() for finding in found], indent=1, ensure_ascii=False))
+        show_json([finding.to_dict() for finding in found])
     else:
         from tbq.doctor.report import text
 
-        click.echo(text(found, ", ".join(logdir), every))
+        show(text(found, ", ".join(logdir), every))
     return int(any(finding.severity != "info" for finding in found))

@@ -18,6 +18,7 @@ from tbq.cli.options import (
 )
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
+from tbq.schema import schema
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -87,14 +88,17 @@ def command(
     into one xlsx, sqlite or duckdb file.
     """
     import tbq
-    from tbq.cli.progress import progress_bar
+    from tbq.cli.emit import tell
+    from tbq.printable import shell_word
+    from tbq.progress import progress_bar
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
     if kind == "all":
-        _check_all(out.path)
+        _check_all(out)
     else:
         out.check()
+        out.check_holds(schema(kind))
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
         what = {**selection, **reading, "progress": progress}
@@ -103,18 +107,22 @@ def command(
             return
         table = log.table(kind, **what)
     if not len(table):
-        hint = f"`tbq tags {logdir[0]}` lists what there is, `tbq doctor {logdir[0]}` says what is wrong"
-        click.echo(f"tbq: {log.path}: no {kind}\n  {hint}", err=True)
+        path = shell_word(logdir[0])
+        hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
+        tell(f"{log.path}: no {kind}\n  {hint}")
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
     out.emit(_laid_out(table, layout, stat))
 
 
-def _check_all(output: str | None) -> None:
-    if output is None or "{run}" in output:
+def _check_all(out: Output) -> None:
+    from tbq.export.everything import check_holder
+
+    if out.path is None or "{run}" in out.path:
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
+    check_holder(out.path, out.format)
 
 
 def _write_all(tables: dict[str, Table], out: Output) -> None:
@@ -130,5 +138,5 @@ def _laid_out(table: Table, layout: str, stat: str) -> Table:
     if layout == "wide":
         return table.wide()
     if layout == "summary":
-        return table.summary([part.strip() for part in stat.split(",")])
+        return table.summary(stat)
     return table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, run_option, source
+from tbq.cli.options import logdir_argument, names, output_options, run_option, source, unpack_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -23,6 +23,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @run_option
+@unpack_option
 @output_options
 def command(logdir: tuple[str, ...], run: tuple[str, ...], out: Output) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
@@ -46,7 +47,7 @@ def _only(table: Table, run: list[str] | None) -> Table:
     arrow = table.to_arrow()
     wanted = Selection.of(run, "run").require(arrow["run"].unique().to_pylist(), where=table.logdir)
     kept = arrow.filter(pc.is_in(arrow["run"].cast(pa.string()), pa.array(wanted, pa.string())))
-    return Table(kept, table.kind, logdir=table.logdir)
+    return Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
 
 def _draw(table: Table) -> None:
@@ -54,6 +55,7 @@ def _draw(table: Table) -> None:
     import pyarrow as pa
 
     from tbq.cli.emit import draw_table
+    from tbq.printable import sized
     from tbq.table import Table
 
     now = clock.time()
@@ -61,7 +63,7 @@ def _draw(table: Table) -> None:
         {
             "run": row["run"],
             "files": row["files"],
-            "size": size(row["bytes"]),
+            "size": sized(row["bytes"]),
             "events": row["events"],
             "last step": row["last_step"],
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
@@ -75,20 +77,6 @@ def _draw(table: Table) -> None:
 
 def _between(begin: float | None, end: float | None) -> float | None:
     return None if begin is None or end is None else end - begin
-
-
-def size(count: int) -> str:
-    """Bytes with a unit.
-
-    >>> size(1_234_567)
-    '1.2 MB'
-    """
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
 
 
 def duration(seconds: float | None) -> str | None:

@@ -39,7 +39,7 @@ def command(
     """
     import tbq
     from tbq.cli.emit import say
-    from tbq.cli.progress import progress_bar
+    from tbq.progress import progress_bar
 
     log = tbq.open(source(logdir))
     with progress_bar() as progress:

@@ -59,6 +59,20 @@ def _reading(restarts: str, strict: bool, threads: int | None) -> dict[str, Any]
     return {"restarts": restarts, "threads": threads, "on_error": "raise" if strict else "warn"}
 
 
+def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from tbq.limits import allowing
+
+        ctx.with_resource(allowing(value))
+
+
+unpack_option: Decorator[Any] = click.option(
+    "--max-unpacked",
+    metavar="SIZE",
+    expose_value=False,
+    callback=_raise_limit,
+    help="The most that a compressed file may unpack to, e.g. 4GB.  [default: 256 MiB and 100 times its size]",
+)
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
 
 run_option: Decorator[Any] = click.option(
@@ -107,6 +121,7 @@ read_options: Decorator[Any] = _bundled(
     click.option(
         "--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU."
     ),
+    unpack_option,
 )
 
 output_options: Decorator[Any] = _bundled(

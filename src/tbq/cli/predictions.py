@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import output_options
+from tbq.cli.options import output_options, unpack_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -34,9 +34,10 @@ Examples:
 @click.option("--threshold", type=float, default=0.5, show_default=True, help="For binary and multilabel.")
 @click.option("--confusion", metavar="OUT", help="Also write the confusion matrix to this file.")
 @click.option("--scores", metavar="OUT", help="Also write precision and recall of each class to this file.")
+@unpack_option
 @output_options
 def command(outputs: str, classes: str | None, out: Output, **options: Any) -> None:
-    """OUTPUTS of a model as a table: id, label, predicted, confidence, and a column a class.
+    """OUTPUTS of a model as a table: id, label, predicted, confidence (score of logits), and one column per class.
 
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
     columns.

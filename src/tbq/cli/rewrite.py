@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, source, steps_option
+from tbq.cli.options import logdir_argument, names, source, steps_option, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -74,6 +74,7 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="Make one run of several, in order of time.",
 )
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
+@unpack_option
 @click.option("--dry-run", is_flag=True, help="Write nothing; tell what would change.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
 def command(
@@ -87,7 +88,8 @@ def command(
 ) -> None:
     """Write event files anew: byte for byte, one file a run, except for what the options say."""
     from tbq import rewrite as _rewrite
-    from tbq.cli.progress import progress_bar
+    from tbq.cli.emit import show, show_json
+    from tbq.progress import progress_bar
 
     with progress_bar("rewriting") as progress:
         report = _rewrite(
@@ -100,8 +102,6 @@ def command(
             **options,
         )
     if as_json:
-        import json
-
-        click.echo(json.dumps(report.to_dict(), indent=1, ensure_ascii=False))
+        show_json(report.to_dict())
     else:
-        click.echo(str(report))
+        show(str(report))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import RESTARTS
+from tbq.cli.options import RESTARTS, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -20,13 +20,15 @@ Examples:
 @click.option("--run", metavar="NAME", help="The run, where several have the tag.")
 @click.option("--restarts", type=click.Choice(RESTARTS), default="resume", show_default=True,
               help="Which rows of a run that was resumed count.")  # fmt: skip
+@unpack_option
 def command(logdir: str, tag: str, step: int | None, run: str | None, restarts: str) -> None:
     """Print one value of TAG.
 
-    A text as it is, a tensor's statistics and first elements, a histogram as bars, the size and format of an image
-    or an audio clip and how to extract it.
+    A text (of its control characters, only line breaks and tabs are kept), a tensor's statistics and first elements,
+    a histogram as bars, the size and format of an image or an audio clip and how to extract it.
     """
     import tbq
+    from tbq.cli import emit
     from tbq.show import show
 
-    click.echo(show(tbq.open(logdir), tag, step=step, run=run, restarts=restarts))
+    emit.show(show(tbq.open(logdir), tag, step=step, run=run, restarts=restarts))

@@ -65,13 +65,13 @@ def command(
         sort=sort,
         best=bests,
         top=top,
-        stats=[part.strip() for part in stat.split(",")],
+        stats=stat,
         require=list(require),
         media=media,
         **selection,
         **reading,
     )
-    ordering = [f"{tag}.{what}" for tag in bests for what in ("best", "best_step")]
+    ordering = [name for tag in bests for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
     out.emit(table, lambda table: _draw(table, ordering))
 

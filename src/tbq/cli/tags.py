@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, run_option, source, tag_option
+from tbq.cli.options import (
+    logdir_argument,
+    names,
+    output_options,
+    run_option,
+    source,
+    tag_option,
+    unpack_option,
+)
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -23,6 +31,7 @@ Examples:
 @logdir_argument
 @run_option
 @tag_option
+@unpack_option
 @output_options
 def command(logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], out: Output) -> None:
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""

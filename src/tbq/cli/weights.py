@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tbq.cli.options import names, output_options
+from tbq.cli.options import names, output_options, unpack_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -25,6 +25,7 @@ Examples:
 @click.option("--elements", is_flag=True, help="A row an element: layer, parameter, index, value.")
 @click.option("--layer", multiple=True, metavar="NAME", help="Only this layer: a name, a glob or re:EXPR.")
 @click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, a row a parameter.")
+@unpack_option
 @output_options
 def command(
     model: str,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq import problems as _problems
-from tbq.errors import DamageError, SourceError, TbqWarning, UsageError
+from tbq.arguments import choice, whole
+from tbq.errors import DamageError, SourceError, TbqWarning
 from tbq.printable import counted
+from tbq.progress import Progress, reporting
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 from tbq.source.discover import Run, files_of
 from tbq.source.growing import Growing
@@ -18,9 +20,6 @@ from tbq.source.growing import Growing
 if TYPE_CHECKING:
     from tbq._core import Result
     from tbq.problems import Problem
-
-#: `progress(bytes_done, bytes_total, files_done, files_total)`
-Progress = Callable[[int, int, int, int], object]
 
 RESTARTS = ("resume", "keep", "last", "tensorboard")
 ON_ERROR = ("warn", "raise", "ignore")
@@ -45,15 +44,9 @@ class Options:
     general_only: bool = False  # take no short way, so that tests can compare both
 
     def __post_init__(self) -> None:
-        check("restarts", self.restarts, RESTARTS)
-        if self.threads is not None and (isinstance(self.threads, bool) or self.threads < 1):
-            raise UsageError(f"threads={self.threads!r} is no number of threads, want 1 or more")
-
-
-def check(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Raise where an option has none of its values."""
-    if value not in allowed:
-        raise UsageError(f"{name}={value!r} is unknown, want one of: {', '.join(allowed)}")
+        choice("restarts", self.restarts, RESTARTS)
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole("threads", self.threads, least=1))
 
 
 def cpu_count() -> int:
@@ -83,26 +76,27 @@ def decode(
     paths, indices = files_of(runs)
     select = None if options.tag.everything else options.tag.matches
     first, last = options.steps
-    return _core.decode(
-        paths,
-        indices,
-        list(kinds),
-        select,
-        first,
-        last,
-        options.restarts,
-        min(options.threads or cpu_count(), 64),
-        options.block,
-        options.split,
-        options.defer,
-        options.progress,
-        inflate,
-        details,
-        verify,
-        count,
-        options.general_only,
-        options.columns,
-    )
+    with reporting(options.progress) as progress:
+        return _core.decode(
+            paths,
+            indices,
+            list(kinds),
+            select,
+            first,
+            last,
+            options.restarts,
+            min(options.threads or cpu_count(), 64),
+            options.block,
+            options.split,
+            options.defer,
+            progress,
+            inflate,
+            details,
+            verify,
+            count,
+            options.general_only,
+            options.columns,
+        )
 
 
 def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
@@ -143,6 +137,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                     tag=tag,
                 )
             )
+    kept = _kept(result, runs) if dropped else []
     for run, parts in dropped.items():
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
@@ -151,17 +146,44 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
             _problems.Problem(
                 "restart",
                 "info",
-                f"restarts={restarts} dropped {counted(count, 'row')} of {counted(len(parts), 'tag')}, {steps}",
+                f"restarts={restarts} dropped {_share(count, kept[run])} of {counted(len(parts), 'tag')}, {steps}",
                 run=runs[run].name,
-                hint="to keep them: restarts='keep', --restarts keep",
+                hint=_problems.RESTART_HINT,
             )
         )
     return found
 
 
+def _kept(result: Result, runs: Sequence[Run]) -> list[int]:
+    """How many rows of each run there are."""
+    import pyarrow as pa
+
+    table = pa.table(result.series([run.name for run in runs]))
+    kept = [0] * len(runs)
+    column = (
+        "rows" if any(table["rows"].to_pylist()) else "count"
+    )  # nothing is stored where rows are only counted
+    for run, rows in zip(
+        table["run"].combine_chunks().indices.to_pylist(), table[column].to_pylist(), strict=True
+    ):
+        kept[run] += rows
+    return kept
+
+
+def _share(dropped: int, kept: int) -> str:
+    """So many rows; if they are more than half of all, out of how many.
+
+    >>> _share(3, 17), _share(576, 30)
+    ('3 rows', '576 of 606 rows (95 %)')
+    """
+    if dropped <= kept:
+        return counted(dropped, "row")
+    return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
+
+
 def tell(found: Sequence[Problem], on_error: str) -> None:
     """Raise or warn as `on_error` says; an empty file, and one that is still being written, are no errors."""
-    check("on_error", on_error, ON_ERROR)
+    choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return
     damage = [problem for problem in found if _problems.is_damage(problem)]
@@ -175,20 +197,23 @@ def tell(found: Sequence[Problem], on_error: str) -> None:
         warnings.warn(line, TbqWarning, stacklevel=4)
 
 
-def refuse_unreadable(result: Result, runs: Sequence[Run]) -> None:
-    """Raise where not one file could be read."""
-    failure = unreadable(result, runs)
+def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}) -> None:
+    """Raise where not one file could be read; `unpacking` says of which because they could not be unpacked."""
+    failure = unreadable(result, runs, unpacking)
     if failure is not None:
         raise failure
 
 
-def unreadable(result: Result, runs: Sequence[Run]) -> SourceError | None:
+def unreadable(
+    result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
+) -> SourceError | None:
     """The error where not one file could be read."""
     reports = result.troubled()
     if len(reports) < result.file_count or not reports:
         return None
     if not all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
         return None
-    first = _problems.of_file(reports[0], runs[reports[0].run].name)[0]
+    found = _problems.of_unpacking(unpacking, reports, runs)
+    first = found[0] if found else _problems.of_file(reports[0], runs[reports[0].run].name)[0]
     others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
     return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)

@@ -11,8 +11,9 @@ from tbq.doctor.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Progress
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 
@@ -24,10 +25,12 @@ def doctor(
     ignore: str | Sequence[str] = (),
     threads: int | None = None,
     progress: Progress | None = None,
+    max_unpacked: Size | None = None,
 ) -> list[Finding]:
     """Examine a path, whether or not anything is there, and say what was found: the worst first, run by run.
 
-    Nothing is changed, and no file makes this fail. `select` and `ignore` take codes or how they begin ("TBQ2").
+    Nothing is changed, and no file makes this fail. `select` and `ignore` take codes or how they begin ("TBQ2");
+    `max_unpacked` is as in `tbq.open`.
 
     >>> for finding in doctor("runs"):                          # doctest: +SKIP
     ...     print(finding.code, finding.severity, finding)
@@ -36,7 +39,7 @@ def doctor(
     from tbq.doctor.look import Look
 
     checks = chosen(select, ignore)
-    look = Look(path, threads=threads, progress=progress)
+    look = Look(path, threads=threads, progress=progress, max_unpacked=max_unpacked)
     found = [finding for check in checks for finding in check.run(look)]
     return sorted(found, key=Finding.order)
 

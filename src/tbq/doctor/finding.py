@@ -6,6 +6,9 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tbq.names import shown_path
+from tbq.printable import printable
+
 SEVERITIES = ("error", "warning", "info")
 
 
@@ -24,17 +27,16 @@ class Finding:
     hint: str | None = None
 
     def __str__(self) -> str:
+        path = None if self.path is None else shown_path(self.path)
         where = "".join(
             [
                 f"run {self.run}: " if self.run is not None else "",
-                f"{self.path}: " if self.path is not None and self.offset is None else "",
-                f"{self.path} @ byte {self.offset}: "
-                if self.path is not None and self.offset is not None
-                else "",
+                f"{path}: " if path is not None and self.offset is None else "",
+                f"{path} @ byte {self.offset}: " if path is not None and self.offset is not None else "",
                 f"tag {self.tag}: " if self.tag is not None else "",
             ]
         )
-        return where + self.message
+        return printable(where + self.message)
 
     def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
         """The most important first; then by code and place."""
@@ -42,7 +44,8 @@ class Finding:
         return (SEVERITIES.index(self.severity), self.code, *place)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Everything as plain values, the path as it is shown."""
+        return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

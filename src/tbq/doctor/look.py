@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
+from tbq.source.discover import sources
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
-    from tbq.decode import Progress
+    from tbq.doctor.resumed import Resumed
+    from tbq.limits import Size
     from tbq.logdir import Path, Source
+    from tbq.progress import Progress
 
     Array = NDArray[Any]
 
@@ -31,11 +33,16 @@ class Look:
     """What lies at a path, or at several; `errors` say of which of them there is nothing to look at."""
 
     def __init__(
-        self, source: Source, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        max_unpacked: Size | None = None,
     ) -> None:
-        items = [source] if isinstance(source, str | os.PathLike) else source
-        paths = items.values() if isinstance(items, Mapping) else items
-        self.given = [os.fspath(item) for item in paths]
+        named = sources(source)
+        self.given = [path for _, path in named]
+        items = source if isinstance(source, Mapping) else self.given
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         self.near: list[str] | None = None  # what nearby.py has found, once it was asked
@@ -48,7 +55,7 @@ class Look:
             self.clash = wrong
             self.found = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
-        self._unpacked = Unpacked()
+        self.unpacked = Unpacked(max_unpacked)
 
     def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
         """What is there, whatever of it is not."""
@@ -70,15 +77,18 @@ class Look:
         return discover([path for _, path in there])
 
     @property
+    def unreadable(self) -> bool:
+        """Whether a directory could not be looked into, so that there may be more than was found."""
+        return bool(self.found.problems) or any(error.code == "unreadable" for error in self.errors)
+
+    @property
     def runs(self) -> list[Run]:
         return self.found.runs
 
     @cached_property
     def result(self) -> Result:
         """All scalars decoded, everything else counted."""
-        return _decode.decode(
-            self.runs, ["scalars"], self._options, self._unpacked, details=True, verify=True
-        )
+        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
 
     @cached_property
     def reports(self) -> list[FileReport]:
@@ -114,6 +124,12 @@ class Look:
         rows: list[int] = mask.nonzero()[0].tolist()
         return rows
 
+    @property
+    def unfinished(self) -> Array:
+        """For each file, whether it ends inside a record; one that could not be read to its end is another matter."""
+        mask: Array = (self.files["truncated"] > 0) & (self.files["error"] == 0)
+        return mask
+
     def being_written(self, file: int) -> bool:
         return self._growing(self.paths[file], self.reports[file].bytes)
 
@@ -123,7 +139,8 @@ class Look:
     # ---- series ------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _series_table(self) -> Any:
+    def series_table(self) -> Any:
+        """A row a series, as Arrow has it."""
         import pyarrow as pa
 
         return pa.table(self.result.series([run.name for run in self.runs]))
@@ -131,7 +148,7 @@ class Look:
     @cached_property
     def series(self) -> dict[str, Array]:
         """The numbers of each series; `run` is an index."""
-        table = self._series_table
+        table = self.series_table
         names = (
             "count",
             "first_step",
@@ -148,13 +165,13 @@ class Look:
     @cached_property
     def tags(self) -> list[str]:
         """The tag of each series."""
-        tags: list[str] = self._series_table["tag"].to_pylist()
+        tags: list[str] = self.series_table["tag"].to_pylist()
         return tags
 
     @cached_property
     def tag_codes(self) -> tuple[Array, list[str]]:
         """The tags as numbers, and the tag of each number."""
-        encoded = self._series_table["tag"].combine_chunks().dictionary_encode()
+        encoded = self.series_table["tag"].combine_chunks().dictionary_encode()
         return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
     def is_kind(self, *kinds: str) -> Array:
@@ -172,7 +189,7 @@ class Look:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        values_there = pc.fill_null(self._series_table[column], "")
+        values_there = pc.fill_null(self.series_table[column], "")
         if len(values_there) == 0:
             return np.zeros(0, bool)
         found = pc.is_in(values_there, pa.array(values, values_there.type))
@@ -180,10 +197,10 @@ class Look:
         return mask
 
     def dtype(self, series: int) -> str:
-        return str(self._series_table["dtype"][series])
+        return str(self.series_table["dtype"][series])
 
     def kind(self, series: int) -> str:
-        return str(self._series_table["kind"][series])
+        return str(self.series_table["kind"][series])
 
     def run_of(self, series: int) -> str:
         return self.runs[int(self.series["run"][series])].name
@@ -233,6 +250,15 @@ class Look:
         changes[starts[1:-1] - 1] = 1
         return changes
 
+    @cached_property
+    def value_changes(self) -> Array:
+        """From each row of scalars to the next: whether the value is another one (NaN is the same as NaN)."""
+        import numpy as np
+
+        values = self.scalars["value"]
+        changes: Array = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+        return changes
+
     def segments_of_rows(self, rows: Array) -> Array:
         """The segment of each of these rows of scalars."""
         import numpy as np
@@ -255,6 +281,15 @@ class Look:
         series = self.segments["series"]
         later = (series[1:] == series[:-1]).nonzero()[0] + 1
         return later - 1, later
+
+    @cached_property
+    def last_sessions(self) -> Array:
+        """For each series, the last session that logged it."""
+        import numpy as np
+
+        sessions = np.zeros(len(self.series["run"]), np.int64)
+        sessions[self.segments["series"]] = self.segments["session"]  # those of a series lie in their order
+        return sessions
 
     @cached_property
     def file_ranks(self) -> Array:
@@ -295,6 +330,13 @@ class Look:
         ranks = self.segment_ranks
         mask = ranks[earlier] > ranks[later]
         return set(self.segments["series"][later[mask]].tolist()) - self.overlapping
+
+    @cached_property
+    def resumed(self) -> list[Resumed]:
+        """Runs that were resumed from an earlier step, or started again."""
+        from tbq.doctor.resumed import resumed
+
+        return resumed(self)
 
     @cached_property
     def overwritten(self) -> dict[int, int]:

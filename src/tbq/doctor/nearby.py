@@ -18,9 +18,15 @@ _DEEP = 4
 
 
 def near(look: Look) -> list[str]:
-    """Directories with event files near the one path that has none: around it first, then above. Remembered."""
+    """Directories with event files near the one path that has none: around it first, then above. Remembered.
+
+    None if something at the path cannot be read, or is on another machine: the logs may be there, and others are not
+    what was asked for.
+    """
     if look.near is None:
-        look.near = _near(look) if not look.runs and not look.clash and len(look.given) == 1 else []
+        elsewhere = look.unreadable or any(error.code == "remote" for error in look.errors)
+        nothing = not look.runs and not look.clash and not elsewhere and len(look.given) == 1
+        look.near = _near(look) if nothing else []
     return look.near
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import SEVERITIES, Finding, natural
+from tbq.names import shown_path
 from tbq.printable import printable, shortened
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ _NAME = 100  # letters of a run or a tag
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     """The report; `every` leaves nothing out."""
     if not findings:
-        return f"{path}: nothing to complain about"
+        return f"{printable(path)}: nothing to complain about"
     counts = [(name, sum(one.severity == name for one in findings)) for name in SEVERITIES]
     said = ", ".join(f"{count:,} {_plural(name, count)}" for name, count in counts if count)
-    lines = [f"{path}: {said}"]
+    lines = [f"{printable(path)}: {said}"]
     many = set() if every else _widespread(findings)
     blocks: list[list[str]] = []
     if many:
@@ -48,14 +49,14 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
 
 
 def _next(first: Finding) -> str:
-    what = first.hint or "see what it means"
+    what = printable(first.hint or "see what it means")
     return f"Next: {what}\n      (more on it: tbq doctor --explain {first.code})"
 
 
 def _line(finding: Finding) -> str:
     where = ""
     if finding.path is not None:
-        where = finding.path if finding.run is None else Path(finding.path).name
+        where = shown_path(finding.path if finding.run is None else Path(finding.path).name)
         where += f" @ byte {finding.offset}: " if finding.offset is not None else ": "
     if finding.tag is not None:
         where += f"{_name(finding.tag)}: "

@@ -11,9 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from tbq.arguments import bad
+from tbq.arguments import path as _path
 from tbq.errors import UsageError
 from tbq.export.options import Options
-from tbq.export.target import StrPath, Unclosed, check_free, make_folder, output, output_path
+from tbq.export.target import (
+    StrPath,
+    Unclosed,
+    check_free,
+    is_direct,
+    make_folder,
+    output,
+    output_path,
+    together,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,6 +77,7 @@ _ALIASES = {
     "pq": "parquet",
 }
 _COMPRESSIONS = ("gz", "zst")
+_ORIGIN = ("logdir", "began")  # what a Table knows of where it comes from
 
 
 def write(
@@ -81,7 +93,7 @@ def write(
     """Write a Table, or anything with the Arrow PyCapsule, to `path`.
 
     `format` overrides the ending; `force` replaces a file that is there; `time` writes wall times as `unix`
-    seconds, `iso` dates or seconds `relative` to the run's first; `csv_safe` guards cells that a spreadsheet
+    seconds, `iso` dates or `relative` seconds since the run began; `csv_safe` guards cells that a spreadsheet
     would run; `json_nan="string"` writes NaN as "NaN" rather than null.
 
     >>> import pyarrow as pa, tempfile, pathlib
@@ -115,7 +127,10 @@ def write_many(
             f"{len(tables)} tables do not fit into one {name} file", hint=f"use one of {holders}"
         )
     options = replace(options or Options(), format=name)
-    arrows = {key: with_time(_arrow(table), options.time) for key, table in tables.items()}
+    arrows = {
+        key: with_time(_arrow(table), options.time, getattr(table, "began", None))
+        for key, table in tables.items()
+    }
     module = importlib.import_module(f"tbq.export.{kind.module}")
     if kind.needs_path:
         with output_path(path, force) as beside:
@@ -133,6 +148,7 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
 
     Nothing is written when one of the files is there already and `force` is not set.
     """
+    from tbq.export.inside import clear
     from tbq.export.runs import by_run, run_paths
 
     runs = by_run(_arrow(table))
@@ -141,24 +157,32 @@ def write_runs(table: Any, template: str, *, force: bool = False, **options: Any
         check_free(path, force)
     from tbq.table import Table
 
-    kind, logdir = getattr(table, "kind", "table"), getattr(table, "logdir", None)
-    for run, path in paths.items():
-        make_folder(Path(path).parent)
-        write(Table(runs[run], kind, logdir=logdir), path, force=force, **options)
+    kind, origin = getattr(table, "kind", "table"), {name: getattr(table, name, None) for name in _ORIGIN}
+    folder = Path(template.partition("{run}")[0] + "_").parent
+    make_folder(folder)
+    with together(folder):
+        for run, path in paths.items():
+            make_folder(Path(path).parent)
+            clear(Path(path), force)
+            write(Table(runs[run], kind, **origin), path, force=force, **options)
     return list(paths.values())
 
 
 def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None]:
-    """The format and the compression (`gz`, `zst` or None) of a path.
+    """The format and the compression (`gz`, `zst` or None) of a path; what has no ending of its own, as a pipe, is CSV.
 
-    >>> format_of("out.csv.gz")
-    ('csv', 'gz')
+    >>> format_of("out.csv.gz"), format_of("/dev/stdout")
+    (('csv', 'gz'), ('csv', None))
     """
-    parts = Path(path).name.lower().split(".")[1:]
+    if format is not None and not isinstance(format, str):
+        raise bad("format", format, f"one of {', '.join(FORMATS)}")
+    parts = Path(_path("path", path)).name.lower().split(".")[1:]
     compression = parts.pop() if parts and parts[-1] in _COMPRESSIONS else None
     ending = format.lower().removeprefix(".") if format else (parts[-1] if parts else "")
     if format and "." in ending:
         ending, _, compression = ending.partition(".")
+    if not ending and is_direct(path):
+        ending = "csv"
     name = _ALIASES.get(ending, ending)
     if name not in FORMATS or compression not in (None, *_COMPRESSIONS):
         got = f"the format {format!r}" if format else f"the ending .{ending}"
@@ -175,7 +199,8 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
 
 
 def _options(table: Any, **given: Any) -> Options:
-    return Options(kind=getattr(table, "kind", "table"), logdir=getattr(table, "logdir", None), **given)
+    known: dict[str, Any] = {name: getattr(table, name, None) for name in _ORIGIN}
+    return Options(kind=getattr(table, "kind", "table"), **known, **given)
 
 
 def _arrow(table: Any) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from tbq.export.rows import csv_rows, write_rows
+from tbq.export.rows import csv_rows, refuse_bytes, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,8 +16,9 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write a header and a line a row."""
+    refuse_bytes(table.schema, options.format)
     separator = SEPARATORS[options.format]
     writer = csv_rows(table.column_names, separator, options)
     header = separator.join(writer.quoted(name) for name in table.column_names)
     stream.write(header.encode() + b"\n")
-    write_rows(table, stream, writer, options, options.format.upper())
+    write_rows(table, stream, writer, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.export.options import apart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
     try:
         with duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"}) as base:
             for name, table in tables.items():
-                base.register("arriving", _plain(table))
+                base.register("arriving", _plain(apart(table, name, "DuckDB")))
                 base.execute(f"create table {_quoted(name)} as select * from arriving")
                 base.unregister("arriving")
     except duckdb.Error as failure:

@@ -6,6 +6,7 @@ from html import escape
 from typing import IO, TYPE_CHECKING
 
 from tbq.export.cells import cell_rows, is_numeric
+from tbq.printable import page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ _STYLE = (
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write a whole page."""
-    title = escape(options.kind if options.logdir is None else f"{options.kind} of {options.logdir}")
+    title = _text(options.kind if options.logdir is None else f"{options.kind} of {options.logdir}")
     stream.write(
         f"<!doctype html>\n<html><head><meta charset='utf-8'><title>{title}</title>"
         f"<style>{_STYLE}</style></head><body>\n".encode()
@@ -34,17 +35,21 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
 
 
 def table_html(table: pa.Table, options: Options | None = None) -> Iterator[str]:
-    """The `<table>` element in pieces, every text escaped."""
-    heads = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+    """The `<table>` element in pieces, every text escaped and without control characters."""
+    heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
     opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
     pictures = [i for i, field in enumerate(table.schema) if _is_bytes(field.type)]
     for n, row in enumerate(cell_rows(table, options)):
-        texts = [escape(cell or "") for cell in row]
+        texts = [_text(cell or "") for cell in row]
         for i in pictures:
             texts[i] = _picture(table.column(i)[n]) or texts[i]
         yield f"<tr>{''.join(f'{td}{text}</td>' for td, text in zip(opens, texts, strict=True))}</tr>\n"
     yield "</tbody></table>\n"
+
+
+def _text(text: str) -> str:
+    return escape(page(text))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from tbq.export.rows import json_rows, write_rows
+from tbq.export.rows import json_rows, refuse_bytes, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write an object a row."""
+    refuse_bytes(table.schema, options.format)
     if options.format == "jsonl":
-        write_rows(table, stream, json_rows(table.column_names, "", "}\n", options), options, "JSON")
+        write_rows(table, stream, json_rows(table.column_names, "", "}\n", options), options)
         return
     stream.write(b"[")
-    write_rows(table, stream, json_rows(table.column_names, ",\n", "}", options), options, "JSON")
+    write_rows(table, stream, json_rows(table.column_names, ",\n", "}", options), options)
     stream.write(b"]\n")

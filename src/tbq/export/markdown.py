@@ -1,30 +1,75 @@
-"""Markdown tables as GitHub draws them."""
+"""Markdown: tables as GitHub draws them, and texts of a log as documents that start nothing when they are opened."""
 
 from __future__ import annotations
 
+import html
+import re
 from typing import IO, TYPE_CHECKING
 
 from tbq.export.cells import cell_rows, is_numeric
+from tbq.printable import page
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.export.options import Options
 
+# What begins a link, an image, code or emphasis; an underscore inside a word does not.
+_SYNTAX = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+# The end of a link's text, or of a reference's name, and where its target begins (a quotation has > in each line).
+_TARGET = re.compile(r"\]([(:])")
+_BEGIN = re.compile(r"[ \t\n>]*+([^/?#:&\\<>()\[\]\s]{0,64}+)(.?)", re.DOTALL)
+_SPELLED = 128  # letters of a target that is not spelled plainly in which its scheme must end
+_SCHEMES = ("http", "https", "mailto")
+
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
-    """Write a header, a rule that aligns numbers to the right, and a line a row."""
+    """Write a header, a rule that aligns numbers to the right, and one line per row."""
     rule = ["---:" if is_numeric(field.type) else "---" for field in table.schema]
-    stream.write(_line(table.column_names))
+    stream.write(_line([literal(name) for name in table.column_names]))
     stream.write(_line(rule))
     for row in cell_rows(table, options):
-        stream.write(_line(row))
+        stream.write(_line([literal(cell or "") for cell in row]))
 
 
-def _line(cells: list[str] | tuple[str | None, ...]) -> bytes:
-    return ("| " + " | ".join(_escaped(cell or "") for cell in cells) + " |\n").encode()
+def _line(cells: list[str]) -> bytes:
+    return ("| " + " | ".join(cells) + " |\n").encode()
 
 
-def _escaped(text: str) -> str:
-    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return text.replace("\r\n", "<br>").replace("\n", "<br>").replace("\r", "<br>")
+def literal(text: str) -> str:
+    """A text as one cell that shows it as it is: no link, image or element comes of it.
+
+    >>> print(literal("[x](javascript:run) <b> train/loss_mean"))
+    \\[x\\](javascript:run) &lt;b> train/loss_mean
+    """
+    text = _ENTITY.sub("&amp;", page(text.replace("\r\n", "\n").replace("\r", "\n")))
+    return _SYNTAX.sub(r"\\\g<0>", text).replace("<", "&lt;").replace("\n", "<br>")
+
+
+def inert(text: str) -> str:
+    """A Markdown document that loads nothing and runs nothing: images, HTML and odd links show as they were typed.
+
+    Links to `http`, `https` and `mailto` stay, as do those without a scheme.
+
+    >>> print(inert("*see* [a](https://a.example) ![b](https://b.example/x.png) [c](javascript:run)"))
+    *see* [a](https://a.example) !\\[b](https://b.example/x.png) [c]\\(javascript:run)
+    """
+    text = _TAG.sub("&lt;", page(text)).replace("![", "!\\[")
+    return _TARGET.sub(lambda end: end[0] if _is_plain(text, end.end()) else f"]\\{end[1]}", text)
+
+
+def _is_plain(text: str, at: int) -> bool:
+    """Whether the link whose target begins at `at` leads to the web or has no scheme, however that is spelled."""
+    begin = _BEGIN.match(text, at)
+    assert begin is not None
+    scheme, end = begin.groups()
+    if end in ("&", "\\", "<"):
+        rest = text[begin.start(1) : begin.start(1) + _SPELLED]
+        target = rest.partition(">")[0] if end == "<" else re.split(r"[\s)]", rest, maxsplit=1)[0]
+        spelled = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", html.unescape(target))
+        scheme, end = re.findall(r"([^/?#:]*)(.?)", re.sub(r"[\x00-\x20\x7f-\xa0\ufffd]", "", spelled))[0]
+        if not end and len(rest) == _SPELLED == len(target):
+            return False
+    return end != ":" or scheme.lower() in _SCHEMES

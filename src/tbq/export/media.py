@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, UsageError
+from tbq.arguments import choices, whole
+from tbq.arguments import path as _path
+from tbq.errors import DamageError, OutputError
+from tbq.export.inside import place
+from tbq.export.markdown import inert
 from tbq.export.names import Tree
-from tbq.export.target import StrPath, check_free, make_folder, output
+from tbq.export.options import Options
+from tbq.export.rows import csv_rows
+from tbq.export.target import StrPath, check_free, make_folder, output, together
 from tbq.kinds.texts import joined, plain
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
+from tbq.source.remote import refuse_remote
 from tbq.table.codes import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -66,8 +71,9 @@ def media(
 
     `every=n` takes each n-th value of a tag. A file that is there already stops it, unless `force`.
     """
-    if every < 1:
-        raise UsageError(f"every={every}, want 1 or more")
+    every = whole("every", every, least=1)
+    out = _path("out", out)
+    refuse_remote(out, OutputError)
     root = Path(out)
     wanted = _kinds(kinds)
     check_free(root / MANIFEST, force)
@@ -82,11 +88,12 @@ def media(
     tree = Tree()
     folders = tree.folders(pairs)
     rows: list[dict[str, Any]] = []
-    with _manifest(root, force) as write_row:
+    make_folder(root)
+    with together(root), _manifest(root, force) as write_row:
         for name, values in found.items():
             for file in _FILES[name](values, picked[name]):
                 path = tree.file(folders[file.row["run"], file.row["tag"]], file.stem, file.ending)
-                _write(root / path, file.data, force)
+                _write(place(root, path, force), file.data, force)
                 row = {"path": path, "kind": name, **{key: file.row[key] for key in COLUMNS[2:6]}}
                 row |= {"index": file.index, "bytes": len(file.data)}
                 rows.append(row)
@@ -95,10 +102,8 @@ def media(
 
 
 def _kinds(kinds: Sequence[str] | None) -> list[str]:
-    for name in kinds or ():
-        if name not in KINDS:
-            raise UsageError(f"no media are called {name!r}", hint=f"want some of {', '.join(KINDS)}")
-    return [name for name in KINDS if kinds is None or name in kinds]
+    wanted = KINDS if kinds is None else choices("kinds", kinds, KINDS)
+    return [name for name in KINDS if name in wanted]
 
 
 def _shown(kind: str, tag: str) -> str:
@@ -154,7 +159,7 @@ def _texts(values: Values, rows: list[int]) -> Iterator[_File]:
 
     def file() -> _File:
         text = joined(pa.table({"index": [p["index"] for p in parts], "text": [p["text"] for p in parts]}))
-        return _File(parts[0], _stem(parts[0]), ".md", text.encode())
+        return _File(parts[0], _stem(parts[0]), ".md", inert(text).encode())
 
     for row in _rows(values, rows, ("index", "text")):
         if parts and not any(row["index"] or ()):  # the first element of the next one
@@ -201,12 +206,12 @@ def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
             continue
         yield _File(row, _stem(row), _ENDINGS[row["format"]], row["data"])
         nodes = values.sibling("nodes").arrow([number])
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("name", "op", "device", "inputs", "function"))
-        for node in nodes.select(["name", "op", "device", "inputs", "function"]).to_pylist():
-            writer.writerow([*list(node.values())[:3], " ".join(node["inputs"]), node["function"]])
-        yield _File(row, _stem(row), ".nodes.csv", text.getvalue().encode())
+        columns = ("name", "op", "device", "inputs", "function")
+        lines = [_csv_line(columns)]
+        for node in nodes.select(columns).to_pylist():
+            node["inputs"] = " ".join(node["inputs"])
+            lines.append(_csv_line(node.values()))
+        yield _File(row, _stem(row), ".nodes.csv", b"".join(lines))
 
 
 _FILES: dict[str, Any] = {
@@ -218,21 +223,21 @@ _FILES: dict[str, Any] = {
 }
 
 
-def _write(path: Path, data: Any, force: bool) -> None:
-    make_folder(path.parent)
-    with output(path, force) as stream:
+def _csv_line(cells: Iterable[Any]) -> bytes:
+    """A line of CSV in which no text is a formula to a spreadsheet; numbers and absent values stay as they are."""
+    quoted = csv_rows([], ",", Options(csv_safe=True)).quoted
+    texts = (quoted(cell) if isinstance(cell, str) else "" if cell is None else str(cell) for cell in cells)
+    return ",".join(texts).encode() + b"\n"
+
+
+def _write(target: Path, data: Any, force: bool) -> None:
+    with output(target, force) as stream:
         stream.write(data)
 
 
 @contextlib.contextmanager
 def _manifest(root: Path, force: bool) -> Iterator[Callable[[dict[str, Any]], object]]:
     """Writes the manifest's rows as they come; it is there only when all files are."""
-    make_folder(root)
-    with output(root / MANIFEST, force) as stream:
-        text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        try:
-            writer.writeheader()
-            yield writer.writerow
-        finally:
-            text.detach()
+    with output(place(root, MANIFEST, force), force) as stream:
+        stream.write(_csv_line(COLUMNS))
+        yield lambda row: stream.write(_csv_line(row[name] for name in COLUMNS))

@@ -7,8 +7,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]')
+_UNSAFE = re.compile(
+    r'[\x00-\x1f\x7f-\x9f<>:"\\|?*\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]'
+)
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$)", re.IGNORECASE)
+# Hidden, a home, an option, or a formula to a spreadsheet that lists the files.
+_LEADING = (".", "~", "-", "=", "+", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _LONGEST = 80  # bytes of one part
 _LONGEST_PATH = 160  # of a tag's or run's parts together
 
@@ -21,7 +25,7 @@ def folder(name: str) -> str:
     >>> folder("CON/a:b")
     '_CON/a_b'
     """
-    parts = [_part(part) for part in name.split("/") if part] or ["root" if name in ("", ".") else "_"]
+    parts = [part(each) for each in name.split("/") if each] or ["root" if name in ("", ".") else "_"]
     if name == ".":
         parts = ["root"]
     path = "/".join(parts)
@@ -35,15 +39,16 @@ def mark(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def _part(part: str) -> str:
-    text = _UNSAFE.sub("_", unicodedata.normalize("NFC", part).encode("utf-8", "replace").decode())
+def part(name: str, longest: int = _LONGEST) -> str:
+    """A name as one part of a path: nothing in it that a system forbids, hides or takes for something else."""
+    text = _UNSAFE.sub("_", unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode())
     text = text.rstrip(" .").lstrip(" ")
     if not text:
         return "_"
-    if _RESERVED.match(text) or text.startswith((".", "~", "-")):
+    if _RESERVED.match(text) or text.startswith(_LEADING):
         text = f"_{text}"
-    if len(text.encode()) > _LONGEST:
-        text = f"{_cut(text, _LONGEST - 9).rstrip(' .')}-{mark(part)}"
+    if len(text.encode()) > longest:
+        text = f"{_cut(text, longest - 9).rstrip(' .')}-{mark(name)}"
     return text
 
 

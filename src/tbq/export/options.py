@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tbq.errors import UsageError
+from tbq.arguments import choice
+from tbq.errors import TbqWarning
+from tbq.names import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
 Time = Literal["unix", "iso", "relative"]
@@ -18,7 +24,7 @@ JsonNan = Literal["null", "string"]
 class Options:
     """`time`: how wall times are written. `csv_safe`: no cell a spreadsheet runs. `json_nan`: NaN in JSON.
 
-    `format`, `kind` and `logdir` say what is written and what it came from.
+    `format`, `kind`, `logdir` and `began` say what is written and what it came from.
     """
 
     time: Time = "unix"
@@ -27,21 +33,40 @@ class Options:
     format: str = "csv"
     kind: str = "table"
     logdir: str | None = None
+    began: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("time", self.time, get_args(Time)),
-            ("json_nan", self.json_nan, get_args(JsonNan)),
-        ):
-            if value not in allowed:
-                raise UsageError(f"{name}={value!r}", hint=f"want one of {', '.join(allowed)}")
+        choice("time", self.time, get_args(Time))
+        choice("json_nan", self.json_nan, get_args(JsonNan))
+
+
+def apart(table: pa.Table, kind: str, where: str) -> pa.Table:
+    """The table for a database in which `Loss` and `loss` would be one column; says which columns it renamed."""
+    from tbq.table.columns import ignoring_case, renamed, say_renamed
+
+    names = ignoring_case(table.column_names, kind)
+    changes = renamed(table.column_names, names)
+    if not changes:
+        return table
+    warnings.warn(say_renamed(changes, where), TbqWarning, stacklevel=6)
+    return table.rename_columns(names)
 
 
 def with_origin(table: pa.Table, options: Options) -> pa.Table:
-    """The table with its origin in the schema's metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
-    from tbq import __version__
+    """The table with its origin in the schema's metadata."""
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **origin(options, table)})
 
-    origin = {"tbq.version": __version__, "tbq.kind": options.kind}
+
+def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
+    """The metadata of a table: `tbq.version`, `tbq.kind`, `tbq.logdir`, and when its runs began as `tbq.began`."""
+    from tbq import __version__
+    from tbq.table.relative import run_column
+
+    found = {"tbq.version": __version__, "tbq.kind": options.kind}
     if options.logdir is not None:
-        origin["tbq.logdir"] = options.logdir
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), **origin})
+        found["tbq.logdir"] = shown_path(options.logdir)
+    if options.began and options.time == "unix" and table is not None and "wall_time" in table.column_names:
+        column = run_column(table)
+        runs = [] if column is None else column.unique().to_pylist()
+        found["tbq.began"] = json.dumps({run: options.began[run] for run in runs if run in options.began})
+    return found

@@ -42,15 +42,14 @@ def _list_specials(options: Options) -> list[str]:
     return ['"NaN"', '"Infinity"', '"-Infinity"'] if options.json_nan == "string" else ["null"] * 3
 
 
-def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: Options, what: str) -> None:
+def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: Options) -> None:
     """Write every row of the table to the stream."""
-    for block in blocks(table, writer, options, what):
+    for block in blocks(table, writer, options):
         stream.write(block)
 
 
-def blocks(table: pa.Table, writer: TextRows, options: Options, what: str) -> Iterator[memoryview]:
+def blocks(table: pa.Table, writer: TextRows, options: Options) -> Iterator[memoryview]:
     """The rows as blocks of text; a block is overwritten by the next."""
-    _refuse_bytes(table, what)
     labels: dict[tuple[int, int, int], tuple[Labels, object]] = {}
     for batch in _batches(table):
         alive: list[object] = []
@@ -74,11 +73,13 @@ def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
         yield from table.slice(begin, _JOINED).combine_chunks().to_batches()
 
 
-def _refuse_bytes(table: pa.Table, what: str) -> None:
+def refuse_bytes(schema: pa.Schema, format: str) -> None:
+    """Raise if a text format would have to hold bytes. Call it before anything is written, or even read."""
     import pyarrow as pa
 
-    for field in table.schema:
+    for field in schema:
         if any(test(field.type) for test in (pa.types.is_binary, pa.types.is_large_binary)):
+            what = "JSON" if format.startswith("json") else format.upper()
             raise OutputError(
                 f"column {field.name!r} holds bytes, which {what} cannot",
                 hint="write .parquet, .arrow, .sqlite or .duckdb; `tbq media` writes images and such as files",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
+from tbq.export.names import part
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONGEST = 180
 
 
@@ -52,12 +50,5 @@ def run_paths(template: str, runs: list[str]) -> dict[str, str]:
 
 
 def safe_name(run: str) -> str:
-    """A run's name as a file name: no separators, nothing that a system forbids or hides."""
-    if run in (".", ""):
-        return "root"
-    name = _UNSAFE.sub("_", run).strip(" .") or "run"
-    if _RESERVED.match(name):
-        name = f"_{name}"
-    while len(name.encode()) > _LONGEST:
-        name = name[:-1]
-    return name
+    """A run's name as one file name, by the rule for all names out of logs."""
+    return "root" if run in (".", "") else part(run.replace("/", "_"), _LONGEST)

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError
+from tbq.export.options import apart
 from tbq.export.rows import iso, json_text
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
 
 
 def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:
-    names = _distinct(table.column_names)
+    table = apart(table, name, "SQLite")
+    names = table.column_names
     columns = ", ".join(
         f"{_quoted(column)} {_type(field.type)}" for column, field in zip(names, table.schema, strict=True)
     )
@@ -48,19 +50,6 @@ def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Op
         base.executemany(insert, zip(*(_values(column, options) for column in batch.columns), strict=True))
     if {"run", "tag"} <= set(names):
         base.execute(f"create index {_quoted(f'{name}_run_tag')} on {_quoted(name)} (run, tag)")
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """SQLite takes `Loss` and `loss` for one column: the later ones get a number."""
-    taken: set[str] = set()
-    result = []
-    for name in names:
-        fresh, n = name, 2
-        while fresh.lower() in taken:
-            fresh, n = f"{name}_{n}", n + 1
-        taken.add(fresh.lower())
-        result.append(fresh)
-    return result
 
 
 def _quoted(name: str) -> str:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import itertools
 import os
 import re
-import secrets
 import stat
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.errors import OutputError
+from tbq.names import shown_path
+from tbq.printable import Screen
+from tbq.scratch import Scratch, beside, sweep
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +27,18 @@ if TYPE_CHECKING:
 StrPath = str | os.PathLike[str]
 
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_CONTENT = re.compile(r".+?\.tbq-[0-9a-f]{12}-[0-9a-f]{8}\.tmp[/\\]content[^/\\]*(.*)", re.DOTALL)
+_numbers = itertools.count()
+_shared: ContextVar[Scratch | None] = ContextVar("tbq_shared_scratch", default=None)
 _NAMED_FDS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextlib.contextmanager
-def output(path: StrPath, force: bool = False) -> Iterator[IO[bytes]]:
+def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterator[IO[bytes]]:
     """A binary stream whose bytes become the file `path` when the block ends well, and else vanish.
 
-    `-`, `/dev/stdout`, pipes and devices are written directly.
+    A file that is replaced keeps its mode. `sync` waits for the disk before the file gets its name. `-`,
+    `/dev/stdout`, pipes and devices are written directly.
 
     >>> import tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "words.txt")
@@ -44,42 +53,172 @@ def output(path: StrPath, force: bool = False) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
         return
-    with output_path(path, force) as beside, _explained(path), open(beside, "xb") as stream:
+    with output_path(path, force) as made, _explained(path), open(made, "xb") as stream:
         yield stream
         stream.flush()
+        if sync:
+            os.fsync(stream.fileno())
 
 
 @contextlib.contextmanager
 def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
-    """Like `output`, for libraries that want a file name: a name beside the target that is not there yet."""
-    if _direct_fd(path) is not None or _is_special(path):
+    """Like `output`, for libraries that want a file name: a name near the target that is not there yet."""
+    if is_direct(path):
         raise OutputError(
             "this format needs a real file, not a pipe or device", path=path, hint="write to a file name"
         )
     target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
     check_free(path, force)
     check_folder(path)
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with _explained(path):
-            with open(beside, "xb"):  # what the system refuses it says here, and not through a library
-                pass
-            beside.unlink()
-            yield beside
+    with _named(path), _explained(path), _place_for(target) as (scratch, made):
+        yield made
+        _keep_mode(made, target)
+        with scratch.settled():
             check_free(path, force)
-            beside.replace(target)
-    except BaseException as failure:
-        if isinstance(failure, OutputError) and failure.path is None:
+            _rename(made, target, force)
+
+
+@contextlib.contextmanager
+def together(folder: StrPath) -> Iterator[None]:
+    """While the block runs, outputs of this thread below `folder` share one temporary folder: for many small files."""
+    with _explained(folder), _inside(Path(os.path.realpath(folder))) as scratch:
+        before = _shared.set(scratch)
+        try:
+            yield
+        finally:
+            _shared.reset(before)
+
+
+@contextlib.contextmanager
+def _place_for(target: Path) -> Iterator[tuple[Scratch, Path]]:
+    """Where a file is made until it gets its name; whatever a library leaves beside it goes with the folder."""
+    shared = _shared.get()
+    if shared is None or not shared.is_above(target):
+        with beside(target) as scratch:
+            yield scratch, scratch.folder / f"content{target.suffix}"
+        return
+    made = shared.folder / f"content{next(_numbers)}{target.suffix}"
+    try:
+        yield shared, made
+    finally:
+        with contextlib.suppress(OSError):
+            made.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterator[Path]:
+    """An empty folder that becomes the folder `path` when the block ends well, and else vanishes.
+
+    `path` must not be there, or be an empty folder. `left` as in `unwritable`.
+
+    >>> import tempfile, pathlib
+    >>> target = pathlib.Path(tempfile.mkdtemp(), "new")
+    >>> with output_folder(target) as folder:
+    ...     _ = (folder / "file").write_bytes(b"hello")
+    >>> [file.name for file in target.iterdir()]
+    ['file']
+    """
+    target = Path(os.path.realpath(path))
+    check_folder(path)
+    there = os.path.lexists(target)
+    if there and not is_empty(target):
+        raise OutputError("is already there", path=path, hint="choose a new directory")
+    with _named(path), _explained(path, left), _inside(target) if there else beside(target) as scratch:
+        made = scratch.folder / "content"
+        made.mkdir()
+        yield made
+        with scratch.settled():
+            if len(list(target.iterdir())) != 1 if there else os.path.lexists(target):
+                raise OutputError("is there now, made by someone else meanwhile", path=path)
+            if there:
+                for entry in list(made.iterdir()):
+                    entry.rename(target / entry.name)
+            else:
+                made.rename(target)
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether this is a folder with nothing in it, but perhaps what a process that was killed left."""
+    if not folder.is_dir():
+        return False
+    sweep(folder)
+    return not any(folder.iterdir())
+
+
+def _inside(folder: Path) -> Scratch:
+    """For a folder that is there and stays, with its mode: it may be a mount, or the one somebody is in."""
+    return Scratch(folder, ".files")
+
+
+@contextlib.contextmanager
+def _named(path: StrPath) -> Iterator[None]:
+    """Say of which file an error is, for those who do not know its name, or only that which it has meanwhile."""
+    try:
+        yield
+    except OutputError as failure:
+        found = _CONTENT.match(failure.path or "")
+        if found:
+            failure.path = os.fspath(path) + found[1]
+        elif failure.path is None:
             failure.path = os.fspath(path)
-        for leftover in (beside, *(beside.with_name(beside.name + end) for end in (".wal", "-journal"))):
-            with contextlib.suppress(OSError):
-                leftover.unlink()
         raise
+
+
+def _keep_mode(made: Path, target: Path) -> None:
+    """Let a file have the mode and the group of the one that it replaces; a new file has what the system gives it."""
+    try:
+        old = target.stat()
+    except OSError:
+        return
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    status = made.stat()
+    if hasattr(os, "chown") and not _same_owner(status, old):
+        try:
+            os.chown(made, -1, old.st_gid)
+        except OSError:
+            mode &= ~0o070  # what its group might do is not for another group
+        with contextlib.suppress(OSError):
+            os.chown(made, old.st_uid, -1)
+    made.chmod(mode)
+
+
+def _same_owner(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_uid, one.st_gid) == (other.st_uid, other.st_gid)
+
+
+def _rename(made: Path, target: Path, force: bool) -> None:
+    """Give a file its name; without `force` never over one that appeared a moment ago."""
+    if force:
+        made.replace(target)
+        return
+    try:
+        if os.name == "nt":
+            made.rename(target)
+        else:
+            target.hardlink_to(made)
+    except FileExistsError:
+        raise OutputError(
+            "is already there", path=target, hint="use --force (force=True) to replace it"
+        ) from None
+    except OSError:
+        if os.name == "nt":
+            raise
+        made.replace(target)  # a file system without links
+
+
+def is_direct(path: StrPath) -> bool:
+    """Whether a target is written as it is: standard output, a pipe or a device, which have no ending and stay.
+
+    >>> is_direct("-"), is_direct("out.csv")
+    (True, False)
+    """
+    return _direct_fd(path) is not None or _is_special(path)
 
 
 def check_free(path: StrPath, force: bool) -> None:
     """Raise where `path` cannot be a target: a folder, or a file that is there without `force`."""
-    if _direct_fd(path) is not None or _is_special(path):
+    refuse_remote(path, OutputError)
+    if is_direct(path):
         return
     if Path(path).is_dir():
         raise OutputError("is a folder, want a file name", path=path)
@@ -89,13 +228,19 @@ def check_free(path: StrPath, force: bool) -> None:
 
 def check_folder(path: StrPath) -> None:
     """Raise where the folder that `path` would be in is not there."""
+    refuse_remote(path, OutputError)
+    if is_direct(path):
+        return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise OutputError(f"the folder {folder} is not there", path=path, hint="make it first (mkdir -p)")
+        raise OutputError(
+            f"the folder {shown_path(folder)} is not there", path=path, hint="make it first (mkdir -p)"
+        )
 
 
 def make_folder(path: StrPath) -> None:
     """Make a folder and those above it, where they are not there."""
+    refuse_remote(path, OutputError)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as failure:
@@ -161,29 +306,39 @@ def _direct(path: StrPath) -> _Counted | None:
     fd = _direct_fd(path)
     if fd is not None:
         with _explained(path):
-            return _Counted(open(os.dup(fd), "wb", buffering=0))
+            return _Counted(_harmless(open(os.dup(fd), "wb", buffering=0)))
     if _is_special(path):
         with _explained(path):
-            return _Counted(open(path, "wb", buffering=0))
+            return _Counted(_harmless(open(path, "wb", buffering=0)))
     return None
 
 
+def _harmless(raw: io.RawIOBase) -> io.RawIOBase:
+    """A terminal gets the control characters of a log as escapes; pipes and devices get every byte."""
+    return Screen(raw) if raw.isatty() else raw
+
+
 @contextlib.contextmanager
-def _explained(path: StrPath) -> Iterator[None]:
+def _explained(path: StrPath, left: str = "no half file was left") -> Iterator[None]:
     """Turn what the system says about a write into an OutputError; a closed pipe stays what it is."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as failure:
-        hints = {
-            errno.ENOSPC: "free some space, or write elsewhere; no half file was left",
-            errno.EDQUOT: "free some of your quota, or write elsewhere; no half file was left",
-            errno.EACCES: "choose a folder that you may write to",
-            errno.EPERM: "choose a folder that you may write to",
-            errno.EROFS: "choose a folder that you may write to",
-        }
-        # pyarrow passes on the number of a failed write only in its text.
-        number = failure.errno or next((n for n in hints if f"[errno {n}]" in str(failure)), None)
-        reason = (os.strerror(number) if number else str(failure)).lower()
-        raise OutputError(f"cannot be written: {reason}", path=path, hint=hints.get(number or 0)) from failure
+        raise unwritable(path, failure, left) from failure
+
+
+def unwritable(path: StrPath, failure: OSError, left: str = "no half file was left") -> OutputError:
+    """The error for a write that the system refused; `left` says what a full disk has done."""
+    hints = {
+        errno.ENOSPC: f"free some space, or write elsewhere; {left}",
+        errno.EDQUOT: f"free some of your quota, or write elsewhere; {left}",
+        errno.EACCES: "choose a folder that you may write to",
+        errno.EPERM: "choose a folder that you may write to",
+        errno.EROFS: "choose a folder that you may write to",
+    }
+    # pyarrow passes on the number of a failed write only in its text.
+    number = failure.errno or next((n for n in hints if f"[errno {n}]" in str(failure)), None)
+    reason = (os.strerror(number) if number else str(failure)).lower()
+    return OutputError(f"cannot be written: {reason}", path=path, hint=hints.get(number or 0))

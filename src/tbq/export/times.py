@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from tbq.export.options import Time
@@ -15,12 +17,14 @@ def is_wall_time(name: str) -> bool:
     return name == "wall_time" or name.endswith("_wall_time")
 
 
-def with_time(table: pa.Table, time: Time) -> pa.Table:
+def with_time(table: pa.Table, time: Time, began: Mapping[str, float] | None = None) -> pa.Table:
     """The table with its wall times as asked: `unix` seconds, `iso` timestamps (UTC), or `relative` seconds.
 
-    Relative times count from the first wall time of the same run in this table.
+    Relative times are since the run began, which `began` says (see `tbq.table.relative`).
     """
     import pyarrow as pa
+
+    from tbq.table.relative import relative_times, run_column
 
     if time == "unix":
         return table
@@ -28,9 +32,10 @@ def with_time(table: pa.Table, time: Time) -> pa.Table:
         if not is_wall_time(name) or not pa.types.is_floating(table.schema.types[i]):
             continue
         if time == "iso":
-            table = table.set_column(i, name, timestamps(table.column(i)))
-        elif name == "wall_time":
-            table = table.set_column(i, name, _relative(table, i))
+            column = timestamps(table.column(i))
+        else:
+            column = relative_times(table.column(i), run_column(table), began)
+        table = table.set_column(i, name, column)
     return table
 
 
@@ -46,19 +51,3 @@ def timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
         micros = np.rint(np.where(fits, seconds, 0) * 1e6).astype(np.int64)
         chunks.append(pa.array(micros, mask=~fits).cast(pa.timestamp("us", "UTC")))
     return pa.chunked_array(chunks, pa.timestamp("us", "UTC"))
-
-
-def _relative(table: pa.Table, i: int) -> pa.ChunkedArray:
-    import numpy as np
-    import pyarrow as pa
-
-    from tbq.table.codes import codes_of
-
-    seconds = table.column(i).to_numpy()
-    if "run" in table.column_names:
-        codes, _ = codes_of(table.column("run"))
-    else:
-        codes = np.zeros(len(seconds), np.int32)
-    first = np.full(int(codes.max(initial=-1)) + 1, np.inf)
-    np.fmin.at(first, codes, seconds)
-    return pa.chunked_array([seconds - first[codes]])

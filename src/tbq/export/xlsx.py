@@ -11,9 +11,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, TbqWarning, missing
 from tbq.export.rows import json_text
+from tbq.scratch import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -38,17 +40,19 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
     book = Workbook(write_only=True)
     titles: set[str] = set()
     cut = 0
-    for name, table in tables.items():
-        sheet = book.create_sheet(_title(name, titles))
-        sheet.freeze_panes = "A2"
-        cell = _Cells(sheet, options)
-        sheet.append([cell(column) for column in table.column_names])
-        for row in _rows(table):
-            sheet.append([cell(value) for value in row])
-        cut += cell.cut
-    # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
-    whole = io.BytesIO()
-    book.save(whole)
+    with temporary("xlsx") as scratch:
+        for number, (name, table) in enumerate(tables.items()):
+            sheet = book.create_sheet(_title(name, titles))
+            sheet.freeze_panes = "A2"
+            _write_to(sheet, scratch.folder / str(number))
+            cell = _Cells(sheet, options)
+            sheet.append([cell(column) for column in table.column_names])
+            for row in _rows(table):
+                sheet.append([cell(value) for value in row])
+            cut += cell.cut
+        # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
+        whole = io.BytesIO()
+        book.save(whole)
     stream.write(whole.getbuffer())
     if cut:
         warnings.warn(
@@ -56,6 +60,18 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
             TbqWarning,
             stacklevel=2,
         )
+
+
+def _write_to(sheet: Any, path: Path) -> None:
+    """Let openpyxl collect a sheet in this file; its own temporary files outlive a process that is ended."""
+    from openpyxl.worksheet._writer import WorksheetWriter
+
+    class Writer(WorksheetWriter):  # type: ignore[misc]
+        def cleanup(self) -> None:
+            """Left to whoever made the folder."""
+
+    sheet._writer = Writer(sheet, str(path))
+    sheet._writer.write_top()
 
 
 def _check_fits(name: str, table: pa.Table) -> None:

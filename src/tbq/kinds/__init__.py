@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.errors import DamageError, SelectionError, UsageError
-from tbq.kinds.values import Reading, Values, locate
+from tbq.arguments import bad, keywords, whole
+from tbq.errors import DamageError, SelectionError
+from tbq.kinds.values import READING, Reading, Values, locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tbq.kinds.hparams import HparamTable
     from tbq.kinds.images import ImageTable
     from tbq.kinds.meshes import Mesh
+    from tbq.kinds.summary import SummaryTable
     from tbq.kinds.tensors import TensorTable
     from tbq.select import Names, Steps
     from tbq.table import Table
@@ -34,12 +36,21 @@ _CLASSES = {
 }
 
 
-def table_of(arrow: pa.Table, kind: str, logdir: str | None = None) -> Any:
+# Table -> the method that gives one value of it.
+_ONE = {
+    "tensors": "tensor", "others": "tensor", "histograms": "histogram", "images": "image", "audio": "waveform",
+    "texts": "text", "meshes": "mesh",
+}  # fmt: skip
+
+
+def table_of(
+    arrow: pa.Table, kind: str, logdir: str | None = None, began: Mapping[str, float] | None = None
+) -> Any:
     """The Table of that kind, with its methods."""
     import importlib
 
     module, name = _CLASSES.get(kind, ("tbq.table", "Table"))
-    return getattr(importlib.import_module(module), name)(arrow, kind, logdir=logdir)
+    return getattr(importlib.import_module(module), name)(arrow, kind, logdir=logdir, began=began)
 
 
 class Kinds:
@@ -55,11 +66,14 @@ class Kinds:
     def tensor(
         self, tag: str, step: int | None = None, run: str | None = None, **reading: Unpack[Reading]
     ) -> NDArray[Any]:
-        """One tensor as a NumPy array: that of `step`, else the last one."""
+        """One tensor as a NumPy array: that of `step`, else the last one; of any plugin, known or not."""
         from tbq.errors import DamageError
         from tbq.kinds.tensors import array
 
-        row = self._find("tensors", run, tag, step, reading).row(step)
+        try:
+            row = self._find("tensors", run, tag, step, reading).row(step)
+        except SelectionError as nothing:
+            row = self._unknown_tensor(run, tag, step, reading, nothing)
         if row["shape"][0].as_py() is None:
             raise DamageError(
                 "the tensor cannot be decoded", hint="see log.problems for why", code="bad_tensor"
@@ -240,15 +254,16 @@ class Kinds:
         best: Mapping[str, str] | None = None,
         media: bool = True,
         **reading: Unpack[Reading],
-    ) -> Table:
+    ) -> SummaryTable:
         """A row a run: statistics of its scalars, `hparam.<name>`, its last texts and images.
 
         The sub-run that `add_hparams` made is folded into its parent. `require` leaves out runs that lack one
         of these columns; `best={"val/loss": "min"}` adds `val/loss.best` and the step it was reached at;
-        `media=False` leaves texts and images out.
+        `media=False` leaves out texts and images that are not named in `tag` or `require`.
         """
         from tbq.kinds.summary import summary
 
+        keywords("log.summary", reading, READING)
         return summary(self, stats, run, tag, steps, require, best or {}, media, reading)  # type: ignore[arg-type]
 
     def media(
@@ -273,6 +288,7 @@ class Kinds:
         from tbq.schema import schema
         from tbq.table import Table
 
+        keywords("log.media", reading, ("run", "tag", "steps", "every", "kinds", "force", *READING))
         rows = media(
             self,  # type: ignore[arg-type]
             out,
@@ -286,11 +302,28 @@ class Kinds:
         )
         return Table(pa.Table.from_pylist(rows, schema=schema("media")), "media")
 
+    def _unknown_tensor(
+        self, run: Names, tag: Names, step: int | None, reading: Reading, nothing: SelectionError
+    ) -> pa.Table:
+        """A tensor among the values of unknown plugins; if there is none either, the error of the first search."""
+        quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again
+        try:
+            values = self._find("others", run, tag, step, quiet)
+        except SelectionError:
+            raise nothing from None
+        row = values.row(step)
+        if row["form"][0].as_py() != "tensor":
+            raise nothing
+        return row
+
     def _table(self, name: str, run: Names, tag: Names, steps: Steps, reading: Reading) -> Any:
+        keywords(f"log.{name}", reading, ("run", "tag", "steps", *READING))
         values = locate(self, name, run, tag, steps, **reading)  # type: ignore[arg-type]
-        return table_of(values.arrow(), name, values.logdir)
+        return table_of(values.arrow(), name, values.logdir, values.began)
 
     def _find(self, name: str, run: Names, tag: Names, step: int | None, reading: Reading) -> Values:
+        keywords(f"log.{_ONE[name]}", reading, ("step", "run", "index", *READING))
+        step = None if step is None else whole("step", step)
         values = locate(self, name, run, tag, step, **reading)  # type: ignore[arg-type]
         if step is not None and not len(values):
             return locate(self, name, run, tag, None, **reading)  # type: ignore[arg-type]
@@ -298,6 +331,6 @@ class Kinds:
 
 
 def _at(rows: pa.Table, index: int, what: str) -> pa.Table:
-    if not 0 <= index < len(rows):
-        raise UsageError(f"index={index}: there are {len(rows):,} {what} in this event", hint="count from 0")
+    if not 0 <= whole("index", index) < len(rows):
+        raise bad("index", index, f"0 to {len(rows) - 1}: there are {len(rows):,} {what} in this event")
     return rows.slice(index, 1)

@@ -114,7 +114,7 @@ class HistogramTable(Table):
         table = arrow.select(["run", "tag", "step", "wall_time"])
         for i, name in enumerate(q):
             table = table.append_column(f"q{name:g}", pa.array(found[:, i]))
-        return Table(table, "quantiles", logdir=self.logdir)
+        return Table(table, "quantiles", logdir=self.logdir, began=self.began)
 
 
 def _lists(column: Any) -> list[NDArray[np.float64]]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: What stands before the name of a hyperparameter beside other columns.
+HPARAM = "hparam."
+
+
 class HparamTable(Table):
     """The `hparams` table; `wide()` has a row a run and a column a hyperparameter."""
 
@@ -22,15 +26,29 @@ class HparamTable(Table):
         a run wins.
         """
         names = [tags] if isinstance(tags, str) else tags
-        return Table(wide(self.to_arrow(), names), "hparams wide", logdir=self.logdir)
+        return Table(wide(self.to_arrow(), names), "hparams wide", logdir=self.logdir, began=self.began)
 
 
 def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
-    """The wide layout of an hparams table."""
+    """The wide layout of an hparams table; a hyperparameter called `run` becomes `hparam.run`."""
     import pyarrow as pa
 
+    from tbq.table.columns import distinct
+
+    runs, columns, about = by_run(table, names)
+    titles = distinct([(name, HPARAM) for name in columns], taken=("run", "group", "status"))
+    made: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
+    made |= dict(zip(titles, columns.values(), strict=True))
+    made["group"] = pa.array([group for group, _ in about], pa.string())
+    made["status"] = pa.array([status for _, status in about], pa.string())
+    return pa.table(made)
+
+
+def by_run(
+    table: pa.Table, names: Iterable[str] | None = None
+) -> tuple[list[str], dict[str, pa.Array], list[tuple[str | None, str | None]]]:
+    """The runs of an hparams table; for each hyperparameter its values; and group and status of each run's session."""
     from tbq.table.codes import values_of
-    from tbq.table.wide import column_names
 
     fields = ("run", "name", "type", "number", "string", "bool", "group", "status")
     values = zip(*(values_of(table[field]) for field in fields), strict=True)
@@ -40,14 +58,9 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
     for row in rows:
         runs.setdefault(row["run"], {})[row["name"]] = value_of(row)
         about[row["run"]] = (row["group"], row["status"])
-    wanted = sorted({name for values in runs.values() for name in values}) if names is None else list(names)
-    columns: dict[str, Any] = {"run": pa.array(list(runs), pa.string()).dictionary_encode()}
-    titles = column_names(wanted, taken=("run", "group", "status"))
-    for name, title in zip(wanted, titles, strict=True):
-        columns[title] = column([values.get(name) for values in runs.values()])
-    columns["group"] = pa.array([about[run][0] for run in runs], pa.string())
-    columns["status"] = pa.array([about[run][1] for run in runs], pa.string())
-    return pa.table(columns)
+    wanted = sorted({name for values in runs.values() for name in values}) if names is None else names
+    columns = {name: column([values.get(name) for values in runs.values()]) for name in dict.fromkeys(wanted)}
+    return list(runs), columns, list(about.values())
 
 
 def value_of(row: dict[str, Any]) -> float | str | bool | None:

@@ -1,28 +1,109 @@
-"""A row a run: statistics of scalars, hyperparameters, the last texts and images, joined."""
+"""One row per run: statistics of scalars, hyperparameters, the last texts and images, joined."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tbq import decode as _decode
-from tbq.errors import UsageError
+from tbq.arguments import choice, mapping
+from tbq.errors import SelectionError, UsageError
+from tbq.kinds.hparam_runs import parent, sub_runs
+from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Reading, Values, locate_all
-from tbq.select import Names, Selection, Steps
+from tbq.select import TEXT_SUFFIX, Names, Selection, Steps
 from tbq.select import steps as _steps
+from tbq.table import Table
 from tbq.table.codes import values_of
+from tbq.table.columns import TAG, distinct
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.logdir import LogDir
-    from tbq.table import Table
+    from tbq.source import Run
 
-# add_hparams of torch and tensorboardX names its sub-run by the time of day.
-_TIME = re.compile(r"\d{9,11}(\.\d+)?")
+#: Kinds of which a run's last value fits into a cell, and how a column is qualified that another one is called like.
+_MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
-Rows = dict[str, dict[str, Any]]  # run -> column -> value
+
+# Who has a name first, if two would like to have it.
+_NAMED, _STATUS, _HPARAM, _BEST, _COMPUTED, _TAG, _VALUE = range(7)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column: the name it would like to have, what qualifies it, its values by run, and its claim to the name."""
+
+    name: str
+    qualifier: str
+    values: pa.Array | pa.ChunkedArray
+    claim: int
+    best: str | None = None  # which best value this is
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which tags are wanted, of every kind there is: those that were named come whatever their kind."""
+
+    order: list[str] | None  # None for all; with names that are nowhere, which keep their place
+    named: frozenset[str]  # as they were typed
+    kinds: Mapping[str, set[str]]  # of each tag; not looked up if all are wanted and none was named
+    media: list[str]  # kinds to read beside scalars
+    unnamed: bool  # whether texts and images that were not named are wanted
+
+    @classmethod
+    def of(cls, tags: Selection, required: Sequence[str], media: bool, values: Values) -> _Wanted:
+        named = frozenset(required if tags.everything else tags.items or ())
+        kinds = values.kinds() if named or not tags.everything else {}
+        order = None if tags.everything else tags.columns(kinds)
+        read = {"texts", "images"} if media else set()
+        for tag in kinds:
+            if _is_named(tag, named):
+                read |= kinds[tag] & set(_MEDIA)
+        return cls(order, named, kinds, [kind for kind in _MEDIA if kind in read], media)
+
+    def scalars(self, there: set[str]) -> list[str] | None:
+        """The tags of scalars, and those of nothing, which are blank."""
+        if self.order is None:
+            return None
+        return [tag for tag in self.order if tag in there or tag not in self.kinds]
+
+    def takes(self, kind: str, tag: str) -> bool:
+        """Whether a tag of this kind is wanted."""
+        if self.order is not None and tag not in self.order:
+            return False
+        return _is_named(tag, self.named) or (self.unnamed and kind != "audio")
+
+    def refuse_others(self, where: str) -> None:
+        """Raise for a tag that was named and is of a kind of which no value fits into a cell."""
+        for tag in self.order or ():
+            mine = self.kinds.get(tag, set())
+            if mine and _is_named(tag, self.named) and not mine & {"scalars", *_MEDIA}:
+                kind = min(mine)
+                raise SelectionError(
+                    f"tag {tag!r} is of kind {kind}, which has no column in a summary",
+                    path=where,
+                    hint=f"log.{kind}(), or tbq export --kind {kind}",
+                )
+
+
+def _is_named(tag: str, named: frozenset[str]) -> bool:
+    """Whether a tag was named; a text may be named without torch's suffix."""
+    return tag in named or tag.removesuffix(TEXT_SUFFIX) in named
+
+
+class SummaryTable(Table):
+    """One row per run; `best` has the columns of the best value and its step, for each tag of `best=`."""
+
+    best: Mapping[str, tuple[str, str]]
+
+    def having(self, arrow: pa.Table) -> SummaryTable:
+        """The same table with other rows, or in another order."""
+        made = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
+        made.best = self.best
+        return made
 
 
 def summary(
@@ -35,250 +116,249 @@ def summary(
     best: Mapping[str, str],
     media: bool,
     reading: Reading,
-) -> Table:
+) -> SummaryTable:
     """The joined table; `log.summary` explains it."""
-    from tbq.table import Table
-
-    directions(best)
-    scalars, found = _read(log, run, steps, media, reading)
-    parent = fold_of(log, found["hparams"])
+    for one, way in mapping("best", best, "{'val/loss': 'min'}").items():
+        choice(f"best[{one!r}]", way, ("min", "max"))
+    required = list(Selection.of(require, "require").items or ())
     chosen = Selection.of(tag)
-    rows: Rows = {parent.get(name, name): {} for name in _names(log, run)}
-    ready = _of_scalars(_chosen(scalars, chosen), stats, chosen, list(rows), parent)
-    ready |= _of_best(scalars, best, list(rows), parent)
-    columns: dict[str, pa.DataType] = {name: column.type for name, column in ready.items()}
-    _add_hparams(rows, columns, found["hparams"], parent)
-    if media:
-        _add_texts(rows, columns, found["texts"], steps, chosen, parent)
-        _add_images(rows, columns, found["images"], steps, chosen, parent)
-    table = _arrow(rows, columns, ready)
-    return Table(
-        _require(table, [require] if isinstance(require, str) else require), "summary", logdir=log.path
-    )
+    runs = log._choose(run)
+    scalars, hparams = _read(log, run, steps, reading)
+    wanted = _Wanted.of(chosen, required, media, hparams)
+    wanted.refuse_others(log.path)
+    found = _locate(log, run, wanted.media, reading)
+    folds = _folded(log, runs, hparams, reading)
+    rows = list(dict.fromkeys(folds.get(one.name, one.name) for one in runs))
+    columns = _of_scalars(scalars, stats, wanted, rows, folds)
+    columns += _of_best(scalars, best, rows, folds)
+    columns += _of_hparams(hparams, rows, folds)
+    for kind, values in found.items():
+        columns += _of_media(kind, values, steps, wanted, rows, folds)
+    table, names = _named(rows, columns)
+    made = SummaryTable(_require(table, required), "summary", logdir=log.path, began=log._began)
+    made.best = {one: (names[f"{one}\0best"], names[f"{one}\0best_step"]) for one in best}
+    return made
 
 
-def _read(
-    log: LogDir, run: Names, steps: Steps, media: bool, reading: Reading
-) -> tuple[pa.Table, dict[str, Values]]:
-    """Scalars and where the other values are; hyperparameters, which no range of steps leaves out, in one reading."""
+def hyperparameters(log: LogDir, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The hyperparameters of these runs, by name: of each run itself, or of the sub-run that belongs to it."""
+    wanted = [one for one in log._found.runs if one.name in runs or parent(one.name) in runs]
+    values = locate_all(log, ["hparams"], run=[one.name for one in wanted], on_error="ignore")["hparams"]
+    folds = _folded(log, wanted, values, {})
+    found: dict[str, dict[str, Any]] = {name: {} for name in runs}
+    names, columns, _ = by_run(values.arrow())
+    for i, name in enumerate(names):
+        above = name if name in found else folds.get(name, name)  # a sub-run that is asked for is itself
+        if above in found:
+            mine = {one: column[i].as_py() for one, column in columns.items()}
+            found[above] |= {one: value for one, value in mine.items() if value is not None}
+    return found
+
+
+def _read(log: LogDir, run: Names, steps: Steps, reading: Reading) -> tuple[pa.Table, Values]:
+    """Scalars, and where hyperparameters are, from one reading; from two if there is a range of steps, which leaves
+    no hyperparameter out."""
     import pyarrow as pa
 
-    quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again: they have been told of
-    others = ["texts", "images"] if media else []
     if steps is not None:
         scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
-        return scalars, locate_all(log, ["hparams", *others], run=run, **quiet)
+        return scalars, _locate(log, run, ["hparams"], reading)["hparams"]
     given = {name: value for name, value in reading.items() if name != "on_error"}
     chosen = log._choose(run)
     options = _decode.Options(columns=("run", "tag", "step", "value"), **given)  # type: ignore[arg-type]
     result = log._decode(chosen, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
     scalars = pa.table(result.scalars([one.name for one in chosen]))
-    found = locate_all(log, others, run=run, **quiet) if others else {}
-    return scalars, {"hparams": Values(log, "hparams", result, chosen, None, "ignore"), **found}
+    return scalars, Values(log, "hparams", result, chosen, None, "ignore")
 
 
-def directions(best: Mapping[str, str]) -> None:
-    """Raise where `best` says something else than min or max."""
-    if not isinstance(best, Mapping):
-        raise UsageError(f"best={best!r} is no mapping", hint="best={'val/loss': 'min'}")
-    for tag, way in best.items():
-        if way not in ("min", "max"):
-            raise UsageError(
-                f"best: {tag!r} is {way!r}, want 'min' or 'max'", hint="best={'val/loss': 'min'}"
-            )
+def _locate(log: LogDir, run: Names, kinds: Sequence[str], reading: Reading) -> dict[str, Values]:
+    """Where the values of these kinds are, from another reading; their problems have been reported already."""
+    quiet: Reading = {**reading, "on_error": "ignore"}
+    return locate_all(log, kinds, run=run, **quiet) if kinds else {}
 
 
-def fold_of(log: LogDir, hparams: Values) -> dict[str, str]:
-    """Sub-runs that `add_hparams` made -> the run that called it.
-
-    Such a run is named by the time of day, and holds the only such session of its parent; with several of them
-    each is a trial of its own and stays a row.
-    """
-    keys = hparams.keys()
-    sessions = {
-        name for name, tag in zip(values_of(keys["run"]), values_of(keys["tag"]), strict=True)
-        if tag == "_hparams_/session_start_info"
-    }  # fmt: skip
-    runs = set(log.runs)
-    children: dict[str, list[str]] = {}
-    for name in sessions:
-        above, _, last = name.rpartition("/")
-        if _TIME.fullmatch(last):
-            children.setdefault(above or ".", []).append(name)
-    return {
-        names[0]: above
-        for above, names in children.items()
-        if len(names) == 1 and above in runs and above not in sessions
-    }
-
-
-def _names(log: LogDir, run: Names) -> list[str]:
-    return [one.name for one in log._choose(run)]
-
-
-def _chosen(table: pa.Table, tags: Selection) -> pa.Table:
+def _folded(log: LogDir, runs: Sequence[Run], hparams: Values, reading: Reading) -> dict[str, str]:
+    """Sub-runs of `add_hparams` → the run above, if both are among these runs."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if tags.everything:
-        return table
-    names = tags.resolve(table["tag"].unique().to_pylist()).names
-    return table.filter(pc.is_in(table["tag"].cast(pa.string()), pa.array(names, pa.string())))
+    names = [one.name for one in runs]
+    chosen = set(names)
+    series = hparams.series()
+    found = sub_runs(series, chosen)
+    # Whether a sub-run is the only one does not depend on what was selected.
+    beside = [one for one in log._found.runs if one.name not in chosen and parent(one.name) in found.below]
+    if beside:
+        options = _decode.Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
+        result, _ = log._decode_quietly(beside, [], options)
+        more = pa.table(result.series([one.name for one in beside]))
+        columns = ["run", "tag", "kind", "count"]
+        both = [part.select(columns).cast(_plain(part.select(columns))) for part in (series, more)]
+        found = sub_runs(pa.concat_tables(both), {*chosen, *(one.name for one in beside)})
+    return {sub: above for sub, above in found.folded.items() if sub in chosen and above in chosen}
 
 
-def _put(rows: Rows, columns: dict[str, Any], run: str, name: str, value: Any, kind: Any) -> None:
-    """Set a value, unless the run has one there: what a parent logged itself wins over its sub-run's."""
-    columns.setdefault(name, kind)
-    mine = rows.setdefault(run, {})
-    if mine.get(name) is None:
-        mine[name] = value
+def _plain(table: pa.Table) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [(one.name, pa.int64() if one.name == "count" else pa.large_string()) for one in table.schema]
+    )
 
 
 def _of_scalars(
     scalars: pa.Table,
     stats: Sequence[str] | str,
-    tags: Selection,
-    runs: Sequence[str],
-    parent: Mapping[str, str],
-) -> dict[str, pa.ChunkedArray]:
-    from tbq.table.summary import summary as statistics
+    wanted: _Wanted,
+    rows: Sequence[str],
+    folds: Mapping[str, str],
+) -> list[_Column]:
+    from tbq.table.summary import statistics
 
-    wanted = None if tags.everything else tags.columns(scalars["tag"].unique().to_pylist())
-    return _placed(statistics(scalars, stats, wanted), runs, parent)
+    names, made = statistics(scalars, stats, wanted.scalars(set(scalars["tag"].unique().to_pylist())))
+    place = _places(values_of(names), rows, folds)
+    columns = []
+    for one in made:
+        claim = _COMPUTED if one.stat != "last" else _TAG
+        if claim == _TAG and wanted.order is not None and one.tag in wanted.named:
+            claim = _NAMED
+        columns.append(_Column(one.name, TAG, place(one.values), claim))
+    return columns
 
 
 def _of_best(
-    scalars: pa.Table, best: Mapping[str, str], runs: Sequence[str], parent: Mapping[str, str]
-) -> dict[str, pa.ChunkedArray]:
-    from tbq.table.summary import summary as statistics
+    scalars: pa.Table, best: Mapping[str, str], rows: Sequence[str], folds: Mapping[str, str]
+) -> list[_Column]:
+    from tbq.table.summary import statistics
 
-    made: dict[str, pa.ChunkedArray] = {}
+    made: list[_Column] = []
     for tag, way in best.items():
-        found = statistics(scalars, (way, f"{way}_step"), [tag])
-        made |= _placed(found.rename_columns(["run", f"{tag}.best", f"{tag}.best_step"]), runs, parent)
+        names, (value, step) = statistics(scalars, (way, f"{way}_step"), [tag])
+        place = _places(values_of(names), rows, folds)
+        for what, one in (("best", value), ("best_step", step)):
+            made.append(_Column(f"{tag}.{what}", TAG, place(one.values), _BEST, f"{tag}\0{what}"))
     return made
 
 
-def _placed(table: pa.Table, runs: Sequence[str], parent: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
-    """The columns of a table with a row a run, for these runs: what a run logged itself wins over its sub-run's."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    names = values_of(table["run"])
-    if not parent and names == list(runs):
-        return {name: table[name] for name in table.column_names[1:]}
-    place = {name: i for i, name in enumerate(names)}
-    below = {above: name for name, above in parent.items()}
-    own = pa.array([place.get(name) for name in runs], pa.int64())
-    sub = pa.array([place.get(below[name]) if name in below else None for name in runs], pa.int64())
-    made = {}
-    for name in table.column_names[1:]:
-        column = table[name].take(own)
-        made[name] = pc.coalesce(column, table[name].take(sub)) if below else column
-    return made
-
-
-def _add_hparams(rows: Rows, columns: dict[str, Any], hparams: Values, parent: Mapping[str, str]) -> None:
+def _of_hparams(hparams: Values, rows: Sequence[str], folds: Mapping[str, str]) -> list[_Column]:
     import pyarrow as pa
 
-    from tbq.kinds.hparams import wide
-
-    table = wide(hparams.arrow())
-    for name in table.column_names:
-        if name in ("run", "group", "status"):
-            continue
-        for one, value in zip(values_of(table["run"]), values_of(table[name]), strict=True):
-            _put(rows, columns, parent.get(one, one), f"hparam.{name}", value, table[name].type)
-    statuses = zip(values_of(table["run"]), values_of(table["status"]), strict=True)
-    for one, status in statuses if len(table) else ():
-        _put(rows, columns, parent.get(one, one), "hparam.status", status, pa.string())
+    runs, columns, about = by_run(hparams.arrow())
+    if not runs:
+        return []
+    place = _places(runs, rows, folds)
+    made = [_Column(f"{HPARAM}{name}", HPARAM, place(values), _HPARAM) for name, values in columns.items()]
+    status = pa.array([status for _, status in about], pa.string())
+    return [*made, _Column(f"{HPARAM}status", HPARAM, place(status), _STATUS)]
 
 
-def _last(values: Values, steps: Steps, tags: Selection) -> pa.Table:
-    """The last value of each run and tag that is wanted."""
-    low, high = _steps(steps)
+def _of_media(
+    kind: str,
+    values: Values,
+    steps: Steps,
+    wanted: _Wanted,
+    rows: Sequence[str],
+    folds: Mapping[str, str],
+) -> list[_Column]:
+    """The last value of each run and tag: the text, or the encoded bytes of the first of several."""
+    import pyarrow as pa
+
     keys = values.keys()
-    names = set(tags.resolve(keys["tag"].unique().to_pylist()).names)
+    taken = {tag for tag in keys["tag"].unique().to_pylist() if wanted.takes(kind, tag)}
+    last = _last(values, keys, steps, taken)
+    cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)
+    titles = _titles(kind, {tag for _, tag in cells})
+    made = []
+    for tag in sorted(titles, key=titles.__getitem__):
+        mine = {run: cell for (run, of), cell in cells.items() if of == tag}
+        array = pa.array(list(mine.values()), pa.string() if kind == "texts" else pa.large_binary())
+        title, claim = titles[tag], _VALUE
+        if wanted.order is not None and _is_named(tag, wanted.named):
+            title, claim = (tag if tag in wanted.named else tag.removesuffix(TEXT_SUFFIX)), _NAMED
+        made.append(_Column(title, _MEDIA[kind], _places(list(mine), rows, folds)(array), claim))
+    return made
+
+
+def _titles(kind: str, tags: set[str]) -> dict[str, str]:
+    """The tags as their users called them: a text without torch's suffix, unless another tag is called so."""
+    from tbq.kinds.texts import plain
+
+    if kind != "texts":
+        return {tag: tag for tag in tags}
+    return {tag: tag if plain(tag) in tags else plain(tag) for tag in tags}
+
+
+def _last(values: Values, keys: pa.Table, steps: Steps, tags: set[str]) -> pa.Table:
+    """The last value of each run and tag that is wanted and can be read."""
+    low, high = _steps(steps)
     series: dict[tuple[str, str], list[int]] = {}
     columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
     for run, tag, step, row in zip(*columns, strict=True):
-        if tag in names and low <= step <= high:
+        if tag in tags and low <= step <= high:
             series.setdefault((run, tag), []).append(row)
     return values.last(series)
 
 
-def _add_texts(
-    rows: Rows,
-    columns: dict[str, Any],
-    values: Values,
-    steps: Steps,
-    tags: Selection,
-    parent: Mapping[str, str],
-) -> None:
-    import pyarrow as pa
+def _texts(table: pa.Table) -> dict[tuple[str, str], str]:
+    from tbq.kinds.texts import joined
 
-    from tbq.kinds.texts import joined, plain
-
-    table = _last(values, steps, tags)
-    begin = 0
     pairs = list(zip(values_of(table["run"]), values_of(table["tag"]), strict=True))
-    taken = set(columns)
-    for i, pair in enumerate(pairs):
-        if i + 1 < len(pairs) and pairs[i + 1] == pair:
-            continue
-        name = _free(plain(pair[1]), "text", taken)
-        _put(
-            rows,
-            columns,
-            parent.get(pair[0], pair[0]),
-            name,
-            joined(table.slice(begin, i + 1 - begin)),
-            pa.string(),
-        )
-        begin = i + 1
+    cells = {}
+    begin = 0
+    for end in range(1, len(pairs) + 1):
+        if end == len(pairs) or pairs[end] != pairs[begin]:
+            cells[pairs[begin]] = joined(table.slice(begin, end - begin))
+            begin = end
+    return cells
 
 
-def _add_images(
-    rows: Rows,
-    columns: dict[str, Any],
-    values: Values,
-    steps: Steps,
-    tags: Selection,
-    parent: Mapping[str, str],
-) -> None:
+def _encoded(table: pa.Table) -> dict[tuple[str, str], bytes]:
+    return {
+        (row["run"], row["tag"]): row["data"]
+        for row in table.select(["run", "tag", "index", "data"]).to_pylist()
+        if row["index"] in (0, None)
+    }
+
+
+def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) -> Any:
+    """What turns a column over `runs` into one over `rows`: what a run logged itself wins over its sub-run's."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not folds and list(runs) == list(rows):
+        return lambda column: column
+    place = {name: i for i, name in enumerate(runs)}
+    below = {above: name for name, above in folds.items()}
+    own = pa.array([place.get(name) for name in rows], pa.int64())
+    sub = pa.array([place.get(below[name]) if name in below else None for name in rows], pa.int64())
+
+    def placed(column: pa.Array) -> pa.Array:
+        mine = column.take(own)
+        return pc.coalesce(mine, column.take(sub)) if below else mine
+
+    return placed
+
+
+def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, dict[str, str]]:
+    """The table, its columns under names of their own; and the names of the columns of best values."""
     import pyarrow as pa
 
-    table = _last(values, steps, tags)
-    taken = set(columns)
-    for row in table.select(["run", "tag", "index", "data"]).to_pylist():
-        if row["index"] in (0, None):  # the first of several
-            name = _free(row["tag"], "image", taken)
-            _put(rows, columns, parent.get(row["run"], row["run"]), name, row["data"], pa.large_binary())
-
-
-def _free(name: str, kind: str, taken: Iterable[str]) -> str:
-    """A tag that is also a scalar's, or is called `run`, has its kind behind it."""
-    return f"{name}.{kind}" if name in taken or name == "run" else name
+    order = sorted(range(len(columns)), key=lambda i: columns[i].claim)
+    wanted = [(columns[i].name, columns[i].qualifier) for i in order]
+    names = dict(zip(order, distinct(wanted, taken=("run",)), strict=True))
+    made: dict[str, Any] = {"run": pa.array(list(rows), pa.string()).dictionary_encode()}
+    made |= {names[i]: column.values for i, column in enumerate(columns)}
+    return pa.table(made), {column.best: names[i] for i, column in enumerate(columns) if column.best}
 
 
 def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:
+    known = table.column_names[1:]
     for name in require:
-        if name not in table.column_names[1:]:
+        if name not in known:
             from tbq.select import closest
 
-            near = closest(name, table.column_names[1:])
+            near = closest(name, known)
             tip = f"; closest: {', '.join(near)}" if near else ""
             raise UsageError(f"require: no run has {name!r}{tip}", hint="name a column of the summary")
     for name in require:
         table = table.filter(table[name].is_valid())
     return table
-
-
-def _arrow(rows: Rows, columns: Mapping[str, pa.DataType], ready: Mapping[str, pa.ChunkedArray]) -> pa.Table:
-    import pyarrow as pa
-
-    runs = list(rows)
-    made: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
-    for name, kind in columns.items():
-        made[name] = ready[name] if name in ready else pa.array([rows[run].get(name) for run in runs], kind)
-    return pa.table(made)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.select import TEXT_SUFFIX
+
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
 
 
 def plain(tag: str) -> str:
@@ -16,7 +16,7 @@ def plain(tag: str) -> str:
     >>> plain("notes/text_summary")
     'notes'
     """
-    return tag.removesuffix(_SUFFIX) or tag
+    return tag.removesuffix(TEXT_SUFFIX) or tag
 
 
 def joined(rows: pa.Table) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tbq import decode as _decode
 from tbq.errors import SelectionError
+from tbq.printable import shell_word
 from tbq.problems import Problem
+from tbq.progress import Progress
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 
@@ -30,8 +32,12 @@ class Reading(TypedDict, total=False):
 
     restarts: str
     threads: int | None
-    progress: _decode.Progress | None
+    progress: Progress | None
     on_error: str
+
+
+#: Their names.
+READING = tuple(Reading.__annotations__)
 
 
 def locate(
@@ -54,7 +60,7 @@ def locate_all(
     steps: Steps = None,
     restarts: str = "resume",
     threads: int | None = None,
-    progress: _decode.Progress | None = None,
+    progress: Progress | None = None,
     on_error: str = "warn",
 ) -> dict[str, Values]:
     """The values of several tables from one reading; tables that have none of the tags asked for are left out."""
@@ -107,8 +113,27 @@ class Values:
         """Where the log was opened."""
         return self._log.path
 
+    @property
+    def began(self) -> Mapping[str, float]:
+        """When each run began."""
+        return self._log._began
+
     def __len__(self) -> int:
         return len(self.keys())
+
+    def series(self) -> pa.Table:
+        """What was seen of each (run, tag, kind) in the same reading, whatever was asked for."""
+        import pyarrow as pa
+
+        return pa.table(self._result.series([run.name for run in self._runs]))
+
+    def kinds(self) -> dict[str, set[str]]:
+        """The kinds of each tag that was seen in the same reading."""
+        pairs = self.series().select(["tag", "kind"]).group_by(["tag", "kind"]).aggregate([])
+        found: dict[str, set[str]] = {}
+        for tag, kind in zip(pairs["tag"].to_pylist(), pairs["kind"].to_pylist(), strict=True):
+            found.setdefault(tag, set()).add(kind)
+        return found
 
     def keys(self) -> pa.Table:
         """Where the values are: `run, tag, step, wall_time, bytes`, and `row`, their number. None is read."""
@@ -298,5 +323,5 @@ def _single(keys: pa.Table, name: str) -> None:
         shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
         raise SelectionError(
             f"{len(found):,} {name}s match, want one: {shown}",
-            hint=f"name one, e.g. {name}={found[0]!r}, --{name} '{found[0]}'",
+            hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
         )

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from tbq.arguments import bad, keywords
+from tbq.kinds.values import READING
 from tbq.select import Names, Steps
 
 if TYPE_CHECKING:
@@ -38,16 +40,25 @@ class Queries:
         """
         from tbq.query.sql import sql
 
+        if not isinstance(query, str):
+            raise bad("query", query, "a query as text")
         options = {"unsafe": unsafe, "restarts": restarts, "threads": threads, "on_error": on_error}
         return sql(_log(self), query, {**(params or {}), **named}, **options)  # type: ignore[arg-type]
 
     def dataset(
-        self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None
+        self,
+        kind: str = "scalars",
+        restarts: str = "resume",
+        threads: int | None = None,
+        relative_time: bool = False,
     ) -> LogDataset:
-        """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for."""
+        """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+        """
         from tbq.query.dataset import dataset
 
-        return dataset(_log(self), kind, restarts=restarts, threads=threads)
+        return dataset(_log(self), kind, restarts=restarts, threads=threads, relative_time=relative_time)
 
     def scan(
         self,
@@ -57,19 +68,33 @@ class Queries:
         steps: Steps = None,
         restarts: str = "resume",
         threads: int | None = None,
+        relative_time: bool = False,
     ) -> pa.RecordBatchReader:
-        """A table as a stream of Arrow batches, run by run, in the memory of the largest run."""
+        """A table as a stream of Arrow batches, run by run, in the memory of the largest run.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+        """
         from tbq.query.scan import scan
 
-        return scan(_log(self), kind, run=run, tag=tag, steps=steps, restarts=restarts, threads=threads)
+        return scan(
+            _log(self), kind, run=run, tag=tag, steps=steps, relative_time=relative_time, restarts=restarts,
+            threads=threads,
+        )  # fmt: skip
 
     def lazy(
-        self, kind: str = "scalars", restarts: str = "resume", threads: int | None = None
+        self,
+        kind: str = "scalars",
+        restarts: str = "resume",
+        threads: int | None = None,
+        relative_time: bool = False,
     ) -> pl.LazyFrame:
-        """A table as a polars LazyFrame: filters, columns and limits reach the reader."""
+        """A table as a polars LazyFrame: filters, columns and limits reach the reader.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+        """
         from tbq.query.lazy import lazy
 
-        return lazy(_log(self), kind, restarts=restarts, threads=threads)
+        return lazy(_log(self), kind, restarts=restarts, threads=threads, relative_time=relative_time)
 
     def reduce(
         self,
@@ -88,6 +113,7 @@ class Queries:
         """
         from tbq.query.over_runs import over_runs
 
+        keywords("log.reduce", reading, READING)
         return over_runs(_log(self), group, stats, run, tag, steps, as_events, reading)
 
     def compare(self, a: str, b: str, tag: Names = None, steps: Steps = None, **reading: Any) -> Table:
@@ -95,6 +121,7 @@ class Queries:
         from tbq.query.compare import compare
         from tbq.table import Table
 
+        keywords("log.compare", reading, READING)
         return Table(
             compare(_log(self), a, b, tag=tag, steps=steps, **reading), "comparison", logdir=_log(self).path
         )

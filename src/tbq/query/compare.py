@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tbq.arguments import choices
 from tbq.errors import SelectionError, UsageError
+from tbq.kinds.summary import hyperparameters
 from tbq.select import Names, Selection, Steps
-from tbq.table.summary import STATS
-from tbq.table.summary import summary as _summary
+from tbq.table.summary import STATS, statistics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +47,7 @@ def compare(
     first, second = (_one(log, name) for name in (a, b))
     if first == second:
         raise UsageError(f"both runs are {first!r}", hint="name two runs; tbq ls lists them")
-    wrong = [stat for stat in stats if stat not in STATS]
-    if wrong:
-        raise UsageError(f"no statistic is called {wrong[0]!r}", hint=f"want some of {', '.join(STATS)}")
+    stats = choices("stats", stats, tuple(STATS))
     scalars = log.scalars(run=[first, second], tag=tag, steps=steps, **reading).to_arrow()
     rows = _of_hparams(log, first, second)
     for name in sorted(scalars["tag"].unique().to_pylist()):
@@ -65,18 +63,13 @@ def _one(log: LogDir, name: str) -> str:
 
 
 def _of_scalar(table: pa.Table, tag: str, a: str, b: str, stats: Sequence[str]) -> list[dict[str, Any]]:
-    mine = table.filter(pc.equal(table["tag"], tag))
-    found = {row["run"]: row for row in _summary(mine, stats, [tag]).to_pylist()}
+    runs, found = statistics(table.filter(pc.equal(table["tag"], tag)), stats, [tag])
+    place = {run: i for i, run in enumerate(runs.to_pylist())}
     rows = []
-    for i, stat in enumerate(stats):
-        left, right = (_nth(found.get(run), i) for run in (a, b))
-        rows.append(_row("scalar", tag, stat, left, right))
+    for one in found:
+        left, right = (one.values[place[run]].as_py() if run in place else None for run in (a, b))
+        rows.append(_row("scalar", tag, one.stat, *(None if v is None else float(v) for v in (left, right))))
     return rows
-
-
-def _nth(row: dict[str, Any] | None, i: int) -> float | None:
-    value = None if row is None else list(row.values())[1 + i]
-    return None if value is None else float(value)
 
 
 def _row(what: str, name: str, stat: str | None, a: float | None, b: float | None) -> dict[str, Any]:
@@ -92,20 +85,13 @@ def _row(what: str, name: str, stat: str | None, a: float | None, b: float | Non
 
 def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
     """The hyperparameters of which the runs have different values, or that only one has."""
-    given: dict[str, dict[str, Any]] = {a: {}, b: {}}
-    below = [f"re:{re.escape(run)}(/.*)?" for run in (a, b)]  # add_hparams writes into a run below
-    table = log.summary(tag="", run=below, media=False, on_error="ignore").to_arrow()
-    for row in table.to_pylist():
-        if row["run"] in given:
-            given[row["run"]] = {
-                name: value for name, value in row.items() if name.startswith("hparam.") and value is not None
-            }
+    given = hyperparameters(log, [a, b])
     rows = []
     for name in sorted(set(given[a]) | set(given[b])):
         left, right = given[a].get(name), given[b].get(name)
         if left == right:
             continue
-        row = _row("hparam", name.removeprefix("hparam."), None, _number(left), _number(right))
+        row = _row("hparam", name, None, _number(left), _number(right))
         row["a_text"], row["b_text"] = _text(left), _text(right)
         rows.append(row)
     return rows

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from tbq.query.prune import Filter, Matching
-from tbq.query.reading import OVERVIEWS, Question, Reading, Rows, in_groups, read
+from tbq.query.reading import OVERVIEWS, Question, Reading, Rows, in_groups, read, relative
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -209,6 +209,6 @@ def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
     return Matching((), "tag", test)
 
 
-def dataset(log: LogDir, kind: str = "scalars", **options: Any) -> LogDataset:
+def dataset(log: LogDir, kind: str = "scalars", relative_time: bool = False, **options: Any) -> LogDataset:
     """One table of the logdir as a `pyarrow.dataset.Dataset`; options as of `log.scalars`."""
-    return LogDataset(log, kind, Reading(**options))
+    return LogDataset(log, kind, Reading(**options), relative(kind, relative_time))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import UsageError
+from tbq.arguments import choice, whole
 from tbq.query.curves import Curves
 
 #: How `max_points` chooses: by the shape of the curve, or so that no peak is lost.
@@ -19,7 +19,7 @@ def every(table: pa.Table, n: int) -> pa.Table:
     >>> every(table, 2)["step"].to_pylist()
     [0, 2, 4]
     """
-    _check("every", n)
+    n = whole("every", n, least=1)
     if n == 1:
         return table
     curves = Curves.of(table)
@@ -40,17 +40,11 @@ def max_points(table: pa.Table, n: int, method: str = "triangle") -> pa.Table:
     """
     from tbq import _core
 
-    _check("max_points", n)
-    if method not in METHODS:
-        raise UsageError(f"no method is called {method!r}, want one of: {', '.join(METHODS)}")
+    n = whole("max_points", n, least=1)
+    choice("method", method, METHODS)
     curves = Curves.of(table)
     keep = np.zeros(len(curves.values), np.uint8)
     _core.downsample(curves.steps, curves.values, curves.starts, n, method == "triangle", keep)
     if keep.all():
         return table
     return table.filter(curves.back(keep.astype(bool)))
-
-
-def _check(name: str, n: int) -> None:
-    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
-        raise UsageError(f"{name}={n!r} is no number of points, want 1 or more")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tbq.errors import OutputError
+from tbq.arguments import path as _path
+from tbq.errors import OutputError, TbqWarning
+from tbq.export.target import is_empty, make_folder, output_folder, unwritable
+from tbq.printable import counted
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,21 +25,25 @@ def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathL
 
     `walls` are the wall times of the rows. Nothing is left where it fails.
     """
+    place = check_events(target)
+    make_folder(place.parent)
+    with output_folder(place) as folder:
+        return _write(table, walls, folder)
+
+
+def check_events(target: str | os.PathLike[str]) -> Path:
+    """The directory to write events to. Raises if it cannot be used; call it before anything is read."""
+    target = _path("as_events", target)
+    refuse_remote(target, OutputError)
     place = Path(target)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    if place.exists() and not place.is_dir():
+        raise OutputError("is a file, want a new directory", path=place)
     try:
-        names = _write(table, walls, scratch)
-        if place.exists():
-            place.rmdir()
-        scratch.chmod(0o755)
-        scratch.replace(place)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return names
+        if place.exists() and not is_empty(place):
+            raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
+    except OSError as failure:
+        raise unwritable(place, failure) from failure
+    return place
 
 
 def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
@@ -46,10 +53,15 @@ def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
     groups = table["group"].to_pylist()
     tags, steps, times = table["tag"].to_pylist(), table["step"].to_pylist(), walls.to_pylist()
     names = folders(sorted(set(groups)))
+    untagged = tags.count("")
+    if untagged:
+        warnings.warn(
+            f"{counted(untagged, 'row')} without a tag cannot be written as events", TbqWarning, stacklevel=5
+        )
     for stat in stats:
         values = table[stat].to_pylist()
         for group, name in names.items():
-            rows = [i for i, one in enumerate(groups) if one == group and values[i] is not None]
+            rows = [i for i, one in enumerate(groups) if one == group and tags[i] and values[i] is not None]
             if not rows:
                 continue
             rows.sort(key=lambda i: steps[i])

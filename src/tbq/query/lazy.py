@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import missing
 from tbq.query.prune import Matching
-from tbq.query.reading import OVERVIEWS, Question, Reading, Scan, in_groups
-from tbq.schema import schema
+from tbq.query.reading import OVERVIEWS, Question, Reading, Scan, in_groups, relative
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def lazy(
-    log: LogDir, kind: str = "scalars", on_scan: Callable[[Scan], object] | None = None, **options: Any
+    log: LogDir,
+    kind: str = "scalars",
+    relative_time: bool = False,
+    on_scan: Callable[[Scan], object] | None = None,
+    **options: Any,
 ) -> pl.LazyFrame:
     """Rows are decoded a few runs at a time when the frame is collected, and no more of them than it needs."""
     try:
@@ -31,13 +34,14 @@ def lazy(
     except ImportError:
         raise missing("polars", needed_for="log.lazy()", extra="polars") from None
     reading = Reading(on_scan=on_scan, **options)
-    empty = _frame(schema(kind).empty_table())
+    extra = relative(kind, relative_time)
+    empty = _frame(Question(kind, [], extra=extra).schema.empty_table())
 
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = limit
-        with closing(_tables(log, kind, columns, predicate, reading, empty)) as tables:
+        with closing(_tables(log, kind, columns, predicate, reading, empty, extra)) as tables:
             for table in tables:
                 if left is not None:
                     table = table.slice(0, left)
@@ -67,6 +71,7 @@ def _tables(
     predicate: pl.Expr | None,
     reading: Reading,
     empty: pl.DataFrame,
+    extra: dict[str, tuple[Any, ...]],
 ) -> Generator[pa.Table, None, None]:
     if kind in OVERVIEWS:
         yield log.table(kind).to_arrow()
@@ -89,7 +94,7 @@ def _tables(
     wanted = None
     if columns is not None:
         wanted = tuple({*columns, *(predicate.meta.root_names() if predicate is not None else ())})
-    question = Question(kind, runs, tags, steps, wanted, seen=seen)
+    question = Question(kind, runs, tags, steps, wanted, extra, seen)
     with closing(in_groups(log, question, reading)) as tables:
         yield from tables
 

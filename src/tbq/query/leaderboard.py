@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.arguments import whole
 from tbq.errors import SelectionError, UsageError
 from tbq.select import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tbq.kinds.summary import SummaryTable
     from tbq.logdir import LogDir
-    from tbq.table import Table
 
 
 def leaderboard(
@@ -23,33 +24,34 @@ def leaderboard(
     best: Mapping[str, str] | None = None,
     top: int | None = None,
     **options: Any,
-) -> Table:
+) -> SummaryTable:
     """`log.summary` of all runs, the best first; options as of `log.summary`."""
-    from tbq.table import Table
-
-    made = log.summary(best=dict(best or {}), **options).to_arrow()
+    found = log.summary(best=dict(best or {}), **options)
+    made, columns = found.to_arrow(), found.best
     for tag in best or {}:
-        if made[f"{tag}.best"].null_count == len(made):
-            near = closest(tag, [name for name in made.column_names[1:] if name != f"{tag}.best"])
+        column = columns[tag][0]
+        if made[column].null_count == len(made):
+            near = closest(tag, [name for name in made.column_names[1:] if name not in columns[tag]])
             tip = f"; closest: {', '.join(near)}" if near else ""
             raise SelectionError(f"best: no run has numbers of {tag!r}{tip}", path=log.path)
-    return Table(ranked(made, sort, best, top), "summary", logdir=log.path)
+    order = {columns[tag][0]: way for tag, way in (best or {}).items()}
+    return found.having(ranked(made, sort, order, top))
 
 
 def ranked(
     table: pa.Table, sort: Sequence[str] = (), best: Mapping[str, str] | None = None, top: int | None = None
 ) -> pa.Table:
-    """The rows by the best values first (`{"val/loss": "min"}`), then by columns (`"lr"`, `"lr:desc"`).
+    """The rows by the best columns first (`{"val/loss.best": "min"}`), then by others (`"lr"`, `"lr:desc"`).
 
     What is absent, or NaN, comes last either way. `top` keeps so many rows.
 
     >>> table = pa.table({"run": ["a", "b", "c"], "loss.best": [0.2, None, 0.1]})
-    >>> ranked(table, best={"loss": "min"})["run"].to_pylist()
+    >>> ranked(table, best={"loss.best": "min"})["run"].to_pylist()
     ['c', 'a', 'b']
     """
-    if top is not None and top < 1:
-        raise UsageError(f"top={top} is no number of rows, want 1 or more")
-    keys = [(f"{tag}.best", way == "max") for tag, way in (best or {}).items()]
+    if top is not None:
+        top = whole("top", top, least=1)
+    keys = [(name, way == "max") for name, way in (best or {}).items()]
     keys += [_key(one, table.column_names) for one in sort]
     order = np.arange(table.num_rows)
     for name, down in reversed(keys):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tbq.query.events import write_events
+from tbq.query.events import check_events, write_events
 from tbq.query.groups import group_runs
 from tbq.query.reduce import parse, reduce, tell_uneven
 from tbq.select import Names, Steps
@@ -28,6 +28,8 @@ def over_runs(
 ) -> Table:
     """The table of `log.reduce`."""
     names = parse(stats)
+    if as_events is not None:
+        check_events(as_events)
     groups = group_runs([one.name for one in log._choose(run)], group)
     chosen = list(groups) if len(groups) < len(log.runs) else None
     scalars = log.scalars(run=chosen, tag=tag, steps=steps, **reading).to_arrow()

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tbq import decode as _decode
+from tbq.arguments import choice
 from tbq.errors import SourceError, UsageError
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
+from tbq.table.relative import COLUMN as RELATIVE
+from tbq.table.relative import relative_times
 
 if TYPE_CHECKING:
     from tbq.kinds.values import Values
@@ -30,7 +33,7 @@ FIRST_BYTES = 64 * 1024
 GROUP_BYTES = 64 * 1024 * 1024
 
 #: What the computed columns are computed from.
-_MADE_OF = {"ema": ("run", "tag", "step", "value"), "relative_time": ("run", "wall_time")}
+_MADE_OF = {"ema": ("run", "tag", "step", "value"), RELATIVE: ("run", "wall_time")}
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ class Reading:
     failure: Exception | None = None
 
     def __post_init__(self) -> None:
-        _decode.check("restarts", self.restarts, _decode.RESTARTS)
-        _decode.check("on_error", self.on_error, _decode.ON_ERROR)
+        choice("restarts", self.restarts, _decode.RESTARTS)
+        choice("on_error", self.on_error, _decode.ON_ERROR)
 
     def found(self, problems: Sequence[Problem]) -> None:
         if self.later:
@@ -113,6 +116,13 @@ class Question:
 
     def scan(self, rows: int, decoded: int) -> Scan:
         return Scan(self.kind, len(self.runs), self.steps, self.stored, rows, self.seen, decoded)
+
+
+def relative(kind: str, wanted: bool) -> dict[str, tuple[Any, ...]]:
+    """The computed columns of a table that shall have `relative_time` too."""
+    if wanted and "wall_time" not in schema(kind).names:
+        raise UsageError(f"relative_time: the table {kind} has no wall_time")
+    return {RELATIVE: (RELATIVE,)} if wanted else {}
 
 
 @dataclass(frozen=True)
@@ -177,14 +187,8 @@ def _read(log: LogDir, question: Question, reading: Reading) -> Rows:
     )
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
     result, problems = log._decode_quietly(runs, [stored], options, verify=reading.on_error == "raise")
-    failure = _decode.unreadable(result, runs)
-    began: dict[str, float] = {}
-    if any(how[0] == "relative_time" for how in question.made.values()):
-        for report in result.files:
-            if report.timed:
-                name = runs[report.run].name
-                began[name] = min(began.get(name, report.first_wall_time), report.first_wall_time)
-    rows = Rows(question, None, None, reading, began, problems, failure)
+    failure = _decode.unreadable(result, runs, log._unpacked.failures)
+    rows = Rows(question, None, None, reading, log._began, problems, failure)
     if kind != "scalars":
         return replace(rows, values=Values(log, kind, result, runs, None, "ignore"))
     return replace(rows, table=rows.computing(pa.table(result.scalars([run.name for run in runs]))))
@@ -243,13 +247,8 @@ def _size(path: str) -> int:
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
-    import numpy as np
-
     from tbq.query.smooth import smoothed
-    from tbq.table.codes import codes_of
 
     if how[0] == "ema":
         return smoothed(table, how[1])
-    codes, names = codes_of(table.column("run"))
-    starts = np.array([began.get(name, 0.0) for name in names.to_pylist()] or [0.0])
-    return pa.chunked_array([table.column("wall_time").to_numpy() - starts[codes]])
+    return relative_times(table.column("wall_time"), table.column("run"), began)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import TbqWarning, UsageError
+from tbq.arguments import choices
+from tbq.errors import TbqWarning
 from tbq.query import student
 from tbq.table.codes import codes_of, numbers
 
@@ -51,12 +52,7 @@ def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | 
 
 def parse(stats: Sequence[str] | str) -> list[str]:
     """Statistics by name, as a list or joined by commas."""
-    given = stats.split(",") if isinstance(stats, str) else list(stats)
-    names = list(dict.fromkeys(name.strip() for name in given))
-    for name in names:
-        if name not in STATS:
-            raise UsageError(f"no statistic is called {name!r}", hint=f"want some of {', '.join(STATS)}")
-    return names
+    return choices("stats", stats, tuple(STATS))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import UsageError
+from tbq.arguments import bad
 from tbq.query.curves import Curves
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
 
 def check_weight(weight: float) -> None:
     """Raise where this is no weight of smoothing."""
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-        raise UsageError(
-            f"smoothing weight {weight!r} is not between 0 and 1", hint="TensorBoard's default is 0.6"
-        )
+    number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
+    if not number or not 0 <= weight <= 1:
+        raise bad("weight", weight, "a number from 0 to 1", hint="TensorBoard's default is 0.6")

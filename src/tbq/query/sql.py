@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import re
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,11 +14,13 @@ from tbq import _core
 from tbq.errors import QueryError, TbqError, TbqWarning
 from tbq.query.dataset import LogDataset
 from tbq.query.reading import OVERVIEWS, Reading, Scan
+from tbq.query.safe import BEGIN, alone, connect, statements_of, text_of
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
 from tbq.select import closest
 from tbq.table import Table
+from tbq.table.columns import ignoring_case, numbered, renamed, say_renamed
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
@@ -30,26 +29,7 @@ if TYPE_CHECKING:
 DERIVED = ("wide", "summary")
 TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
 
-# What a safe connection may do. Of the first, an old DuckDB may lack some; the second are there in all.
-_SETTINGS = (
-    "set autoload_known_extensions = false",
-    "set autoinstall_known_extensions = false",
-    "set allow_community_extensions = false",
-    "set python_enable_replacements = false",
-    "set temp_directory = ''",
-)
-_LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
-_READING = ("SELECT", "EXPLAIN", "RELATION")
-_PIVOTING = (
-    *_READING,
-    "MULTI",
-    "CREATE",
-    "DROP",
-)  # PIVOT is one statement, or several that make a type for it
-
-_safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
-_lock = threading.Lock()
 
 
 def sql(
@@ -73,64 +53,34 @@ def sql(
             on_scan(scan)
 
     reading = Reading(restarts, threads, on_error, later=True, on_scan=note)
-    connection = _connect(unsafe)
+    connection = connect(unsafe)
     prepared = Prepared(query, {}, frozenset())
     found: list[Word] = []
+    twins: dict[str, str] = {}
     try:
         found = words(query)
         reading.limited = _limited(found)
         prepared = prepare(query, found, given)
-        statements = _statements(
-            connection, prepared.text, unsafe, any(word.name == "pivot" for word in found)
-        )
+        statements = statements_of(connection, prepared.text, unsafe)
         _check_parameters(statements, prepared, given, query)
-        _register(connection, log, reading, prepared, found)
+        if not unsafe:
+            connection = alone(connection, prepared.text)
+        twins = _register(connection, log, reading, prepared, found)
+        if not unsafe:
+            connection.execute(BEGIN)
         arrow = _run(connection, prepared.text, statements, given)
     except duckdb.Error as error:
         if isinstance(reading.failure, TbqError):
             raise reading.failure from None
-        raise _explained(_located(error, connection, prepared.text, given), log, found, prepared) from None
+        located = _located(error, connection, prepared.text, given, unsafe)
+        raise _explained(located, log, found, prepared, twins) from None
     finally:
         connection.close()
     reading.tell()
+    if any(word.name == "pivot" and not word.string for word in found):
+        _tell_of_twins(log)
     _tell_of_nothing(scans, log, [*strings(found), *(one for one in given.values() if isinstance(one, str))])
-    return Table(_plain(arrow), "query", logdir=log.path)
-
-
-def _connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
-    """A connection of its own for each query; safe ones share a locked database, which costs 20 ms to make."""
-    if unsafe:
-        return duckdb.connect()
-    with _lock:
-        base = _safe.get(os.getpid())
-        if base is None:
-            base = _safe[os.getpid()] = duckdb.connect()
-            for setting in _SETTINGS:
-                try:
-                    base.execute(setting)
-                except duckdb.CatalogException:
-                    continue
-            for setting in _LOCKS:
-                base.execute(setting)
-            atexit.register(base.close)
-        return base.cursor()
-
-
-def _statements(
-    connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool, pivot: bool
-) -> list[duckdb.Statement]:
-    statements = list(connection.extract_statements(query))
-    if not statements:
-        raise QueryError("the query is empty", hint='e.g. "select * from scalars limit 10"')
-    for statement in statements:
-        kind = statement.type.name
-        if not unsafe and kind not in (_PIVOTING if pivot else _READING):
-            raise QueryError(
-                f"{kind} is not a query: only reading is allowed",
-                hint="queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe",
-                code="forbidden",
-            )
-    return statements
+    return Table(_plain(arrow), "query", logdir=log.path, began=log._began)
 
 
 def _check_parameters(
@@ -157,8 +107,11 @@ def _register(
     reading: Reading,
     prepared: Prepared,
     found: Sequence[Word],
-) -> None:
-    """Make the tables known that the query names; all, for one that names none, such as `show tables`."""
+) -> dict[str, str]:
+    """Make the tables known that the query names; all, for one that names none, such as `show tables`.
+
+    Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
+    """
     named = _tables(found)
     for kind in named or TABLES:
         if kind in OVERVIEWS:
@@ -171,14 +124,26 @@ def _register(
     if found[0].name == "show":  # their names are enough, their columns would cost a reading
         for kind in DERIVED:
             connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
-        return
+        return {}
+    twins: dict[str, str] = {}
     if "wide" in named:
         scalars = LogDataset(log, "scalars", reading).to_table()
-        connection.register("wide", Table(scalars).wide().to_arrow())
+        twins |= _register_layout(connection, "wide", Table(scalars).wide().to_arrow())
     if "summary" in named:
         how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
         made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
-        connection.register("summary", made.to_arrow())
+        twins |= _register_layout(connection, "summary", made.to_arrow())
+    return twins
+
+
+def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> dict[str, str]:
+    names = ignoring_case(table.column_names, name)
+    connection.register(name, table.rename_columns(names))
+    changes = renamed(table.column_names, names)
+    if changes:
+        words = say_renamed(changes, f"{name}: SQL")
+        warnings.warn(f"{words}; the table scalars has every tag as it is", TbqWarning, stacklevel=5)
+    return changes
 
 
 def _limited(found: Sequence[Word]) -> bool:
@@ -202,10 +167,10 @@ def _run(
         return {name: given[name] for name in statement.named_parameters} or None
 
     *before, last = statements
-    if all(statement.query for statement in statements):
+    if all(map(text_of, statements)):
         for statement in before:
-            connection.execute(statement.query, parameters(statement)).fetchall()
-        result = connection.sql(last.query, params=parameters(last))
+            connection.execute(text_of(statement), parameters(statement)).fetchall()
+        result = connection.sql(text_of(last), params=parameters(last))
     else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
         result = connection.sql(text, params=dict(given) or None)
     return pa.table({}) if result is None else _with_texts(result).to_arrow_table()
@@ -226,23 +191,34 @@ def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _located(
-    error: duckdb.Error, connection: duckdb.DuckDBPyConnection, text: str, given: Mapping[str, Any]
+    error: duckdb.Error,
+    connection: duckdb.DuckDBPyConnection,
+    text: str,
+    given: Mapping[str, Any],
+    unsafe: bool,
 ) -> duckdb.Error:
     """The error with its place in the query, which DuckDB tells only when it is asked another way."""
     if "\nLINE " not in str(error) and isinstance(error, duckdb.BinderException | duckdb.CatalogException):
         try:
+            if not unsafe:
+                connection.rollback()
+                connection.execute(BEGIN)
             connection.execute(text, dict(given) or None)
-        except duckdb.Error as again:
+        except (duckdb.BinderException, duckdb.CatalogException) as again:
             return again
+        except duckdb.Error:
+            return error
     return error
 
 
-def _explained(error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared) -> QueryError:
+def _explained(
+    error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared, twins: Mapping[str, str]
+) -> QueryError:
     def columns() -> list[str]:
         kinds = [kind for kind in _tables(found) if kind not in DERIVED]
         return list(dict.fromkeys(name for kind in kinds for name in [*schema(kind).names, *prepared.extra]))
 
-    return explain(error, columns, TABLES, lambda: _known_tags(log))
+    return explain(error, columns, TABLES, lambda: _known_tags(log), twins)
 
 
 def _known_tags(log: LogDir) -> list[str]:
@@ -265,6 +241,20 @@ def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -
                 warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
 
 
+def _tell_of_twins(log: LogDir) -> None:
+    """DuckDB's PIVOT makes columns of tags itself, and numbers those that differ by case alone without a word."""
+    tags = _known_tags(log)
+    changes = renamed(tags, ignoring_case(tags))
+    if changes:
+        listed = ", ".join(map(repr, list(changes)[:6]))
+        warnings.warn(
+            f"PIVOT ignores case in names of columns, so not all of {listed} have their names; "
+            "the table scalars has every tag as it is",
+            TbqWarning,
+            stacklevel=4,
+        )
+
+
 def _plain(table: pa.Table) -> pa.Table:
     """The result in types that every format holds, and each computed column once."""
     fields = []
@@ -280,7 +270,8 @@ def _plain(table: pa.Table) -> pa.Table:
     names = table.column_names
     last = {name: i for i, name in enumerate(names)}
     keep = [i for i, name in enumerate(names) if last[name] == i or not name.startswith("ema(")]
-    return table.select(keep)
+    table = table.select(keep)
+    return table.rename_columns(numbered(table.column_names))
 
 
 def _fits(column: pa.ChunkedArray) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tbq.errors import QueryError
 from tbq.select import closest
@@ -19,6 +19,7 @@ def explain(
     columns: Callable[[], Sequence[str]],
     tables: Sequence[str],
     tags: Callable[[], Sequence[str]],
+    twins: Mapping[str, str] | None = None,
 ) -> QueryError:
     """What went wrong, where in the query, and what was probably meant; `tags` are looked up only where they help."""
     text = str(error)
@@ -28,6 +29,8 @@ def explain(
     hint = None
     if table:
         hint = _near("table", table[1].strip('"'), tables, f"tables: {', '.join(tables)}")
+    elif lacking and _alike(lacking[1], twins or {}):
+        hint = _of_twin(lacking[1], twins or {})
     elif lacking:
         hint = _of_column(lacking[1], columns(), tags())
     elif _FORBIDDEN.search(text):
@@ -54,6 +57,16 @@ def _of_column(name: str, columns: Sequence[str], tags: Sequence[str]) -> str:
     if near and not closest(name, columns):
         hint = f"no column is like it, but these tags: {', '.join(near)}; write where tag = '{near[0]}'"
     return hint
+
+
+def _alike(name: str, twins: Mapping[str, str]) -> list[str]:
+    """The columns that are called so but for case, and were renamed for it."""
+    return [old for old in twins if old.lower() == name.lower()]
+
+
+def _of_twin(name: str, twins: Mapping[str, str]) -> str:
+    listed = ", ".join(f'{old} is the column "{twins[old]}"' for old in _alike(name, twins))
+    return f"SQL ignores case, so {listed}; or ask the table scalars: where tag = '{name}'"
 
 
 def _near(what: str, name: str, known: Sequence[str], otherwise: str) -> str:

@@ -26,8 +26,12 @@ def as_numpy(array: Any) -> Array:
     name = dtype_name(array)
     if hasattr(array, "detach"):  # torch
         array = array.detach().cpu()
-        if array.is_sparse or getattr(array, "is_quantized", False):
-            array = array.to_dense() if array.is_sparse else array.dequantize()
+        if getattr(array, "is_quantized", False):
+            array = array.dequantize()
+        elif (
+            str(getattr(array, "layout", "torch.strided")) != "torch.strided"
+        ):  # sparse, of one kind or another
+            array = array.to_dense()
         if name == "bfloat16" or name.startswith("float8"):
             import torch
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tbq.limits import Size
     from tbq.results.checkpoint.parameter import Parameter
     from tbq.table import Table
 
@@ -24,20 +25,27 @@ COLUMNS = ["layer", "parameter", "status", "shape", "other_shape", "dtype", "oth
 COLUMNS += ["max_abs", "mean_abs", "norm", "relative", "cosine"]
 
 
-def weights_diff(model: Any, other: Any, *, layer: str | Sequence[str] | None = None) -> Table:
+def weights_diff(
+    model: Any, other: Any, *, layer: str | Sequence[str] | None = None, max_unpacked: Size | None = None
+) -> Table:
     """What changed from `model` to `other`, a row a parameter.
 
     `status` is `same`, `changed`, `shape` (differs, so not compared), `added` or `removed`. `changed` counts
     the elements that differ; `max_abs`, `mean_abs` and `norm` are of the differences, `relative` is their
     norm over that of the first checkpoint, `cosine` that of the angle between the two. Two NaN in one place
-    are the same; any other non-finite difference makes the numbers non-finite.
+    are the same; any other non-finite difference makes the numbers non-finite. `max_unpacked` is as in `weights`.
 
     >>> import numpy as np
     >>> a, b = {"w.bias": np.zeros(3)}, {"w.bias": np.array([0.0, 0.0, 2.0])}
     >>> weights_diff(a, b).to_arrow().select(["layer", "status", "changed", "max_abs"]).to_pylist()
     [{'layer': 'w', 'status': 'changed', 'changed': 1, 'max_abs': 2.0}]
     """
-    with _where(model), parameters(model) as found, _where(other), parameters(other) as others:
+    with (
+        _where(model),
+        parameters(model, max_unpacked) as found,
+        _where(other),
+        parameters(other, max_unpacked) as others,
+    ):
         # A layer that only one side has is a match, not a miss: both sides are chosen from together.
         chosen = {p.name for p in choose([*found, *others], layer, _path(model))}
         before = {p.name: p for p in found if p.name in chosen}
@@ -58,7 +66,7 @@ def weights_diff(model: Any, other: Any, *, layer: str | Sequence[str] | None = 
 def _row(before: Parameter | None, after: Parameter | None) -> dict[str, Any]:
     named = before or after
     assert named is not None
-    row: dict[str, Any] = {"layer": named.layer, "parameter": named.parameter, "count": named.count}
+    row = {name: named.row[name] for name in ("layer", "parameter", "count")}
     if before is not None:
         row |= {"shape": list(before.shape), "dtype": before.dtype}
     if after is not None:

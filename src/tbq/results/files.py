@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tbq.errors import SourceError, UsageError
+from tbq.limits import Limit, Size
+from tbq.printable import shell_word
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
@@ -33,8 +39,15 @@ def split_key(spec: str) -> tuple[str, str | None]:
     return path, key
 
 
-def read_array(spec: str) -> Array:
+def read_array(spec: str, max_unpacked: Size | None = None) -> Array:
     """The array of a file, or the one that `file:key` names; columns of CSV and Parquet side by side."""
+    parts = [block for _, block in row_blocks(spec, max_unpacked)]
+    return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+
+def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[int, Array]]:
+    """The rows of an array, with the number of the first of them: a few at a time, but all of CSV and Parquet."""
+    refuse_remote(spec)
     path, key = split_key(spec)
     if not Path(path).is_file():
         raise SourceError("is a directory, want a file" if Path(path).is_dir() else "no such file", path=path)
@@ -43,12 +56,13 @@ def read_array(spec: str) -> Array:
         raise UsageError(
             f"no arrays are read from '{ending}' files", path=path, hint=f"known are {', '.join(ENDINGS)}"
         )
+    limit = Limit.of(max_unpacked)
     if ending == ".npy":
-        parts = [block for _, block in npy_blocks(path)]
-        return np.concatenate(parts) if len(parts) != 1 else parts[0]
-    if ending in (".csv", ".tsv", ".parquet"):
-        return _columns(path, ending, key)
-    return _tensor(path, key)
+        yield from npy_blocks(path)
+    elif ending in (".csv", ".tsv", ".parquet"):
+        yield 0, _columns(path, ending, key, limit)
+    else:
+        yield from _tensor_blocks(path, key, limit)
 
 
 def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
@@ -67,40 +81,44 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
                 )
             if not shape:
                 raise SourceError("holds one number, want an array", path=path)
-            width = int(np.prod(shape[1:], dtype=object)) if len(shape) > 1 else 1
-            if fortran or width * rows > 1 << 24:
-                rows = max(1, (1 << 24) // max(width, 1))
-            done = 0
-            for block in blocks(file, shape, fortran, dtype, max(width * rows, 1)):
-                found = block.reshape(-1, *shape[1:])
-                yield done, found
-                done += len(found)
-            if width and done != shape[0]:
-                raise SourceError(f"ends after {done} of {shape[0]} rows", path=path, hint="copy it again")
-            if not done:
-                yield 0, np.empty(shape, dtype.newbyteorder("="))
+            flat = partial(blocks, file, shape, fortran, dtype)
+            yield from _by_rows(shape, dtype.newbyteorder("="), rows, flat, path)
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
 
 
-def _rows(path: str) -> int:
-    """The rows that a `.npy` file says it has."""
-    from tbq.results.checkpoint.npz import header
+def _by_rows(
+    shape: tuple[int, ...], dtype: Any, rows: int, blocks: Callable[[int], Iterator[Array]], path: str
+) -> Iterator[tuple[int, Array]]:
+    """Flat blocks as whole rows of an array of this shape, about `rows` at a time."""
+    width = math.prod(shape[1:])
+    rows = max(1, min(rows, (1 << 24) // max(width, 1)))
+    done = 0
+    rest = np.empty(0, dtype)
+    for block in blocks(max(width * rows, 1)):
+        flat = np.concatenate([rest, block]) if rest.size else block
+        whole = flat.size // width if width else 0
+        if whole:
+            yield done, flat[: whole * width].reshape(-1, *shape[1:])
+        done += whole
+        rest = flat[whole * width :]
+    if width and done != shape[0]:
+        raise SourceError(f"ends after {done} of {shape[0]} rows", path=path, hint="copy it again")
+    if not done:
+        yield 0, np.empty(shape, dtype)
 
-    with open(path, "rb") as file:
-        return header(file)[0][0]
 
-
-def _tensor(path: str, key: str | None) -> Array:
-    from tbq.results.checkpoint import _of_file
+def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[int, Array]]:
+    from tbq.results.checkpoint import of_file
 
     with ExitStack() as stack:
-        found = {parameter.name: parameter for parameter in _of_file(path, stack)}
+        found = {parameter.name: parameter for parameter in of_file(path, stack, limit)}
         if key is None and len(found) != 1:
+            first = next(iter(found), "KEY")
             raise UsageError(
                 f"holds {len(found)} arrays: {', '.join(list(found)[:10])}",
                 path=path,
-                hint=f"name one: {path}:{next(iter(found), 'KEY')}",
+                hint=f"name one: {shell_word(f'{path}:{first}')}",
             )
         if key is not None and key not in found:
             raise UsageError(
@@ -109,20 +127,40 @@ def _tensor(path: str, key: str | None) -> Array:
         chosen = found[key] if key is not None else next(iter(found.values()))
         if not chosen.shape:
             raise SourceError(f"'{chosen.name}' is one number, want an array", path=path)
-        parts = list(chosen.blocks())
-        flat = np.concatenate(parts) if parts else np.empty(0)
-        return flat.reshape(chosen.shape)
+        try:
+            yield from _by_rows(chosen.shape, np.float64, _ROWS, chosen.blocks, path)
+        except SourceError as failure:
+            failure.path = failure.path or path
+            raise
+        except ValueError as error:  # of a shape without elements that NumPy does not take
+            raise SourceError(f"'{chosen.name}' cannot be read: {error}", path=path) from None
 
 
-def _columns(path: str, ending: str, key: str | None) -> Array:
+def _parquet(path: str, limit: Limit) -> pa.Table:
+    """A Parquet file, if its rows are not many more than its bytes can hold: a run of one value takes a few."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        texts = [
+            one.name
+            for one in file.schema_arrow
+            if pa.types.is_string(one.type) or pa.types.is_binary(one.type)
+        ]
+        cells = file.metadata.num_rows * file.metadata.num_columns
+    refusal = limit.refusal(8 * cells, Path(path).stat().st_size)
+    if refusal:
+        raise SourceError(refusal, path=path)
+    with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text that repeats is held once
+        return file.read()
+
+
+def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     import pyarrow as pa
 
     try:
         if ending == ".parquet":
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(path) as file:
-                table = file.read()
+            table = _parquet(path, limit)
         else:
             from pyarrow import csv
 
@@ -159,7 +197,7 @@ def _columns(path: str, ending: str, key: str | None) -> Array:
         raise UsageError(
             f"column '{texts[0]}' holds no numbers",
             path=path,
-            hint=f"name one column: {path}:{table.column_names[0]}",
+            hint=f"name one column: {shell_word(f'{path}:{table.column_names[0]}')}",
         )
     return np.column_stack(arrays)
 
@@ -192,9 +230,10 @@ def write_predictions(
     scores: str | None = None,
     format: str | None = None,
     force: bool = False,
+    max_unpacked: Size | None = None,
     **options: Any,
 ) -> None:
-    """`predictions` of files into a file: a `.npy` of outputs is streamed, its scores counted on the way."""
+    """`predictions` of files into a file: outputs are streamed (not those of CSV and Parquet), and scores counted."""
     from tbq.export import format_of
     from tbq.export.target import check_free
     from tbq.results.predictions import predictions
@@ -207,7 +246,7 @@ def write_predictions(
     for target, kind in targets:  # told before time is spent
         format_of(target, kind)
         check_free(target, force)
-    batches = _batches(outputs, labels, ids)
+    batches = _batches(outputs, labels, ids, max_unpacked)
     rows = predictions(batches, None, classes, task=task, activation=activation, threshold=threshold)
     assert isinstance(rows, Rows)
     tally = Tally()
@@ -226,17 +265,14 @@ def write_predictions(
 
 
 def _batches(
-    outputs: str, labels: str | None, ids: str | None
+    outputs: str, labels: str | None, ids: str | None, max_unpacked: Size | None
 ) -> Iterator[tuple[Array, Array | None, Array | None]]:
-    beside = [None if spec is None else read_array(spec) for spec in (labels, ids)]
-    path, _ = split_key(outputs)
-    streamed = path.lower().endswith(".npy") and Path(path).is_file()
+    beside = [None if spec is None else read_array(spec, max_unpacked) for spec in (labels, ids)]
     done = 0
-    for start, block in npy_blocks(path) if streamed else [(0, read_array(outputs))]:
+    for start, block in row_blocks(outputs, max_unpacked):
         done = start + len(block)
         if any(found is not None and len(found) < done for found in beside):
-            done = _rows(path) if streamed else done
-            break
+            continue  # only counted
         parts = [None if found is None else found[start:done] for found in beside]
         yield block, parts[0], parts[1]
     for what, found in zip(("labels", "ids"), beside, strict=True):

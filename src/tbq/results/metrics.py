@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError
+from tbq.names import shown_name
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from tbq.table import Table
@@ -71,6 +73,7 @@ def metrics(history: Any, *, run: str | None = None) -> Table:
     """
     if isinstance(history, str | os.PathLike):
         path = os.fspath(history)
+        refuse_remote(path)
         rows: Iterable[Row] = _of_file(path)
         run = run or _run_name(path)
     else:
@@ -85,9 +88,9 @@ def metrics(history: Any, *, run: str | None = None) -> Table:
 
 def _run_name(path: str) -> str:
     stem = Path(path).stem
-    if stem.lower() not in _PLAIN_NAMES:
-        return stem
-    return Path(path).absolute().parent.name or "."
+    if stem.lower() in _PLAIN_NAMES:
+        stem = Path(path).absolute().parent.name or "."
+    return shown_name(stem)
 
 
 def _table(rows: Iterable[Row], run: str) -> Table:

@@ -18,7 +18,6 @@ import csv
 import io
 import json
 import os
-import secrets
 import threading
 import time
 import warnings
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, SourceError, TbqWarning, UsageError
+from tbq.export.target import output, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -132,7 +132,7 @@ def _told(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror or error}", path=path) from error
+        raise unwritable(path, error, "the rows there were are kept") from error
 
 
 def _refuse(path: str) -> OutputError:
@@ -143,18 +143,8 @@ def _refuse(path: str) -> OutputError:
 
 def _replace(path: str, data: bytes) -> None:
     """Write beside and rename, on the disk before the name changes."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
+    with output(path, force=True, sync=True) as file:
+        file.write(data)
 
 
 def _append(path: str, data: bytes, size: int, sync: bool) -> int:

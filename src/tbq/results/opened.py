@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tbq import _core
-from tbq.errors import OutputError
+from tbq.export.target import unwritable
 from tbq.results.metrics import is_metrics_file, metrics
+from tbq.scratch import Scratch, temporary
 from tbq.write.scalars import EXACT
 
 _FULL = 1 << 20
@@ -25,23 +25,23 @@ _NOT_IN_NAMES = re.compile(r"[:/\\]")
 
 @dataclass(frozen=True)
 class MetricsAsEvents:
-    """What to open in place of files of metrics: `paths`, some of which lie in `folder`, which goes with the log."""
+    """What to open in place of files of metrics: `paths`, some of which lie in `scratch`, which goes with the log."""
 
     paths: list[str | os.PathLike[str]]
-    folder: str
+    scratch: Scratch
 
     @classmethod
     def of(cls, named: Sequence[tuple[str | None, str | os.PathLike[str]]]) -> MetricsAsEvents | None:
         """Write each file of metrics as event files; None where there is none among the paths."""
         if not any(_is_named_metrics(path) for _, path in named):
             return None
-        made = cls([], tempfile.mkdtemp(prefix="tbq-"))
+        made = cls([], temporary("metrics"))
         try:
             for name, path in named:
                 if not _is_named_metrics(path):
                     made.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
                     continue
-                for run, place in as_events(path, made.folder).items():
+                for run, place in as_events(path, str(made.scratch.folder)).items():
                     made.paths.append(f"{name or _NOT_IN_NAMES.sub('_', run)}:{place}")
         except BaseException:
             made.remove()
@@ -50,7 +50,7 @@ class MetricsAsEvents:
 
     def remove(self) -> None:
         """Remove what was written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch.remove()
 
 
 def _is_named_metrics(path: str | os.PathLike[str]) -> bool:
@@ -90,4 +90,4 @@ def _append(path: Path, records: Iterable[bytes]) -> None:
         with path.open("ab") as stream:
             stream.writelines(records)
     except OSError as failure:
-        raise OutputError(f"cannot be written: {failure.strerror}", path=path) from failure
+        raise unwritable(path, failure) from failure

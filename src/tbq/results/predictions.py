@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from tbq.errors import UsageError
+from tbq.arguments import bad, choice
+from tbq.errors import TbqWarning, UsageError
 from tbq.results.arrays import numbers
 from tbq.results.rows import Rows
 
@@ -37,6 +39,9 @@ def predictions(
 ) -> Table | Rows:
     """A row an example: `id, label, predicted, confidence`, then one column a class.
 
+    If the outputs are not probabilities, as logits without `activation`, the column is called `score` instead of
+    `confidence`.
+
     `outputs` is an array or tensor, or an iterator of batches: arrays, or tuples `(outputs, labels)` or
     `(outputs, labels, ids)`. Arrays give a `Table`; an iterator gives `Rows` that are made as they are
     written, in bounded memory. `classes` names the classes; `label` and `predicted` are their names then,
@@ -51,18 +56,19 @@ def predictions(
       classes from `threshold` on, `confidence` the largest output.
     - `regression`: any other numbers: `id, label, predicted, error`, numbered where an example has several.
 
-    Outputs are taken as they are; for logits `activation="softmax"` or `"sigmoid"` makes probabilities.
+    Outputs are taken as they are; for logits `activation="softmax"` or `"sigmoid"` makes probabilities. `threshold`
+    is compared with the result. Binary logits have no columns for the classes, only the score.
 
     >>> table = predictions([[0.1, 0.9], [0.8, 0.2]], labels=[1, 0], classes=["cat", "dog"])
     >>> table.to_arrow().to_pylist()[0]
     {'id': 0, 'label': 'dog', 'predicted': 'dog', 'confidence': 0.9, 'cat': 0.1, 'dog': 0.9}
     """
-    if task is not None and task not in get_args(Task):
-        raise UsageError(f"task {task!r}", hint=f"want one of {', '.join(get_args(Task))}")
-    if activation is not None and activation not in get_args(Activation):
-        raise UsageError(f"activation {activation!r}", hint=f"want one of {', '.join(get_args(Activation))}")
+    if task is not None:
+        choice("task", task, get_args(Task))
+    if activation is not None:
+        choice("activation", activation, get_args(Activation))
     if isinstance(classes, str):
-        raise UsageError(f"classes {classes!r} is one text, want a list of names")
+        raise bad("classes", classes, "a list of names")
     layout = _Layout(list(classes) if classes is not None else None, task, activation, threshold)
     if not is_stream(outputs):
         from tbq.table import Table
@@ -183,6 +189,7 @@ class _Layout:
     activation: Activation | None
     threshold: float
     width: int | None = None
+    probable: bool | None = None  # whether outputs are probabilities, as the first batch says
     labelled: bool = False
     schema: pa.Schema | None = None
 
@@ -204,6 +211,7 @@ class _Layout:
         self._agree(batch, flat.shape[1])
         if self.activation is not None:
             flat = _activated(flat, self.activation)
+        self._judge(batch, flat)
         if self.task == "regression":
             columns = self._regression(batch, flat)
         elif self.task == "binary":
@@ -244,6 +252,35 @@ class _Layout:
                 f"{batch.name}labels {'missing' if self.labelled else 'given'}, unlike the batches before"
             )
 
+    def _judge(self, batch: _Batch, flat: Array) -> None:
+        """Find out whether outputs are probabilities; the first batch decides what the columns are called."""
+        codes = self.task == "multiclass" and flat.dtype.kind in "iu" and flat.shape[1] == 1
+        if self.task == "regression" or codes:
+            return
+        known = flat[~np.isnan(flat).any(axis=1)] if flat.dtype.kind == "f" else flat
+        found = _probabilities(known) and (
+            self.task != "multiclass" or self.activation is not None or _sum_to_one(known)
+        )
+        if self.probable is None:
+            self.probable = found
+            if not found and self.task in ("binary", "multilabel"):
+                warnings.warn(
+                    f"the outputs are not probabilities, but are compared with threshold={self.threshold:g}; "
+                    "for logits add activation='sigmoid' (--activation sigmoid)",
+                    TbqWarning,
+                    stacklevel=4,
+                )
+        elif self.probable and not found:
+            raise UsageError(
+                f"{batch.name}the outputs are not probabilities, but those before are",
+                hint="for logits add activation='softmax' or 'sigmoid' (--activation)",
+            )
+
+    @property
+    def _surety(self) -> str:
+        """What the column is called that says how sure a prediction is."""
+        return "confidence" if self.probable else "score"
+
     def _names(self, count: int) -> list[str]:
         return self.classes if self.classes is not None else [f"class_{n}" for n in range(count)]
 
@@ -262,7 +299,7 @@ class _Layout:
             columns["label"] = self._class(batch, self._label_codes(batch, count), count)
         columns["predicted"] = self._class(batch, best, count, "predicted classes")
         if confidence is not None:
-            columns["confidence"] = confidence
+            columns[self._surety] = confidence
         return self._free(columns, scores)
 
     def _label_codes(self, batch: _Batch, count: int | None) -> Array:
@@ -313,7 +350,9 @@ class _Layout:
         if batch.labels is not None:
             columns["label"] = self._class(batch, self._label_codes(batch, 2), 2)
         columns["predicted"] = self._class(batch, chosen.astype(np.int64), 2)
-        columns["confidence"] = np.where(chosen, score, 1 - score)
+        if not self.probable:
+            return columns | {self._surety: score}
+        columns[self._surety] = np.where(chosen, score, 1 - score)
         return self._free(columns, dict(zip(self._names(2), (1 - score, score), strict=True)))
 
     def _multilabel(self, batch: _Batch, flat: Array) -> dict[str, Any]:
@@ -327,7 +366,7 @@ class _Layout:
                 )
             columns["label"] = self._sets(labels != 0)
         columns["predicted"] = self._sets(flat >= self.threshold)
-        columns["confidence"] = flat.max(axis=1) if count else np.zeros(len(flat))
+        columns[self._surety] = flat.max(axis=1) if count else np.zeros(len(flat))
         return self._free(columns, dict(zip(self._names(count), flat.T, strict=True)))
 
     def _sets(self, chosen: Array) -> pa.Array:
@@ -362,7 +401,7 @@ class _Layout:
 
     def _free(self, columns: dict[str, Any], scores: Mapping[str, Any]) -> dict[str, Any]:
         """Scores beside the other columns; a class called `label` becomes `class.label`."""
-        taken = {"id", "label", "predicted", "confidence"}
+        taken = {"id", "label", "predicted", "confidence", "score"}
         return columns | {
             f"class.{name}" if name in taken else name: values for name, values in scores.items()
         }
@@ -390,6 +429,11 @@ def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -
 
 def _probabilities(outputs: Array) -> bool:
     return not outputs.size or bool((outputs >= 0).all() and (outputs <= 1).all())
+
+
+def _sum_to_one(outputs: Array) -> bool:
+    """Whether the rows are distributions; a float16 of many classes sums to one within a hundredth."""
+    return not outputs.size or bool(np.allclose(outputs.sum(axis=1, dtype=np.float64), 1, atol=1e-2))
 
 
 def _one_hot(labels: Array) -> bool:

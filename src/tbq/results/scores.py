@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tbq.results.rows import Rows
     from tbq.table import Table
 
-_NOT_CLASSES = {"id", "label", "predicted", "confidence"}
+_NOT_CLASSES = {"id", "label", "predicted", "confidence", "score"}
 
 
 class Tally:

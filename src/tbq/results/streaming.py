@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tbq.export import Options, compressed, format_of, output, write
+from tbq.export.options import origin
 
 if TYPE_CHECKING:
     import os
@@ -42,42 +43,43 @@ def write_rows(
 
 def _csv(batches: Batches, stream: IO[bytes], options: Options) -> None:
     from tbq.export.csv import SEPARATORS
-    from tbq.export.rows import csv_rows
+    from tbq.export.rows import csv_rows, refuse_bytes
     from tbq.export.rows import write_rows as write_text
 
     writer = None
     for batch in batches:
         if writer is None:
+            refuse_bytes(batch.schema, options.format)
             separator = SEPARATORS[options.format]
             writer = csv_rows(batch.schema.names, separator, options)
             stream.write(separator.join(writer.quoted(name) for name in batch.schema.names).encode() + b"\n")
-        write_text(pa.Table.from_batches([batch]), stream, writer, options, options.format.upper())
+        write_text(pa.Table.from_batches([batch]), stream, writer, options)
 
 
 def _jsonl(batches: Batches, stream: IO[bytes], options: Options) -> None:
-    from tbq.export.rows import json_rows
+    from tbq.export.rows import json_rows, refuse_bytes
     from tbq.export.rows import write_rows as write_text
 
     for batch in batches:
+        refuse_bytes(batch.schema, options.format)
         writer = json_rows(batch.schema.names, "", "}\n", options)
-        write_text(pa.Table.from_batches([batch]), stream, writer, options, "JSON")
+        write_text(pa.Table.from_batches([batch]), stream, writer, options)
 
 
 def _parquet(batches: Batches, stream: IO[bytes], options: Options) -> None:
     import pyarrow.parquet as pq
 
-    from tbq import __version__
-
     first = next(batches)
-    schema = first.schema.with_metadata({"tbq.version": __version__, "tbq.kind": options.kind})
+    schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pq.ParquetWriter(stream, schema, compression="zstd", compression_level=1) as writer:
         for batch in _with(first, batches):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=1 << 20)
 
 
-def _arrow(batches: Batches, stream: IO[bytes], options: Options) -> None:  # noqa: ARG001
+def _arrow(batches: Batches, stream: IO[bytes], options: Options) -> None:
     first = next(batches)
-    with pa.ipc.new_file(stream, first.schema) as writer:
+    schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
+    with pa.ipc.new_file(stream, schema) as writer:
         for batch in _with(first, batches):
             writer.write_batch(batch)
 

@@ -9,12 +9,14 @@ from typing import IO, TYPE_CHECKING, Any, Literal, overload
 from tbq.errors import SourceError, TbqWarning
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
+    from tbq.limits import Size
     from tbq.results.checkpoint.parameter import Parameter
     from tbq.table import Table
 
@@ -36,13 +38,35 @@ COLUMNS = [
 
 @overload
 def weights(
-    model: Any, *, elements: Literal[False] = False, layer: str | Sequence[str] | None = None
+    model: Any,
+    *,
+    elements: Literal[False] = False,
+    layer: str | Sequence[str] | None = None,
+    max_unpacked: Size | None = None,
 ) -> Table: ...
 @overload
-def weights(model: Any, *, elements: Literal[True], layer: str | Sequence[str] | None = None) -> Rows: ...
+def weights(
+    model: Any,
+    *,
+    elements: Literal[True],
+    layer: str | Sequence[str] | None = None,
+    max_unpacked: Size | None = None,
+) -> Rows: ...
 @overload
-def weights(model: Any, *, elements: bool, layer: str | Sequence[str] | None = None) -> Table | Rows: ...
-def weights(model: Any, *, elements: bool = False, layer: str | Sequence[str] | None = None) -> Table | Rows:
+def weights(
+    model: Any,
+    *,
+    elements: bool,
+    layer: str | Sequence[str] | None = None,
+    max_unpacked: Size | None = None,
+) -> Table | Rows: ...
+def weights(
+    model: Any,
+    *,
+    elements: bool = False,
+    layer: str | Sequence[str] | None = None,
+    max_unpacked: Size | None = None,
+) -> Table | Rows:
     """The parameters of a model or checkpoint.
 
     `model` is a Keras model, a torch module or state dict, a (nested) dict of arrays, or the path of a
@@ -53,26 +77,23 @@ def weights(model: Any, *, elements: bool = False, layer: str | Sequence[str] | 
     index, value`, made as it is used, so that `weights(path, elements=True).write("weights.csv")` needs
     little memory at any size. `layer` takes names, globs or a list of them.
 
+    `max_unpacked` is the most that one parameter of a compressed file may unpack to, in bytes or with a unit
+    ("4GB"); without it 256 MiB and a hundred times its size. One past that has no statistics.
+
     >>> import numpy as np
     >>> table = weights({"dense.weight": np.array([[3.0, 0.0], [0.0, 4.0]]), "dense.bias": np.zeros(2)})
     >>> table.to_arrow().select(["layer", "parameter", "count", "norm", "zeros"]).to_pylist()[0]
     {'layer': 'dense', 'parameter': 'weight', 'count': 4, 'norm': 5.0, 'zeros': 2}
     """
     if elements:
-        return _elements(model, layer)
+        return _elements(model, layer, max_unpacked)
     from tbq.results.statistics import statistics
     from tbq.table import Table
 
     rows = []
-    with _where(model), parameters(model) as found:
+    with _where(model), parameters(model, max_unpacked) as found:
         for parameter in choose(found, layer, _path(model)):
-            row: dict[str, Any] = {
-                "layer": parameter.layer,
-                "parameter": parameter.parameter,
-                "shape": list(parameter.shape),
-                "dtype": parameter.dtype,
-                "count": parameter.count,
-            }
+            row = parameter.row
             if parameter.unreadable:
                 warnings.warn(
                     f"no statistics of '{parameter.name}': {parameter.unreadable}", TbqWarning, stacklevel=2
@@ -94,20 +115,20 @@ def _schema() -> pa.Schema:
     return pa.schema([(c, types.get(c, pa.int64() if c in counts else pa.float64())) for c in COLUMNS])
 
 
-def _elements(model: Any, layer: str | Sequence[str] | None) -> Rows:
-    with _where(model), parameters(model) as found:
+def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size | None) -> Rows:
+    with _where(model), parameters(model, max_unpacked) as found:
         choose(found, layer, _path(model))  # wrong files and wrong names are told now, not at the first use
 
     def batches() -> Iterator[pa.RecordBatch]:
         from tbq.results import elements
 
-        with _where(model), parameters(model) as found:
+        with _where(model), parameters(model, max_unpacked) as found:
             yield from elements.batches(choose(found, layer, _path(model)))
 
     def lines(separator: str, stream: IO[bytes]) -> None:
         from tbq.results import elements
 
-        with _where(model), parameters(model) as found:
+        with _where(model), parameters(model, max_unpacked) as found:
             stream.write(elements.header(separator))
             for text in elements.lines(choose(found, layer, _path(model)), separator):
                 stream.write(text)
@@ -115,7 +136,7 @@ def _elements(model: Any, layer: str | Sequence[str] | None) -> Rows:
     def parquet(stream: IO[bytes]) -> None:
         from tbq.results import elements_parquet
 
-        with _where(model), parameters(model) as found:
+        with _where(model), parameters(model, max_unpacked) as found:
             elements_parquet.write(choose(found, layer, _path(model)), stream)
 
     return Rows(
@@ -143,7 +164,10 @@ def choose(
 
 
 def _path(model: Any) -> str | None:
-    return os.fspath(model) if isinstance(model, str | os.PathLike) else None
+    if not isinstance(model, str | os.PathLike):
+        return None
+    refuse_remote(model)
+    return os.fspath(model)
 
 
 class _where:  # noqa: N801 - reads as a word where it is used

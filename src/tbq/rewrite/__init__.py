@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Progress
     from tbq.select import Names, Steps
 
 __all__ = ["Report", "RunReport", "rewrite"]
@@ -40,6 +41,7 @@ def rewrite(
     dry_run: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    max_unpacked: Size | None = None,
 ) -> Report:
     """Write the runs of `source` anew below the directory `out`, one event file a run.
 
@@ -54,11 +56,18 @@ def rewrite(
     - `merge_runs` maps a new name to the runs that become it; `flatten_hparams` folds `add_hparams` sub-runs into
       the run above them.
     - `dry_run` writes nothing and reports what would change. `threads` is for looking through the source; writing
-      takes one.
+      takes one. `max_unpacked` is as in `tbq.open`.
 
     >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
     """
+    from tbq.arguments import path
+    from tbq.errors import OutputError
+    from tbq.progress import reporting
     from tbq.rewrite.work import work
+    from tbq.source.remote import refuse_remote
+
+    out = path("out", out)
+    refuse_remote(out, OutputError)
 
     options = Options.of(
         repair=repair,
@@ -76,7 +85,11 @@ def rewrite(
         flatten_hparams=flatten_hparams,
         dry_run=dry_run,
     )
-    return work(source, out, options, threads, progress)
+    with reporting(progress, "rewriting") as call:
+        report = work(source, out, options, threads, call, max_unpacked)
+        if call is not None:
+            call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
+    return report
 
 
 class _Callable(types.ModuleType):

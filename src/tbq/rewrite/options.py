@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import whole
 from tbq.errors import SelectionError, UsageError
-from tbq.select import MAX_STEP, MIN_STEP, Selection, closest
+from tbq.names import is_text, shown_name
+from tbq.select import Selection, closest
 from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Renames:
     @classmethod
     def of(cls, spec: Mapping[str, str] | None, what: str) -> Renames:
         """Compile a mapping; a wrong expression is an error here and now."""
-        pairs = tuple((spec or {}).items())
+        pairs = tuple((_shown(old), _shown(new)) for old, new in (spec or {}).items())
         made = cls(pairs, what)
         for old, new in pairs:
             if not old.startswith("re:"):
@@ -68,6 +69,11 @@ class Renames:
             )
 
 
+def _shown(name: str) -> str:
+    """A name as tbq shows it, also if the shell passed the bytes that a directory is called by."""
+    return name if name.startswith("re:") or is_text(name) else shown_name(name)
+
+
 @dataclass(frozen=True)
 class Options:
     """What a rewrite shall do; `Options.of` takes what users write."""
@@ -101,7 +107,8 @@ class Options:
             raise UsageError(f"restarts={given['restarts']!r} is unknown, want one of: {', '.join(RESTARTS)}")
         merge: dict[str, list[str]] = {}
         for name, parts in (given["merge_runs"] or {}).items():
-            merge[name] = [parts] if isinstance(parts, str) else list(parts)
+            name, parts = _shown(name), [parts] if isinstance(parts, str) else parts
+            merge[name] = [_shown(part) for part in parts]
             if len(set(merge[name])) < 2:
                 raise UsageError(f"merge_runs: {name!r} needs two runs or more, got {', '.join(merge[name])}")
         drop = given["drop_tag"]
@@ -113,21 +120,11 @@ class Options:
             rename=Renames.of(given["rename"], "tag"),
             rename_run=Renames.of(given["rename_run"], "run"),
             steps=_steps(given["steps"]),
-            every=_whole("every", given["every"], 1),
-            max_points=_whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,
+            every=whole("every", given["every"], 1),
+            max_points=whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,
             resume=given["restarts"] == "resume",
-            offset_steps=_whole("offset_steps", given["offset_steps"], MIN_STEP),
+            offset_steps=whole("offset_steps", given["offset_steps"]),
             merge_runs=merge,
             flatten_hparams=bool(given["flatten_hparams"]),
             dry_run=bool(given["dry_run"]),
         )
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise UsageError(f"{name}={value!r} is no whole number") from None
-    if not least <= number <= MAX_STEP:
-        raise UsageError(f"{name}={number} is out of range, want {least} or more")
-    return number

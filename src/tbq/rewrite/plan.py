@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.names import system_name
+from tbq.printable import shell_word
 from tbq.select import MAX_STEP, MIN_STEP, closest
 from tbq.source import Run
 
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Marks in the log that hold no data of their own: a selection of tags leaves them.
 _MARKS = ("logs",)
-_START = "_hparams_/session_start_info"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
         if other != name:
             raise UsageError(
                 f"runs {other!r} and {name!r} would both be called {new!r}",
-                hint=f"to join them: --merge-runs {other},{name}={new}",
+                hint=f"to join them: --merge-runs {shell_word(f'{other},{name}={new}')}",
             )
         final[new] = members
     for new in options.merge_runs:
@@ -82,8 +84,11 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
 
 
 def _check_run_name(name: str) -> None:
-    parts = name.split("/")
-    if name != "." and any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+    parts = system_name(name).split("/")
+    # What the system takes for a separator, a drive or the folder above is no part of a name.
+    if name != "." and any(
+        part in ("", ".", "..") or "\0" in part or Path(part).name != part for part in parts
+    ):
         raise UsageError(
             f"{name!r} cannot be the name of a run", hint="a run is named by its folder, e.g. exp1/train"
         )
@@ -91,31 +96,20 @@ def _check_run_name(name: str) -> None:
 
 def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
     """Sub-runs that `add_hparams` made, with the run above each; and what was left as it is, and why."""
-    table = series_table(survey, runs)
-    names = {run.name for run in runs}
-    kinds: dict[str, list[tuple[str, str, int]]] = {}
-    for run, tag, kind, count in zip(*(table[name] for name in ("run", "tag", "kind", "count")), strict=True):
-        kinds.setdefault(run, []).append((tag, kind, count))
-    found: dict[str, list[str]] = {}
-    for run, mine in kinds.items():
-        parent = run.rpartition("/")[0] or "."
-        if run == "." or parent not in names or not any(tag == _START for tag, _, _ in mine):
-            continue
-        # add_hparams writes its three hparams entries and each metric once, and nothing else.
-        if all(kind == "hparams" or (kind == "scalars" and count == 1) for _, kind, count in mine):
-            found.setdefault(parent, []).append(run)
+    import pyarrow as pa
+
+    from tbq.kinds.hparam_runs import sub_runs
+
+    names = [run.name for run in runs]
+    found = sub_runs(pa.table(survey.series(names)), names)
     notes = []
-    folded: dict[str, str] = {}
-    for parent, subs in found.items():
-        own = any(tag == _START for tag, _, _ in kinds.get(parent, []))
-        if len(subs) == 1 and not own:
-            folded[subs[0]] = parent
-        else:
+    for parent, subs in found.below.items():
+        if len(subs) > 1 or parent in found.own:
             what = f"{len(subs):,} add_hparams sub-runs" if len(subs) > 1 else "hparams of its own"
             notes.append(
                 f"run {parent} has {what}: a run can hold one set of hparams, so they stay as they are"
             )
-    return folded, notes
+    return found.folded, notes
 
 
 def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
@@ -158,7 +152,7 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
         left[run] = left.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
-        if not new:
+        if not new and tag:  # a value without a tag has had none before
             raise UsageError(f"tag {tag!r} cannot be renamed to nothing")
         other = names.setdefault((run, new), tag)
         if other != tag:
@@ -167,7 +161,7 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
                 hint="two series cannot become one; rename or drop one of them",
             )
         if new != tag:
-            made.rename(index, new)
+            made.rename(index, _core.raw_name(new))
     if low <= high and not (
         low + options.offset_steps >= MIN_STEP and high + options.offset_steps <= MAX_STEP
     ):

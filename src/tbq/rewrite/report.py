@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tbq.printable import counted
+from tbq.names import shown_path
+from tbq.printable import counted, printable
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -91,13 +92,19 @@ class Report:
             "bytes_out",
             "dropped",
         )
-        return {**asdict(self), **{name: getattr(self, name) for name in totals}}
+        plain = {**asdict(self), **{name: getattr(self, name) for name in totals}}
+        for run in plain["runs"]:
+            run["sources"] = [shown_path(path) for path in run["sources"]]
+            run["file"] = None if run["file"] is None else shown_path(run["file"])
+        for problem in plain["gone"]:
+            problem["path"] = None if problem["path"] is None else shown_path(problem["path"])
+        return {**plain, "out": shown_path(self.out)}
 
     def __str__(self) -> str:
         verb = "would write" if self.dry_run else "wrote"
         lines = [
-            f"{verb} {self.out}: {counted(self.files_out, 'file')} from {self.files_in:,}, {self.records_out:,} of "
-            f"{self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
+            f"{verb} {shown_path(self.out)}: {counted(self.files_out, 'file')} from {self.files_in:,}, "
+            f"{self.records_out:,} of {self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
         ]
         if self.changed:
             lines.append(
@@ -119,4 +126,4 @@ class Report:
             if self.gone_places > 10:
                 lines.append(f"    and {self.gone_places - 10:,} more")
         lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(printable(line) for line in lines)

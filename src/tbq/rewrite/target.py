@@ -1,19 +1,21 @@
-"""The new directory: written beside its place under names that no reader takes for event files, then renamed."""
+"""The new directory: written under names that no reader takes for event files, then renamed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
-from tbq.export.target import check_folder
+from tbq.export.target import check_folder, output_folder
+from tbq.names import system_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+#: What a full disk leaves.
+LEFT = "the source is as it was, and nothing half is left"
 
 
 def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
@@ -40,18 +42,17 @@ def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
 
 
 class Scratch:
-    """A directory that grows beside the target. `file` gives the place for one run's new file."""
+    """A directory that grows where no reader looks. `file` gives the place for one run's new file."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, folder: Path) -> None:
         self.target = target
-        place = Path(os.path.realpath(target))
-        self.folder = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.tmp")
+        self.folder = folder
         self._names: list[tuple[Path, str]] = []
         self._made = 0
 
     def file(self, run: str, name: str) -> Path:
         """Where to write the event file `name` of a run until all is done."""
-        folder = self.folder if run == "." else self.folder.joinpath(*run.split("/"))
+        folder = self.folder if run == "." else self.folder.joinpath(*system_name(run).split("/"))
         folder.mkdir(parents=True, exist_ok=True)
         self._made += 1
         part = folder / f"{self._made}.part"
@@ -69,38 +70,15 @@ class Scratch:
                 folder = folder.parent
 
     def finish(self) -> None:
-        """Give every file its name, and the directory last."""
+        """Give every file its name."""
         for part, name in self._names:
             part.rename(part.with_name(name))
-        if os.path.lexists(self.target):
-            raise OutputError("is there now, made by someone else meanwhile", path=self.target)
-        self.folder.rename(self.target)
 
 
 @contextlib.contextmanager
 def scratch(target: Path) -> Iterator[Scratch]:
     """A Scratch that becomes `target` when the block ends well, and else vanishes."""
-    made = Scratch(target)
-    try:
-        made.folder.mkdir()
+    with output_folder(target, left=LEFT) as folder:
+        made = Scratch(target, folder)
         yield made
         made.finish()
-    except OSError as failure:
-        shutil.rmtree(made.folder, ignore_errors=True)
-        raise unwritable(target, failure.errno or 0) from failure
-    except BaseException:
-        shutil.rmtree(made.folder, ignore_errors=True)
-        raise
-
-
-def unwritable(target: Path, number: int) -> OutputError:
-    """The error for a write that failed with this errno."""
-    import errno
-
-    full = number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
-    hint = "free some space, or write elsewhere; " if full else ""
-    return OutputError(
-        f"cannot be written: {os.strerror(number).lower()}",
-        path=target,
-        hint=f"{hint}the source is as it was, and nothing half is left",
-    )

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from tbq import decode as _decode
 from tbq import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
-from tbq.printable import counted
+from tbq.export.target import unwritable
+from tbq.names import shown_path, system_name
+from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
-from tbq.rewrite.target import Scratch, check, scratch, unwritable
+from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
 from tbq.source.inflate import Unpacked
 
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
-    from tbq.decode import Progress
+    from tbq.limits import Size
     from tbq.logdir import Source
+    from tbq.progress import Call
     from tbq.rewrite.options import Options
 
 _REASONS = {
@@ -40,19 +43,22 @@ def work(
     out: str | os.PathLike[str],
     options: Options,
     threads: int | None,
-    progress: Progress | None,
+    progress: Call | None,
+    max_unpacked: Size | None = None,
 ) -> Report:
     """Rewrite `source` into `out` as `options` say."""
     found = discover(source)
     target = check(out, found.paths)
     if not found.runs:
         raise SourceError(
-            "no event files here", path=", ".join(found.paths), hint="`tbq doctor` looks for them nearby"
+            "no event files here",
+            path=", ".join(map(shown_path, found.paths)),
+            hint="`tbq doctor` looks for them nearby",
         )
     if found.problems and not options.repair:
         first = found.problems[0]
         raise SourceError(first.message, path=first.path, hint="--repair goes on without it", code=first.code)
-    unpacked = Unpacked()
+    unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:
@@ -60,15 +66,16 @@ def work(
     grouped = plan.group(found.runs, options, folded)
     survey = _survey(grouped.runs, unpacked, threads)
     reports = survey.files
-    _refuse_damage(reports, grouped.runs, options)
+    packed = _problems.of_unpacking(unpacked.failures, reports, grouped.runs)
+    _refuse_damage(reports, packed, grouped.runs, options)
     rules, empty = plan.rules(survey, grouped.runs, options)
-    work = _Work(survey, reports, grouped.runs, options, rules, unpacked, progress)
+    work = _Work(survey, reports, packed, grouped.runs, options, rules, unpacked, progress)
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
         runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
         if not any(run.file for run in runs):
-            raise _nothing_left(runs, ", ".join(found.paths))
+            raise _nothing_left(runs, ", ".join(map(shown_path, found.paths)))
     return Report(
-        source=", ".join(found.paths),
+        source=", ".join(map(shown_path, found.paths)),
         out=os.fspath(target),
         dry_run=options.dry_run,
         runs=runs,
@@ -82,7 +89,9 @@ def work(
 def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | SelectionError:
     if any(run.records_in for run in runs):
         return SelectionError("nothing would be left of it", path=source, hint="drop less, or keep more")
-    return SourceError("no file in it holds a record", path=source, hint=f"tbq doctor {source} says why")
+    return SourceError(
+        "no file in it holds a record", path=source, hint=f"tbq doctor {shell_word(source)} says why"
+    )
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
@@ -90,10 +99,19 @@ def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Res
     return _decode.decode(runs, [], options, unpacked, details=True, verify=True)
 
 
-def _refuse_damage(reports: Sequence[FileReport], runs: Sequence[Run], options: Options) -> None:
-    """Without `repair`, damage is an error before anything is written."""
+def _refuse_damage(
+    reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: Options
+) -> None:
+    """Without `repair`, damage is an error before anything is written; `packed` are the problems of unpacking."""
     if options.repair:
         return
+    if packed:
+        raise DamageError(
+            packed[0].message,
+            path=packed[0].path,
+            hint="--repair (repair=True) goes on without the rest of it",
+            code=packed[0].code,
+        )
     for report in reports:
         if report.state in ("unreadable", "git_lfs") or report.error:
             first = _problems.of_file(report, runs[report.run].name)[0]
@@ -121,11 +139,12 @@ class _Work:
         self,
         survey: Result,
         reports: Sequence[FileReport],
+        packed: Sequence[Problem],
         runs: Sequence[Run],
         options: Options,
         rules: Rules,
         unpacked: Unpacked,
-        progress: Progress | None,
+        progress: Call | None,
     ) -> None:
         import pyarrow as pa
 
@@ -140,9 +159,9 @@ class _Work:
         for run, file in zip(sessions["run"].to_pylist(), sessions["file"].to_pylist(), strict=True):
             self.first_file.setdefault(run, file)
             self.headers[run] = self.headers.get(run, 0) + 1
-        self.gone: list[Problem] = []
+        self.gone: list[Problem] = list(packed)
         self.gone_bytes = 0
-        self.gone_places = 0
+        self.gone_places = len(packed)
         self.left_out = 0
         self.progress = progress
         self.done = 0
@@ -179,7 +198,7 @@ class _Work:
         return RunReport(
             run=run.name,
             sources=run.files,
-            file=(name if run.name == "." else f"{run.name}/{name}") if kept else None,
+            file=(name if run.name == "." else f"{system_name(run.name)}/{name}") if kept else None,
             records_in=report.records_in,
             records_out=report.records_out if kept else 0,
             changed=report.changed if kept else 0,
@@ -223,7 +242,7 @@ class _Work:
         if report.state == "done":
             return
         if report.state == "unwritable":
-            raise unwritable(target, report.error)
+            raise unwritable(target, OSError(report.error, os.strerror(report.error)), LEFT)
         path = os.fsdecode(self.reports[report.file].path)
         if report.state == "damaged":
             raise DamageError(

@@ -6,18 +6,23 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from tbq.arguments import bad
 from tbq.errors import SourceError, UsageError
+from tbq.names import shown_name, shown_path
 from tbq.problems import Problem
+from tbq.source.remote import refuse_remote
+from tbq.source.walk import Seen, is_event_file, walk
 
 PathLike = str | os.PathLike[str]
 
-_NOT_EVENTS = (".profile-empty", ".sagemaker-uploaded")
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
+_WHO = "see who may read it, and the directories above it: ls -ld"
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -39,32 +44,51 @@ class Found:
     others: int = 0  # files that are no event files
 
 
-def is_event_file(name: str) -> bool:
-    """Whether a file of this name is an event file.
+def sources(source: object) -> list[tuple[str | None, str]]:
+    """What was given to open, as (name, path): the name is None if the path determines it.
 
-    >>> is_event_file("events.out.tfevents.1700000000.host.1.0.v2")
-    True
-    >>> is_event_file("events.out.tfevents.1700000000.host.profile-empty")
-    False
+    >>> sources({"a": "runs"}), sources(["runs", "more"])
+    ([('a', 'runs')], [(None, 'runs'), (None, 'more')])
     """
-    return "tfevents" in name and not name.endswith(_NOT_EVENTS)
+    want = "a path, a list of paths, or {name: path}"
+    if isinstance(source, str | bytes | os.PathLike):
+        return [(None, _path(source, want))]
+    if isinstance(source, Mapping):
+        for name in source:
+            if not isinstance(name, str) or not name:
+                raise bad("path", name, "names of runs, as text, for the keys")
+        return [(name, _path(path, want)) for name, path in source.items()]
+    if not isinstance(source, Iterable):
+        raise bad("path", source, want)
+    return [(None, _path(path, want)) for path in source]
+
+
+def _path(given: object, want: str) -> str:
+    if not isinstance(given, str | bytes | os.PathLike):
+        raise bad("path", given, want)
+    return os.fsdecode(given)
 
 
 def discover(source: PathLike | Sequence[PathLike] | Mapping[str, PathLike]) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    items: list[tuple[str | None, PathLike]]
-    if isinstance(source, Mapping):
-        items = list(source.items())
-    else:
-        items = [(None, item) for item in ([source] if isinstance(source, str | os.PathLike) else source)]
+    return find(sources(source))
+
+
+def find(items: Sequence[tuple[str | None, str]]) -> Found:
+    """Find the runs below paths, each with the name that its runs shall have, or None.
+
+    Every directory is one run at most, whatever links lead to it: by the name without a link, else by the name that
+    comes first, those with fewer folders before those with more.
+    """
     if not items:
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
-    roots = [(given or name, path) for given, item in items for name, path in _expand(os.fspath(item))]
+    roots = [(given or name, path) for given, item in items for name, path in _expand(item)]
     problems: list[Problem] = []
     others = 0
     files: dict[str, list[str]] = {}
     places: dict[str, str] = {}
     base = _common([path for name, path in roots if name is None])
+    together = Seen(several=len(roots) > 1)  # paths that were not named apart share their directories
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
         if not os.path.isdir(path):
@@ -72,16 +96,20 @@ def discover(source: PathLike | Sequence[PathLike] | Mapping[str, PathLike]) -> 
             _add(files, places, run, os.path.dirname(path), [path])
             continue
         prefix = "" if prefix == "." else prefix
-        for folder, below, mine, rest in _walk(path, problems):
+        for folder, below, mine, rest in walk(path, problems, Seen() if name is not None else together):
             others += rest
             if mine:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
                 _add(files, places, run, folder, mine)
-    runs = [
-        Run(name, places[name], mine if len(mine) == 1 else sorted(mine, key=_natural))
-        for name, mine in sorted(files.items())
-    ]
+    runs = sorted(
+        Run(_shown(name), places[name], mine if len(mine) == 1 else sorted(mine, key=_natural))
+        for name, mine in files.items()
+    )
     return Found([path for _, path in roots], runs, problems, others)
+
+
+def _shown(name: str) -> str:
+    return name if name.isascii() and "\\" not in name else shown_name(name)
 
 
 def _add(
@@ -89,7 +117,7 @@ def _add(
 ) -> None:
     if places.setdefault(run, folder) != folder:
         raise UsageError(
-            f"two runs are called {run!r}: {places[run]} and {folder}",
+            f"two runs are called {_shown(run)!r}: {shown_path(places[run])} and {shown_path(folder)}",
             hint="name them apart, e.g. a:first/path b:second/path",
         )
     known = files.setdefault(run, found)
@@ -106,8 +134,9 @@ def _expand(item: str) -> list[tuple[str | None, str]]:
         if not os.path.exists(item):
             raise SourceError("is a link to nothing", path=item)
         return [(None, item)]
+    refuse_remote(item)
     named = _NAMED.fullmatch(item)
-    if named and not (os.name == "nt" and len(named[1]) == 1):
+    if named and not _is_drive(item):
         return [(named[1], path) for _, path in _expand(named[2])]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
@@ -115,7 +144,22 @@ def _expand(item: str) -> list[tuple[str | None, str]]:
         if chosen:
             return [(None, path) for path in chosen]
         raise SourceError("no directory or event file matches this pattern", path=item)
+    try:
+        os.stat(item)
+    except (FileNotFoundError, ValueError):
+        pass
+    except OSError as failure:  # a directory above it does not let us look
+        reason = (failure.strerror or str(failure)).lower()
+        raise SourceError(f"cannot be looked at: {reason}", path=item, hint=_WHO, code="unreadable") from None
     raise SourceError("no such file or directory", path=item, hint=_nearby(item))
+
+
+def _is_drive(item: str) -> bool:
+    """Whether this is a path on a drive of Windows, and not a run called `C`."""
+    if _DRIVE.match(item) is None:
+        return False
+    # Elsewhere `a:/data/runs` names a run, if there is such a path.
+    return os.name == "nt" or item[2] == "\\" or not (os.path.lexists(item[2:]) or glob.glob(item[2:]))
 
 
 def _nearby(path: str) -> str | None:
@@ -125,9 +169,13 @@ def _nearby(path: str) -> str | None:
     if not parent.is_dir():
         while not parent.is_dir() and parent != parent.parent:
             parent = parent.parent
-        return f"the nearest directory that exists is {parent.absolute()}"
-    close = difflib.get_close_matches(Path(path).name, [other.name for other in parent.iterdir()], n=3)
-    return f"close to it: {', '.join(str(parent / name) for name in close)}" if close else None
+        return f"the nearest directory that exists is {shown_path(parent.absolute())}"
+    try:
+        there = [other.name for other in parent.iterdir()]
+    except OSError:
+        return None
+    close = difflib.get_close_matches(Path(path).name, there, n=3)
+    return f"close to it: {', '.join(shown_path(parent / name) for name in close)}" if close else None
 
 
 def _common(paths: list[str]) -> str:
@@ -153,48 +201,6 @@ def _below(path: str, base: str) -> str:
 def _natural(path: str) -> list[tuple[int, int | str]]:
     parts = _DIGITS.split(os.path.basename(path))
     return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in parts]
-
-
-def _walk(top: str, problems: list[Problem]) -> Iterator[tuple[str, str, list[str], int]]:
-    """Each directory from `top` down: its path, its name below `top`, its event files, and how many others it has.
-
-    Links are followed, but never into where they came from. With thousands of runs this loop is a good part of
-    `tbq ls`.
-    """
-    stack: list[tuple[str, str, tuple[str, ...]]] = [(top.rstrip(os.sep) or top, "", ())]
-    while stack:
-        folder, below, behind = stack.pop()
-        mine: list[str] = []
-        others = 0
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    name = entry.name
-                    try:
-                        inside = entry.is_dir()
-                    except OSError:
-                        inside = False
-                    if not inside:
-                        if is_event_file(name):
-                            mine.append(entry.path)
-                        else:
-                            others += 1
-                        continue
-                    inner = f"{below}/{name}" if below else name
-                    if not entry.is_symlink():
-                        stack.append((entry.path, inner, behind))
-                        continue
-                    target, here = os.path.realpath(entry.path), os.path.realpath(folder)
-                    if not any(_inside(place, target) for place in (here, *behind)):
-                        stack.append((entry.path, inner, (*behind, here)))
-        except OSError as failure:
-            reason = (failure.strerror or str(failure)).lower()
-            problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=folder))
-        yield folder, below, mine, others
-
-
-def _inside(place: str, target: str) -> bool:
-    return place == target or place.startswith(target.rstrip(os.sep) + os.sep)
 
 
 def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:

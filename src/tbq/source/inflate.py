@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import weakref
 import zlib
+from pathlib import Path
 from typing import BinaryIO
 
+from tbq.limits import FLOOR, RATIO, Limit, Size
+from tbq.scratch import Scratch, temporary
+
 _PIECE = 1 << 20
-_RESERVE = 256 << 20  # a small file may unpack to a thousand times its size: so much of the disk stays free
+_RESERVE = 256 << 20  # so much of the disk stays free
 
 
 class Unpacked:
-    """Unpacks files when asked, once each, into a directory that goes when this object does."""
+    """Unpacks files when asked, once each, into a folder that goes when this object does.
 
-    def __init__(self) -> None:
-        self._folder: str | None = None
+    A small file may unpack to a thousand times its size: what is past the limit on it is not unpacked.
+    """
+
+    def __init__(self, max_unpacked: Size | None = None) -> None:
+        self._limit = Limit.of(max_unpacked)
+        self._spare = FLOOR  # all files share what each may take beyond its ratio
+        self._scratch: Scratch | None = None
         self._done: dict[bytes, bytes | None] = {}
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
         self.failures: dict[bytes, str] = {}
 
     def __call__(self, path: bytes) -> bytes | None:
-        """The path of the unpacked file; None where it is not compressed after all."""
+        """The path of the unpacked file; None if it is not compressed after all."""
         with self._lock:
             if path not in self._done:
                 self._done[path] = self._unpack(path)
@@ -33,30 +41,53 @@ class Unpacked:
 
     def _unpack(self, path: bytes) -> bytes | None:
         written = 0
-        target = ""
+        target = Path()
         try:
-            if self._folder is None:
-                self._folder = tempfile.mkdtemp(prefix="tbq-")
-                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            target = os.path.join(self._folder, str(len(self._done)))
-            with open(path, "rb") as packed, open(target, "wb") as plain:
+            if self._scratch is None or not self._scratch.is_ours:
+                self._scratch = temporary("unpacked")
+                weakref.finalize(self, self._scratch.remove)
+            target = self._scratch.folder / str(len(self._done))
+            with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
+                size = os.fstat(packed.fileno()).st_size
                 try:
-                    _inflate(packed, plain)
+                    whole = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
+                except _TooMuchError:
+                    self.failures[path] = self._limit.exceeded(size, self._spare)
+                    whole = True
                 finally:
                     written = plain.tell()
+                    self._spare -= max(0, written - RATIO * size)
+            if not whole and written:
+                self.failures[path] = (
+                    f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"
+                )
         except zlib.error as damage:
             if not written:
                 return None
-            self.failures[path] = f"damaged inside its compression: {damage}; what lies behind it is lost"
+            self.failures[path] = (
+                f"is damaged inside its compression ({damage}): its first {written:,} bytes could be unpacked, "
+                "the rest is lost"
+            )
         except OSError as failure:
-            self.failures[path] = f"could not be unpacked: {failure.strerror}"
+            reason = (failure.strerror or str(failure)).lower()
+            self.failures[path] = (
+                f"could not be unpacked beyond its first {written:,} bytes: {reason}; "
+                "free some space for temporary files, or let TMPDIR name another disk"
+            )
         return os.fsencode(target) if written else None
 
 
-def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
-    """Unpack all of a file; what came before damage has been written when `zlib.error` is raised."""
+class _TooMuchError(Exception):
+    """The file unpacks to more than it may."""
+
+
+def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
+    """Unpack a file, up to `most` bytes; False if it ends before its end.
+
+    What came before damage has been written when `zlib.error` is raised.
+    """
     inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-    begun = False  # whether the current member has given anything
+    begun = False  # whether the current member has begun
     since_look = 0
     while piece := packed.read(_PIECE):
         while piece:
@@ -66,10 +97,10 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
             try:
                 out = inflater.decompress(piece, _PIECE)
             except zlib.error:
-                plain.write(_salvage(before, piece))
+                _put(plain, _salvage(before, piece), most)
                 raise
-            begun = begun or bool(out)
-            since_look += plain.write(out)
+            begun = True
+            since_look += _put(plain, out, most)
             if since_look > _RESERVE // 4:
                 since_look = 0
                 if shutil.disk_usage(plain.name).free < _RESERVE:
@@ -79,7 +110,20 @@ def _inflate(packed: BinaryIO, plain: BinaryIO) -> None:
                 piece = inflater.unused_data
                 inflater = zlib.decompressobj(wbits=47)
                 begun = False
-    plain.write(inflater.flush())
+    _put(plain, inflater.flush(), most)
+    return not begun
+
+
+def _put(plain: BinaryIO, data: bytes, most: int) -> int:
+    """Write all of it, or raise with as much of it written as there is room for, on the disk and up to `most`."""
+    room = most - plain.tell()
+    taken = data[:room]
+    done = 0
+    while done < len(taken):
+        done += plain.write(taken[done:])
+    if len(data) > room:
+        raise _TooMuchError
+    return done
 
 
 def _salvage(inflater: zlib._Decompress, piece: bytes) -> bytes:

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import path as _path
 from tbq.errors import SourceError, UsageError
+from tbq.source.remote import refuse_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,8 @@ def read(path: str | os.PathLike[str]) -> Table:
     """
     from tbq.kinds import table_of
 
+    path = _path("path", path)
+    refuse_remote(path)
     if not Path(path).is_file():
         raise SourceError("no such file", path=path)
     try:
@@ -43,8 +47,23 @@ def read(path: str | os.PathLike[str]) -> Table:
         )
     origin = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     kind = origin.get("tbq.kind") or "table"
-    made: Table = table_of(_typed(table, kind), kind, origin.get("tbq.logdir"))
+    made: Table = table_of(
+        _typed(table, kind), kind, origin.get("tbq.logdir"), _began(origin.get("tbq.began"))
+    )
     return made
+
+
+def _began(text: str | None) -> dict[str, float] | None:
+    """When the runs began, if the file says so in a way that can be read."""
+    import json
+
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not all(isinstance(start, float) for start in found.values()):
+        return None
+    return found
 
 
 def _parquet(path: Any) -> pa.Table:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import UsageError
+from tbq.arguments import choices
 from tbq.table.codes import Series
-from tbq.table.wide import column_names
+from tbq.table.columns import TAG, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,42 +19,62 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+class Statistic(NamedTuple):
+    """One column of a summary: a statistic of a tag, one value per run."""
+
+    tag: str
+    stat: str
+    values: pa.Array
+
+    @property
+    def name(self) -> str:
+        """What the column is called if nothing else is: `last` has the tag's own name."""
+        return self.tag if self.stat == "last" else f"{self.tag}.{self.stat}"
+
+
 def summary(
     table: pa.Table, stats: Sequence[str] | str = ("last",), tags: Sequence[str] | None = None
 ) -> pa.Table:
     """Statistics of each run and tag: `last` under the tag's own name, others as `<tag>.<stat>`.
 
     min and max ignore NaN, as mean and std (ddof=1) do; `first` and `last` may be NaN; `count` is the number
-    of points; `min_step` and `max_step` are the steps of the smallest and the largest value.
+    of points; `min_step` and `max_step` are the steps of the smallest and the largest value. A tag that is called like
+    a statistic of another becomes `tag.<tag>`.
     """
-    stats = (stats,) if isinstance(stats, str) else tuple(stats)
-    for stat in stats:
-        if stat not in STATS:
-            raise UsageError(f"no statistic is called {stat!r}", hint=f"want some of {', '.join(STATS)}")
+    runs, found = statistics(table, stats, tags)
+    # Statistics have their names before tags have theirs: `tag.loss.min` is the tag loss.min, never the other.
+    order = sorted(range(len(found)), key=lambda i: found[i].stat == "last")
+    names = dict(zip(order, distinct([(found[i].name, TAG) for i in order], taken=("run",)), strict=True))
+    return pa.table({"run": runs, **{names[i]: one.values for i, one in enumerate(found)}})
+
+
+def statistics(
+    table: pa.Table, stats: Sequence[str] | str = ("last",), tags: Sequence[str] | None = None
+) -> tuple[pa.Array, list[Statistic]]:
+    """The runs, and the statistics of each tag (those given, in that order, else all by name) for each of them."""
+    chosen = choices("stats", stats, tuple(STATS))
     rows = Series.of(table)
     fresh = np.ones(len(rows.run), bool)
     fresh[1:] = rows.run[1:] != rows.run[:-1]
     run_of_row = rows.run[fresh]
     row_of_run = np.zeros(len(rows.run_names) + 1, np.int64)
     row_of_run[run_of_row] = np.arange(len(run_of_row))
-    columns: dict[str, pa.Array] = {
-        "run": pa.DictionaryArray.from_arrays(
-            pa.array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
-        )
-    }
+    runs = pa.DictionaryArray.from_arrays(
+        pa.array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
+    )
     work = _Groups(rows)
-    results = [STATS[stat](work) for stat in stats] if len(rows.run) else [np.zeros(0) for _ in stats]
+    results = [STATS[stat](work) for stat in chosen] if len(rows.run) else [np.zeros(0) for _ in chosen]
     groups = _groups_by_tag(rows)
-    order = list(tags) if tags is not None else sorted(groups)
-    wanted = [tag if stat == "last" else f"{tag}.{stat}" for tag in order for stat in stats]
-    names = iter(column_names(wanted, taken=("run",)))
     nothing = np.zeros(0, np.int64)
-    for tag in order:
-        chosen = groups.get(tag, nothing)
-        places = row_of_run[rows.run[rows.starts[chosen]]] if len(chosen) else nothing
-        for result in results:
-            columns[next(names)] = _column(result[chosen], places, len(run_of_row))
-    return pa.table(columns)
+    found = []
+    for tag in sorted(groups) if tags is None else dict.fromkeys(tags):
+        mine = groups.get(tag, nothing)
+        places = row_of_run[rows.run[rows.starts[mine]]] if len(mine) else nothing
+        found += [
+            Statistic(tag, stat, _column(result[mine], places, len(run_of_row)))
+            for stat, result in zip(chosen, results, strict=True)
+        ]
+    return runs, found
 
 
 class _Groups:

@@ -9,7 +9,7 @@ from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -33,11 +33,14 @@ class Table:
         *,
         tags: Sequence[str] | None = None,
         logdir: str | os.PathLike[str] | None = None,
+        began: Mapping[str, float] | None = None,
     ) -> None:
-        """`tags`: the columns of a wide table, where tags were asked for by name. `logdir`: the origin."""
+        """`tags`: the columns of a wide table, where tags were asked for by name. `logdir`: the origin. `began`: when
+        each run began, for relative times."""
         self._arrow = arrow
         self.kind = kind
         self.logdir = os.fspath(logdir) if logdir is not None else None
+        self.began = began
         self._tags = list(tags) if tags is not None else None
 
     @property
@@ -107,6 +110,21 @@ class Table:
 
         return self._derived(summary(self._scalars("summary"), stats, self._order(tags)), "summary")
 
+    def with_relative_time(self) -> Table:
+        """The table with a column `relative_time`: seconds since the run began, whatever rows were selected."""
+        from tbq.table.relative import COLUMN, relative_times, run_column
+
+        arrow = self._arrow
+        if "wall_time" not in arrow.column_names:
+            raise UsageError(
+                f"a table of {self.kind} has no wall_time",
+                hint="log.scalars() and every other kind of data have",
+            )
+        column = relative_times(arrow["wall_time"], run_column(arrow), self.began)
+        if COLUMN in arrow.column_names:
+            return self._same(arrow.set_column(arrow.column_names.index(COLUMN), COLUMN, column))
+        return self._same(arrow.append_column(COLUMN, column))
+
     def smooth(self, weight: float) -> Table:
         """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much."""
         from tbq.query.smooth import smooth
@@ -154,10 +172,10 @@ class Table:
 
     def _same(self, arrow: pa.Table) -> Table:
         """Other rows of the same kind."""
-        return Table(arrow, self.kind, tags=self._tags, logdir=self.logdir)
+        return Table(arrow, self.kind, tags=self._tags, logdir=self.logdir, began=self.began)
 
     def _derived(self, arrow: pa.Table, kind: str) -> Table:
-        return Table(arrow, kind, logdir=self.logdir)
+        return Table(arrow, kind, logdir=self.logdir, began=self.began)
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -11,9 +11,10 @@ import pyarrow as pa
 from tbq.errors import TbqWarning, UsageError
 from tbq.printable import counted
 from tbq.table.codes import Series
+from tbq.table.columns import column_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -55,25 +56,6 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None) -> pa.Table:
     if hidden:
         warnings.warn(_say_hidden(hidden), TbqWarning, stacklevel=3)
     return pa.table(columns)
-
-
-def column_names(tags: Iterable[str], taken: Iterable[str] = ("run", "step")) -> list[str]:
-    """The tags as column names: one that is taken, like `run` or `step`, becomes `tag.run`, `tag.step`.
-
-    >>> column_names(["loss", "step"])
-    ['loss', 'tag.step']
-    """
-    tags = list(tags)
-    used = set(taken)
-    plain = set(tags) - used
-    names = []
-    for tag in tags:
-        name = tag
-        while name in used or (name != tag and name in plain):
-            name = f"tag.{name}"
-        used.add(name)
-        names.append(name)
-    return names
 
 
 def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

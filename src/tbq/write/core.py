@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tbq.write.file import EventFile
 
 # What an append of the native buffer reports; see cpp/include/tbq/encode.hpp.
-WAKE, FULL, NOTE, CLOSED, CONVERT = 1, 2, 4, 8, 16
+WAKE, FULL, NOTE, CLOSED, CONVERT, OVER = 1, 2, 4, 8, 16, 32
 
 # (step, wall time) that `writer.step()` set, by writer; a ContextVar so that threads and tasks do not mix.
 _stamps: ContextVar[dict[int, tuple[int | None, float | None]] | None] = ContextVar(
@@ -108,22 +108,32 @@ class Core:
             )
         if status & (WAKE | FULL):
             self._file.signal(bool(status & FULL))
-        if status & NOTE:
+        if status & OVER:
+            self._file.wait_for_room()
+        if status & NOTE or self._file.failure is not None:
             self._tell()
 
     def _tell(self) -> None:
         """Say what the buffer noticed and what the disk refused."""
-        for kind, tag, before, step in self._file.buffer.notes():
-            warn(_NOTES[kind].format(tag=tag, before=before, step=step, dir=self.log_dir))
-        failure = self._file.failure
-        if failure is not None:
-            where = self._file.path or self.log_dir
-            if self._on_error == "raise":
-                raise OutputError(f"cannot write: {failure}", path=where, code="write") from failure
-            self._file.buffer.call_attention(False)
-            if self._file.told:
-                return
-            self._file.told = True
+        file = self._file
+        failure = file.failure
+        where = file.path or self.log_dir
+        for kind, tag, before, step in file.buffer.notes():
+            if kind == "dropped" and (file.quiet or file.cause is None):
+                continue
+            words = {"tag": tag, "before": before, "step": step, "dir": self.log_dir, "where": where}
+            warn(_NOTES[kind].format(**words, cause=file.cause))
+        if failure is None:
+            missed, file.missed = file.missed, 0
+            file.buffer.call_attention(False)
+            if missed:
+                warn(f"{where}: writing again, but {missed} events were lost meanwhile: {file.cause}")
+            return
+        if self._on_error == "raise":
+            raise OutputError(f"cannot write: {failure}", path=where, code="write") from failure
+        file.buffer.call_attention(False)
+        if not file.told:
+            file.told = True
             warn(
                 f"{where}: cannot write: {failure}. What was written stays valid; "
                 "new events wait in memory and are written when the disk takes them again"
@@ -137,8 +147,8 @@ _NOTES = {
     "(said once a tag)",
     "behind": "{dir}: the first step logged, {step}, lies before step {before} that is already there. "
     "To replace the old points pass purge_step={step}; for a run of its own pass resume='new'",
-    "dropped": "{dir}: the disk takes nothing and the memory for waiting events is full; from here on "
-    "events are lost",
+    "dropped": "{where}: as much waits in memory as may (64 MB), and the disk does not take it: {cause}. "
+    "Events are lost from here on, until it does",
 }
 
 

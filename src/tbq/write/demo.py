@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import OutputError, TbqWarning
+from tbq.export.target import is_empty, make_folder, output_folder
 from tbq.write.writer import SummaryWriter
 
 _START = 1_767_607_200.0  # 2026-01-05 10:00 UTC; everything in the demo has fixed times
@@ -51,16 +52,21 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
     directory = Path(os.path.normpath(Path(dir).absolute()))
     if directory.exists() and not directory.is_dir():
         raise OutputError("is a file, want a directory", path=directory, hint="choose another DIR")
-    if directory.is_dir() and any(directory.iterdir()):
+    if directory.is_dir() and not is_empty(directory):
         if not force:
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
-    try:
-        _write(directory)
-    except BaseException:
-        _remove_earlier(directory)
-        raise
+    if directory.is_dir() and any(directory.iterdir()):  # somebody else's, beside which an earlier demo was
+        try:
+            _write(directory)
+        except BaseException:
+            _remove_earlier(directory)
+            raise
+        return directory
+    make_folder(directory.parent)
+    with output_folder(directory) as folder:
+        _write(folder)
     return directory
 
 

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from tbq.export.target import make_folder, output
 from tbq.write import image
 from tbq.write.arguments import as_array, bad, real, shown
 from tbq.write.notices import warn
@@ -28,20 +29,20 @@ def write(
     directory = Path(log_dir, name)
     if directory.is_dir():
         warn(f"{directory}: an embedding is there and is replaced; pass a global_step or a tag of its own")
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     with io.StringIO() as lines:
         for vector in matrix.tolist():
             lines.write("\t".join(map(str, vector)) + "\n")
-        (directory / "tensors.tsv").write_text(lines.getvalue(), encoding="utf-8", newline="\n")
+        _replace(directory / "tensors.tsv", lines.getvalue().encode())
     fields = [
         f"tensor_name: {_quoted(f'{tag}:{step:05d}')}",
         f"tensor_path: {_quoted(f'{name}/tensors.tsv')}",
     ]
     if rows is not None:
-        (directory / "metadata.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8", newline="\n")
+        _replace(directory / "metadata.tsv", ("\n".join(rows) + "\n").encode())
         fields.append(f"metadata_path: {_quoted(f'{name}/metadata.tsv')}")
     if sprite is not None:
-        (directory / "sprite.png").write_bytes(_sprite(sprite))
+        _replace(directory / "sprite.png", _sprite(sprite))
         size = f"single_image_dim: {sprite.shape[3]}\n    single_image_dim: {sprite.shape[2]}"
         fields.append(f"sprite {{\n    image_path: {_quoted(f'{name}/sprite.png')}\n    {size}\n  }}")
     _add_to_config(Path(log_dir, "projector_config.pbtxt"), "\n  ".join(fields))
@@ -74,7 +75,12 @@ def _add_to_config(path: Path, fields: str) -> None:
     entry = f"embeddings {{\n  {fields}\n}}\n"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if entry not in before:
-        path.write_text(before + entry, encoding="utf-8", newline="\n")
+        _replace(path, (before + entry).encode())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    with output(path, force=True) as stream:
+        stream.write(data)
 
 
 def _encode(tag: str) -> str:

@@ -47,6 +47,32 @@ def _last_step(file: Path) -> int | None:
     return None
 
 
+def is_same(path: Path, status: os.stat_result) -> bool:
+    """Whether `path` is the file that has this status."""
+    try:
+        return os.path.samestat(path.stat(), status)
+    except OSError:
+        return False
+
+
+def is_whole(path: Path, size: int) -> bool:
+    """Whether the first `size` bytes of an event file are whole records."""
+    if size == 0:
+        return True
+    at = 0
+    try:
+        with path.open("rb") as stream:
+            while at < size and len(header := stream.read(12)) == 12:
+                crc = _core.crc32c(header[:8])
+                masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+                if int.from_bytes(header[8:], "little") != masked:
+                    return False
+                at = stream.seek(at + 16 + int.from_bytes(header[:8], "little"))
+    except (OSError, OverflowError):  # moved away, or a length that no file has
+        return False
+    return at == size
+
+
 def lock(descriptor: int) -> None:
     """Mark an event file as being written, for as long as the descriptor is open."""
     try:

@@ -11,7 +11,7 @@ import socket
 import time
 from pathlib import Path
 
-from tbq import _core
+from tbq import _core, termination
 from tbq.errors import OutputError
 from tbq.write import existing, wire
 from tbq.write.flusher import flusher, watch
@@ -19,8 +19,10 @@ from tbq.write.flusher import flusher, watch
 logger = logging.getLogger("tbq.write")
 
 _FULL_BYTES = 1 << 20  # flushed when so much is pending
-_MAX_BYTES = 64 << 20  # kept in memory while the disk does not take it
+_MAX_BYTES = 64 << 20  # may wait in memory; who logs more waits for the disk
+_PIECE = 1 << 18  # handed to the system at once, so that a slow disk is seen to be at work
 _RETRY_SECONDS = 5.0
+_POLL_SECONDS = 0.005
 _GONE = (
     {errno.ESTALE, errno.EBADF, errno.ENODEV, errno.ENXIO, errno.ENOTCONN} if os.name == "posix" else set()
 )
@@ -38,6 +40,7 @@ class EventFile:
         suffix: str = "",
         max_queue: int | None = None,
         flush_secs: float = 2.0,
+        max_wait: float = 60.0,
         purge_step: int | None = None,
         opened_at: str = "",
         start: float | None = None,
@@ -46,12 +49,17 @@ class EventFile:
     ) -> None:
         self.directory = directory
         self.flush_secs = flush_secs
+        self.max_wait = max_wait
         self.retry_secs = max(0.05, min(flush_secs, _RETRY_SECONDS))
         self.opened_at = opened_at
-        self.closed = False
+        self.closed = False  # takes no more events
+        self.finished = False  # and has written them all, or given up
         self.path: Path | None = None
-        self.failure: BaseException | None = None
+        self.failure: BaseException | None = None  # why nothing can be written now
+        self.cause: BaseException | None = None  # why something could not be, at any time
         self.told = False  # whether a caller has heard of the failure
+        self.quiet = False  # whether it is one of which nothing more is said than its count at the end
+        self.missed = 0  # events that were dropped during the last failure, if no caller has heard of it
         self.lost = 0  # events that could not be written before the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
         self._suffix = suffix
@@ -59,70 +67,91 @@ class EventFile:
         self._start = start
         self._origin = origin
         self._to_disk = to_disk
+        self._has_stalled = False
         self._descriptor: int | None = None
         self._size = 0  # bytes of whole records in the file
+        self._seen = 0  # bytes that the system said are in it
         self._torn = False  # the file may have more bytes than `_size`
         self._backlog = b""  # whole records that left the buffer and are not in the file
+        self._head = b""  # the file's first records, which are no events, as long as they are not in it
+        self._dropped = 0  # by the buffer, before the last failure
         if to_disk:
             self._open()
         watch(self)
-        if self._backlog:
+        if self._head:
             self.flush()
-
-    @property
-    def has_pending(self) -> bool:
-        """Whether anything waits to be written."""
-        return bool(self._backlog) or self.buffer.pending_bytes > 0
 
     def signal(self, full: bool) -> None:
         """Tell the flusher that records wait, or that enough of them do."""
-        flusher.ask(self, "flush" if full else "wake")
+        now = flusher.write_through
+        flusher.ask(self, "flush" if full or now else "wake", wait=now)
 
-    def flush(self, timeout: float | None = None) -> None:
-        """Wait until everything logged so far is in the file, or has failed to get there."""
-        if not self.closed and self.has_pending:
-            flusher.ask(self, "flush", wait=True, timeout=timeout)
+    def flush(self, patience: float | None = None) -> bool:
+        """Wait until everything logged so far is in the file, or has failed to get there.
 
-    def close(self, timeout: float | None = None) -> None:
-        """Flush, then close the file; the second time does nothing."""
-        if self.closed:
+        False if nothing could be written for `patience` seconds.
+        """
+        return self.finished or flusher.ask(self, "flush", wait=True, patience=patience)
+
+    def wait_for_room(self) -> None:
+        """Wait until less waits in memory than may, for as long as the disk takes anything of it."""
+        if flusher.is_current_thread():
             return
+        flusher.ask(self, "flush")
+        moved, since = flusher.moved, time.monotonic()
+        while self.failure is None and self.buffer.pending_bytes > _MAX_BYTES:
+            if flusher.moved != moved:
+                moved, since = flusher.moved, time.monotonic()
+            elif time.monotonic() - since >= self.max_wait:
+                self.fail(_StalledError(self.max_wait))
+                return
+            time.sleep(min(_POLL_SECONDS, self.max_wait))
+
+    def close(self, patience: float | None = None) -> bool:
+        """Flush, then close the file; whoever calls it second waits for the first. False as in `flush`."""
+        if self.closed:
+            return self.flush(patience)
         self.closed = True
         self.buffer.close()
-        flusher.ask(self, "close", wait=True, timeout=timeout)
+        return flusher.ask(self, "close", wait=True, patience=patience)
 
-    def close_at_exit(self, timeout: float) -> None:
+    def close_at_exit(self, patience: float) -> bool:
         """Close, when no caller is left who could be warned of what is lost."""
-        self.close(timeout)
-        if self.lost:
-            where = self.path or self.directory
-            logger.warning("%s: %d events could not be written: %s", where, self.lost, self.failure)
+        in_time = self.close(patience)
+        where = self.path or self.directory
+        if not in_time:
+            logger.warning(
+                "%s: nothing could be written for %g seconds; what waited is lost", where, patience
+            )
+        elif self.lost:
+            logger.warning("%s: %d events could not be written: %s", where, self.lost, self.cause)
+        return in_time
 
     def after_fork(self) -> None:
         """In the child: leave file and records to the parent; what is logged here goes to a new file."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
         self._descriptor = None
         self.path = None
-        self._backlog = b""
+        self._backlog = self._head = b""
         self._purge_step = None
         self._torn = False
-        self.failure = None
+        self.failure = self.cause = None
+        self.missed = self._dropped = 0
         self.buffer.forget()
 
     # What follows runs on the flusher's thread, or before it knows the file.
 
     def drain(self) -> bool:
-        """Write all that is pending; False when the disk did not take all of it."""
-        while True:
-            if not self._backlog:
-                self._backlog, _ = self.buffer.take()
-                if not self._backlog:
-                    return True
-            if not self._to_disk:
-                self._backlog = b""
-            elif not self._write():
-                return False
+        """Write all that is pending now; False if the disk did not take all of it.
+
+        What is logged meanwhile is left for the next time, so that a loop that never stops logging holds up nobody.
+        """
+        if (self._head or self._backlog) and not self._write():
+            return False
+        self._backlog, _ = self.buffer.take()
+        return not self._backlog or self._write()
 
     def finish(self) -> bool:
         """Write what is pending, count what cannot be, and close the file."""
@@ -139,27 +168,57 @@ class EventFile:
                 self.fail(wrong)
                 written = False
             self._descriptor = None
+        self.finished = True
+        termination.release(id(self))
         return written
 
     def fail(self, wrong: BaseException) -> None:
-        """Keep what went wrong for the next caller to hear."""
+        """Keep what went wrong for the next caller to hear. Until it is over, events that have no room are dropped."""
         if self.failure is None:
-            logger.info("%s: cannot write: %s", self.path or self.directory, wrong)  # the caller is warned
-            self.told = False
+            # A disk that is only slow may stall again and again: it is said once, and counted at the end.
+            stalled = isinstance(wrong, _StalledError)
+            self.told = self.quiet = stalled and self._has_stalled
+            self._has_stalled = self._has_stalled or stalled
+            self._dropped = self.buffer.dropped
+            self.buffer.drop_past_limit(True)
             self.buffer.call_attention(True)
-        self.failure = wrong
+        self.failure = self.cause = wrong
+        if not self.told:
+            logger.info("%s: cannot write: %s", self.path or self.directory, wrong)  # the caller is warned
+
+    def _recover(self) -> None:
+        """The disk takes data again."""
+        logger.info("%s: writing again", self.path)
+        self.failure = None
+        self.missed = 0 if self.quiet else self.buffer.dropped - self._dropped
+        self.buffer.drop_past_limit(False)
+        self.buffer.call_attention(self.missed > 0)
 
     def _write(self) -> bool:
+        if not self._to_disk:
+            self._backlog = b""
+            return True
         written = 0
+        records = self._backlog
         try:
             descriptor = self._ready()
-            with memoryview(self._backlog) as view:
+            records = self._head + self._backlog if self._head else self._backlog
+            with memoryview(records) as view:
                 while written < len(view):
-                    written += os.write(descriptor, view[written:])
+                    count = os.write(descriptor, view[written : written + _PIECE])
+                    if count <= 0:
+                        raise OSError(errno.EIO, "the system took no byte, and gave no reason")
+                    written += count
+                    flusher.moved += count
+                    if isinstance(self.failure, _StalledError):
+                        self._recover()
+            self._seen = os.fstat(descriptor).st_size
         except (OSError, OutputError) as wrong:
-            whole = _core.whole_records(self._backlog, written)
+            whole = _core.whole_records(records, written)
             self._size += whole
-            self._backlog = self._backlog[whole:]
+            heading = min(whole, len(self._head))
+            self._head = self._head[heading:]
+            self._backlog = self._backlog[whole - heading :]
             self._torn = self._torn or written > whole
             self._mend()
             if getattr(wrong, "errno", None) in _GONE:
@@ -167,33 +226,53 @@ class EventFile:
             self.fail(wrong)
             return False
         self._size += written
-        self._backlog = b""
+        self._head = self._backlog = b""
+        self._purge_step = None
         if self.failure is not None:
-            logger.info("%s: writing again", self.path)
-            self.failure = None
-            self.buffer.call_attention(False)
+            self._recover()
         return True
 
     def _ready(self) -> int:
-        """A descriptor whose position is the end of the last whole record."""
-        if self._descriptor is not None and self._deleted():
-            logger.warning("%s was deleted while it was written; going on in a new file", self.path)
-            self._abandon()
+        """A descriptor that appends behind the last whole record."""
+        if self._descriptor is not None:
+            self._look_for_changes(os.fstat(self._descriptor))
         if self._descriptor is None:
-            pending = self._backlog
             self._open()
-            self._backlog += pending
         if self._torn and not self._mend():
             raise OSError(errno.EIO, "cannot cut off the record that was written in part")
         assert self._descriptor is not None
+        if not self._appends:
+            os.lseek(self._descriptor, 0, os.SEEK_END)
         return self._descriptor
+
+    def _look_for_changes(self, status: os.stat_result) -> None:
+        """What others did to the file since the last write: deleted it, replaced it, cut it, added to it."""
+        assert self.path is not None
+        if status.st_nlink == 0 and not existing.is_same(self.path, status):
+            logger.warning("%s was deleted while it was written; going on in a new file", self.path)
+            self._abandon()
+        elif status.st_size < self._seen:
+            whole = existing.is_whole(self.path, status.st_size)
+            where = "after them" if whole else "in a new file"
+            logger.warning(
+                "%s was cut to %d bytes while it was written; going on %s", self.path, status.st_size, where
+            )
+            self._torn = False
+            self._size = self._seen = status.st_size
+            if not whole:  # a part of a record is not ours to cut off, and many readers stop there
+                self._abandon()
+            elif status.st_size == 0:
+                self._head = self._header(time.time())
+        elif not self._torn and self._seen == self._size:
+            self._size = status.st_size  # what others added stays
 
     def _mend(self) -> bool:
         """Cut the file back to whole records."""
         if self._torn and self._descriptor is not None:
             try:
-                os.ftruncate(self._descriptor, self._size)
-                os.lseek(self._descriptor, self._size, os.SEEK_SET)
+                if os.fstat(self._descriptor).st_size > self._size:
+                    os.ftruncate(self._descriptor, self._size)
+                self._seen = os.fstat(self._descriptor).st_size
             except OSError:
                 return False
             self._torn = False
@@ -207,10 +286,6 @@ class EventFile:
         self._descriptor = None
         self._torn = False
 
-    def _deleted(self) -> bool:
-        assert self._descriptor is not None and self.path is not None
-        return os.fstat(self._descriptor).st_nlink == 0 and not self.path.exists()
-
     def _open(self) -> None:
         """Create the directory and a file that was not there, and make its first records pending."""
         started = time.time() if self._start is None else self._start
@@ -220,16 +295,18 @@ class EventFile:
         except OSError as wrong:
             raise unwritable(self.directory, wrong) from wrong
         existing.lock(self._descriptor)
-        self._size = 0
+        self._size = self._seen = 0
         self._torn = False
-        header = (
-            wire.double(1, started) + wire.text(3, "brain.Event:2") + wire.message(10, wire.text(1, "tbq"))
-        )
-        self._backlog = _core.frame(header)
+        self._head = self._header(started)
         if self._purge_step is not None:
             restart = wire.double(1, started) + wire.integer(2, self._purge_step)
-            self._backlog += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
-            self._purge_step = None
+            self._head += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
+
+    @staticmethod
+    def _header(started: float) -> bytes:
+        return _core.frame(
+            wire.double(1, started) + wire.text(3, "brain.Event:2") + wire.message(10, wire.text(1, "tbq"))
+        )
 
     def _create(self, started: float) -> tuple[int, Path]:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -238,10 +315,34 @@ class EventFile:
             name = f"events.out.tfevents.{int(started):010d}.{origin}.{number}{self._suffix}"
             path = Path(self.directory, name)
             try:
-                return os.open(path, flags, 0o666), path
+                return self._create_at(path, flags), path
             except FileExistsError:
                 continue
         raise AssertionError("a counter does not end")
+
+    def _create_at(self, path: Path, flags: int) -> int:
+        """A new file that is appended to, wherever somebody else cuts it."""
+        try:
+            self._appends = True
+            return os.open(path, flags | os.O_APPEND, 0o666)
+        except FileExistsError:
+            raise
+        except OSError as wrong:
+            if wrong.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+                raise
+        self._appends = False  # e.g. object stores that are mounted
+        return os.open(path, flags, 0o666)
+
+
+class _StalledError(Exception):
+    """The disk takes nothing, and says nothing."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"nothing could be written for {seconds:g} seconds (max_wait)"
+            if seconds
+            else "events come faster than the disk takes them, and max_wait=0 forbids to wait for it"
+        )
 
 
 def unwritable(directory: str, wrong: OSError) -> OutputError:

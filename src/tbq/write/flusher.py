@@ -1,7 +1,8 @@
 """The one thread that moves records from memory to disk, and the moments when it must not be too late.
 
-Callers only put messages into a queue whose `put` may interrupt itself, so a signal handler, a destructor
-and a training thread can all ask for a flush without a lock between them.
+Callers only put messages into a queue whose `put` may interrupt itself, so a signal handler, a destructor and a
+training thread can all ask for a flush without a lock between them. The thread does what it is asked in order: once
+it answers, everything that was logged before the question has been written, whoever took it out of memory.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ import atexit
 import contextlib
 import os
 import queue
-import signal
 import sys
 import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
+from tbq import termination
+
 if TYPE_CHECKING:
     from tbq.write.file import EventFile
 
 Action = Literal["wake", "flush", "close"]
 
-_EXIT_SECONDS = 60.0  # how long a hanging disk may hold up the end of the process
+# How long a disk that takes nothing may hold up the end of the process.
+_EXIT_SECONDS = 60.0
 _SIGNAL_SECONDS = 5.0
 
 
@@ -30,26 +33,64 @@ class Flusher:
     """Drains event files when they are due, full, or asked for."""
 
     def __init__(self) -> None:
+        self.moved = 0  # bytes that the disk took: whoever waits sees by it that waiting helps
+        self.write_through = (
+            False  # whether each event is written at once, as the process may end at any moment
+        )
         self._inbox: queue.SimpleQueue[tuple[EventFile, Action, Any]] = queue.SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._alone = threading.RLock()  # for callers who must do it themselves
+        self._acting = False
 
     def ask(
-        self, file: EventFile, action: Action, *, wait: bool = False, timeout: float | None = None
+        self, file: EventFile, action: Action, *, wait: bool = False, patience: float | None = None
     ) -> bool:
-        """Do `action` to `file` on the thread; False when `timeout` seconds were not enough."""
+        """Do `action` to `file` on the thread; False if nothing could be written for `patience` seconds."""
         if not self.start():
-            self._act(file, action)  # the interpreter is ending: no thread can be had any more
+            # No thread can be had, or the interpreter is ending and the one there was stands still.
+            with self._alone:
+                return not self._acting and self._act(file, action)
+        if not wait or self.is_current_thread():
+            self._inbox.put((file, action, None))
             return True
-        done = None
-        if wait and threading.current_thread() is not self._thread:
-            done = threading.Lock()
-            done.acquire()
+        return self._answered(self._question(file, action), patience)
+
+    def ask_all(self, files: list[EventFile], patience: float) -> None:
+        """Flush several files, as long as something can be written."""
+        if self.start() and not self.is_current_thread():
+            for question in [self._question(file, "flush") for file in files]:
+                if not self._answered(question, patience):
+                    return
+
+    def _question(self, file: EventFile, action: Action) -> Any:
+        done = threading.Lock()
+        done.acquire()
         self._inbox.put((file, action, done))
-        return done is None or done.acquire(timeout=-1 if timeout is None else timeout)
+        return done
+
+    def _answered(self, done: Any, patience: float | None) -> bool:
+        while True:
+            moved = self.moved
+            if done.acquire(timeout=-1 if patience is None else patience):
+                return True
+            if self.moved == moved:
+                return False
+
+    def is_current_thread(self) -> bool:
+        """Whether the caller runs on the thread itself, which must not wait for itself."""
+        return threading.current_thread() is self._thread
+
+    def settle(self) -> None:
+        """Flush all files, and from here on write each event at once."""
+        self.write_through = True
+        if self._thread is not None:  # else nothing was logged yet in this process
+            self.ask_all(unfinished(), _EXIT_SECONDS)
 
     def start(self) -> bool:
         """Make sure that the thread runs."""
+        if sys.is_finalizing():
+            return False
         if self._thread is not None:
             return True
         with self._starting:
@@ -60,10 +101,13 @@ class Flusher:
                 except RuntimeError:
                     self._thread = None
                     return False
-                _at_process_end()
+                for file in unfinished():  # those that were opened before a fork
+                    termination.hold(id(file))
+                _settle_at_process_end()
         return True
 
     def _run(self) -> None:
+        termination.leave_signals_to_others()
         due: dict[EventFile, float] = {}
         while True:
             timeout = max(0.0, min(due.values()) - time.monotonic()) if due else None
@@ -75,26 +119,32 @@ class Flusher:
                 for late in [one for one, when in due.items() if when <= now]:
                     del due[late]
                     self._drain(late, "flush", due)
+                    del late
                 continue
             if action == "wake":
                 due.setdefault(file, time.monotonic() + file.flush_secs)
                 continue
             due.pop(file, None)
-            self._drain(file, action, due)
-            if done is not None:
-                done.release()
+            try:
+                self._drain(file, action, due)
+            finally:
+                if done is not None:
+                    done.release()
 
     def _drain(self, file: EventFile, action: Action, due: dict[EventFile, float]) -> None:
         if not self._act(file, action) and action != "close":
             due[file] = time.monotonic() + file.retry_secs
 
-    @staticmethod
-    def _act(file: EventFile, action: Action) -> bool:
+    def _act(self, file: EventFile, action: Action) -> bool:
+        self._acting = True
         try:
             return file.finish() if action == "close" else file.drain()
         except Exception as wrong:  # must not end the thread that all writers share
-            file.fail(wrong)
+            with contextlib.suppress(Exception):  # nor must a handler of the logging module
+                file.fail(wrong)
             return False
+        finally:
+            self._acting = False
 
 
 flusher = Flusher()
@@ -104,56 +154,70 @@ _live: dict[int, weakref.ref[EventFile]] = {}
 def watch(file: EventFile) -> None:
     """Keep `file` in mind for exit, signals and forks, without keeping it alive."""
     key = id(file)
-    _live[key] = weakref.ref(file, lambda _: _live.pop(key, None))
+
+    def forget(_: object) -> None:
+        _live.pop(key, None)
+        termination.release(key)
+
+    _live[key] = weakref.ref(file, forget)
     flusher.start()
-    _catch_signals()
+    termination.hold(key)
 
 
 def live() -> list[EventFile]:
-    """The event files that are open, in this process."""
-    return [file for ref in list(_live.values()) if (file := ref()) is not None and not file.closed]
+    """The event files of this process that take events."""
+    return [file for file in unfinished() if not file.closed]
+
+
+def unfinished() -> list[EventFile]:
+    """The event files of this process for which something may wait: also those that are being closed."""
+    return [file for ref in list(_live.values()) if (file := ref()) is not None and not file.finished]
 
 
 def close_all() -> None:
     """Flush and close every writer: the end of the process."""
-    for file in live():
-        file.close_at_exit(_EXIT_SECONDS)
+    patience = _EXIT_SECONDS
+    for file in unfinished():
+        if not file.close_at_exit(patience):
+            patience = 0.1  # the disk had its chance
 
 
 atexit.register(close_all)
 
 
-def _at_process_end() -> None:
-    """A forked child of multiprocessing ends without atexit; its own finalizers do run."""
+def _settle_at_process_end() -> None:
+    """A child of multiprocessing may end without `atexit`; its own finalizers do run.
+
+    They are forgotten where the child begins, and a writer among its arguments is made before that (by forkserver and
+    spawn): so they are also registered from what multiprocessing calls when it has forgotten them. Threads may log on
+    after the finalizers.
+    """
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
-    if util is not None and process is not None and process.parent_process() is not None:
-        util.Finalize(None, close_all, exitpriority=10)
+    if util is None or process is None:
+        return
+    util.register_after_fork(flusher, _settle_this_process)
+    if process.parent_process() is not None:
+        _settle_this_process()
 
 
-def _on_signal(number: int, frame: object) -> None:
-    del frame
-    for file in live():
-        if file.has_pending:
-            flusher.ask(file, "flush", wait=True, timeout=_SIGNAL_SECONDS)
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+def _settle_this_process(_: object = None) -> None:
+    sys.modules["multiprocessing.util"].Finalize(None, flusher.settle, exitpriority=10)
 
 
-def _catch_signals() -> None:
-    """Flush before SIGTERM and SIGHUP end the process. A handler that somebody else set is left alone."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            with contextlib.suppress(ValueError):  # only the main thread may set one
-                signal.signal(number, _on_signal)
+def _flush_before_end() -> None:
+    flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
+
+
+termination.before_end(_flush_before_end, first=True)  # data before tidiness
 
 
 def _in_child() -> None:
     """After fork the thread is gone, and what is pending belongs to the parent."""
     flusher.__init__()  # type: ignore[misc]
-    for file in live():
+    for file in unfinished():
         file.after_fork()
+    _settle_at_process_end()
 
 
 if hasattr(os, "register_at_fork"):

@@ -76,11 +76,11 @@ def count(max_queue: object) -> int | None:
     raise bad("max_queue", f"got {shown(max_queue)}, want a number of events")
 
 
-def seconds(flush_secs: object) -> float:
-    """`flush_secs`."""
-    if isinstance(flush_secs, int | float) and flush_secs >= 0 and not math.isinf(flush_secs):
-        return float(flush_secs)
-    raise bad("flush_secs", f"got {shown(flush_secs)}, want a number of seconds")
+def seconds(argument: str, value: object, *, forever: bool = False) -> float:
+    """A number of seconds; infinity only if `forever` makes sense."""
+    if isinstance(value, int | float) and value >= 0 and (forever or not math.isinf(value)):
+        return float(value)
+    raise bad(argument, f"got {shown(value)}, want a number of seconds")
 
 
 def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -19,9 +18,11 @@ from tbq.write.scalars import Scalars
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from types import TracebackType
 
 _FLUSH_SECONDS = 2.0
+_WAIT_SECONDS = 60.0
 
 
 class SummaryWriter(Scalars, Media, Plugins):
@@ -33,7 +34,10 @@ class SummaryWriter(Scalars, Media, Plugins):
     `purge_step` hides what an earlier, crashed session logged from that step on.
     Records reach the file every `flush_secs` seconds, when `max_queue` events or a megabyte wait, on
     `flush()`, at exit, on SIGTERM and when the writer is garbage collected.
-    `on_error="raise"` raises when the disk refuses; by default that is a warning and training goes on.
+    If events come faster than the disk takes them, a call waits once 64 MB are in memory, as long as the disk
+    takes anything: after `max_wait` seconds (60) in which it took nothing, or if it fails, events are dropped,
+    and a warning says so. `on_error="raise"` raises when the disk refuses; by default that is a warning and
+    training goes on.
     `exact=True` keeps all scalars as float64 or int64.
 
     >>> import tbq, tempfile
@@ -55,6 +59,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         resume: Literal["auto", "new", "error"] = "auto",
         *,
         on_error: Literal["warn", "raise"] = "warn",
+        max_wait: float = _WAIT_SECONDS,
         exact: bool = False,
         logdir: str | os.PathLike[str] | None = None,
         write_to_disk: bool = True,
@@ -63,7 +68,8 @@ class SummaryWriter(Scalars, Media, Plugins):
         directory = options.directory(log_dir if log_dir is not None else logdir, comment, run)
         self.purge_step = as_step(purge_step, "purge_step")
         self.max_queue = options.count(max_queue)
-        self.flush_secs = options.seconds(flush_secs)
+        self.flush_secs = options.seconds("flush_secs", flush_secs)
+        self.max_wait = options.seconds("max_wait", max_wait, forever=True)
         if not isinstance(filename_suffix, str) or set(filename_suffix) & set("/\\\0"):
             raise bad("filename_suffix", f"got {shown(filename_suffix)}, want a str without separators")
         self.filename_suffix = filename_suffix
@@ -85,6 +91,7 @@ class SummaryWriter(Scalars, Media, Plugins):
             suffix=self.filename_suffix,
             max_queue=self.max_queue,
             flush_secs=self.flush_secs,
+            max_wait=self.max_wait,
             purge_step=self.purge_step,
             opened_at=caller(),
             start=start,
@@ -140,36 +147,49 @@ class SummaryWriter(Scalars, Media, Plugins):
             flush_secs=self.flush_secs,
             filename_suffix=self.filename_suffix,
             on_error=self._on_error,  # type: ignore[arg-type]
+            max_wait=self.max_wait,
             exact=self._exact,
             write_to_disk=self._write_to_disk,
         )
 
     def flush(self) -> None:
         """Wait until everything that was logged so far is in the file."""
-        if self._closed:
+        if self._file.finished:
             return
-        for line in list(self._lines.values()):
-            line.flush()
+        failure = self._of_each_line(SummaryWriter.flush)
         self._file.flush()
+        if failure is not None:
+            raise failure
         self._tell()
 
     def close(self) -> None:
-        """Flush and close; the second time does nothing."""
+        """Flush and close; the second time does nothing, or waits for the thread that is closing it."""
         if self._closed:
+            self._file.flush()
             return
         self._closed = True
-        with contextlib.ExitStack() as lines:
-            for line in self._lines.values():
-                lines.callback(line.close)
+        failure = self._of_each_line(SummaryWriter.close)
         self._file.close()
+        if failure is not None:
+            raise failure
         self._tell_lost()
+
+    def _of_each_line(self, action: Callable[[SummaryWriter], object]) -> TbqError | None:
+        """Flush or close the writers of `add_scalars`; what one of them raises comes after all had their turn."""
+        first = None
+        for line in list(self._lines.values()):
+            try:
+                action(line)
+            except TbqError as failure:
+                first = first or failure
+        return first
 
     def _tell_lost(self) -> None:
         file = self._file
         if file.lost == 0 and file.failure is None:
             return
         lost = f"{file.lost} events" if file.lost else "the last of it, perhaps,"
-        message = f"closed, but {lost} could not be written: {file.failure or 'memory was full'}"
+        message = f"closed, but {lost} could not be written: {file.cause}"
         if self._on_error == "raise":
             raise OutputError(message, path=file.path or self.log_dir, code="write")
         warn(f"{file.path or self.log_dir}: {message}. What is in the file is valid")
@@ -209,6 +229,7 @@ class SummaryWriter(Scalars, Media, Plugins):
             "flush_secs": self.flush_secs,
             "filename_suffix": self.filename_suffix,
             "on_error": self._on_error,
+            "max_wait": self.max_wait,
             "exact": self._exact,
             "write_to_disk": self._write_to_disk,
         }
@@ -218,4 +239,6 @@ class SummaryWriter(Scalars, Media, Plugins):
 def _reopened(settings: dict[str, Any]) -> SummaryWriter:
     with warnings.catch_warnings():  # the writer that this is a copy of is meant to be open
         warnings.simplefilter("ignore", TbqWarning)
-        return SummaryWriter(**settings)
+        writer = SummaryWriter(**settings)
+    writer._file.buffer.expect_after(None)  # nor is it a resumption of what others logged before it
+    return writer

@@ -1,7 +1,8 @@
 """A tag was logged more than once at the same step.
 
 What it does
-    Finds tags with several values at one step within a session, one behind the other.
+    Finds tags with several different values at one step within a session, one after the other. The same value again,
+    as Lightning logs its `epoch`, loses nothing and is not reported.
 
 Why it matters
     The step is that of the epoch while the loop is over batches, or a function logs twice. TensorBoard's default
@@ -29,7 +30,7 @@ RULE = Rule("TBQ401", "duplicate-steps", "warning")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    for series, rows in groups(look, look.step_changes == 0):
+    for series, rows in groups(look, (look.step_changes == 0) & look.value_changes):
         if look.series["min_step"][series] == look.series["max_step"][series]:
             continue
         first = int(look.scalars["step"][rows[0]])

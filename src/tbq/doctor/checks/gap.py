@@ -1,7 +1,8 @@
 """Steps are missing in the middle of a series.
 
 What it does
-    Finds tags logged at a regular interval with one hole or more of at least 10 intervals.
+    Finds tags logged at a regular interval with one hole or more of at least 10 intervals. Three holes or more of one
+    size are a habit (the first batches of each epoch), and are not reported.
 
 Why it matters
     Logging was off for a while, events were dropped by a full queue or a full disk, or a file of the run is missing.
@@ -43,6 +44,9 @@ def check(look: Look) -> Iterator[Finding]:
         interval = np.median(mine)
         holes = (mine >= 10 * interval).nonzero()[0]
         if interval <= 0 or len(holes) == 0 or (mine == interval).mean() < 0.9:
+            continue
+        sizes = mine[holes]
+        if len(holes) >= 3 and sizes.max() - sizes.min() <= 0.1 * sizes.max():
             continue
         step = int(look.scalars["step"][starts[place] + holes[0]])
         more = f", and {len(holes) - 1:,} more such holes" if len(holes) > 1 else ""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
+from tbq.doctor.sub_runs import of_add_hparams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +27,10 @@ RULE = Rule("TBQ604", "hparams-runs", "info")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    import numpy as np
-
-    hparams = look.is_kind("hparams")
-    if hparams.sum() < 20:
-        return
-    names = {run.name for run in look.runs}
-    run = look.series["run"]
-    other = ~hparams & ~(look.is_kind("scalars") & (look.series["count"] == 1))
-    plain = np.ones(len(look.runs), bool)
-    plain[run[other]] = False
-    subs = [look.runs[index].name for index in np.unique(run[hparams]).tolist() if plain[index]]
-    parents = [name.rpartition("/")[0] or "." for name in subs if name != "."]
-    found = [parent for parent in parents if parent in names]
-    if len(found) >= 20:
-        above = sorted(set(found))
+    made = of_add_hparams(look)
+    count = sum(map(len, made.values()))
+    if count >= 20:
         yield RULE.finding(
-            f"add_hparams made {len(found):,} sub-runs, below {some(above)}",
+            f"add_hparams made {count:,} sub-runs, below {some(sorted(made))}",
             hint="tbq rewrite LOGDIR -o NEW --flatten-hparams folds them into the runs above, where each has one",
         )

@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
+from tbq.names import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 RULE = Rule("TBQ603", "illegal-tags", "warning")
 
 
-_ILLEGAL = re.compile("[\x00-\x1f\x7f\ufffd]")
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 def check(look: Look) -> Iterator[Finding]:
     codes, names = look.tag_codes
-    illegal = {code for code, name in enumerate(names) if not name or _ILLEGAL.search(name)}
+    illegal = {
+        code for code, name in enumerate(names)
+        if not name or _CONTROL.search(name) or not is_utf8(name)
+    }  # fmt: skip
     if not illegal:
         return
     kept = ~look.is_kind("graphs", "run_metadata", "logs")

@@ -1,7 +1,7 @@
 """Images and other large values dwarf the scalars.
 
 What it does
-    Finds runs of 16 MiB or more in which less than 2 % of the bytes can be scalars.
+    Finds runs of 256 MiB or more in which less than 2 % of the bytes can be scalars.
 
 Why it matters
     Every reader that goes through whole files, TensorBoard among them, spends its time on the media to get at the
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 
 RULE = Rule("TBQ605", "media", "info")
 
+_LARGE = 256 << 20
+
 
 def check(look: Look) -> Iterator[Finding]:
     import numpy as np
 
     sizes = np.bincount(look.files["run"], weights=look.files["bytes"], minlength=len(look.runs))
-    if not (sizes >= 2**24).any():
+    if not (sizes >= _LARGE).any():
         return
     scalars, media = look.is_kind("scalars"), look.is_kind(*MEDIA)
     run, count = look.series["run"], look.series["count"]
     numbers = np.bincount(run[scalars], weights=count[scalars], minlength=len(look.runs)) * 100
     others = np.bincount(run[media], minlength=len(look.runs))
-    for index in look.rows((sizes >= 2**24) & (numbers < 0.02 * sizes) & (numbers > 0) & (others > 0)):
+    for index in look.rows((sizes >= _LARGE) & (numbers < 0.02 * sizes) & (numbers > 0) & (others > 0)):
         mine = look.rows(media & (run == index))
         yield RULE.finding(
             f"is {sizes[index] / 2**20:,.0f} MiB, nearly all of it {some(sorted({look.kind(one) for one in mine}))}",

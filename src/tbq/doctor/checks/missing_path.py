@@ -27,6 +27,8 @@ RULE = Rule("TBQ103", "missing-path", "error")
 
 def check(look: Look) -> Iterator[Finding]:
     for missing in look.errors if not near(look) else []:
+        if missing.code == "unreadable":  # TBQ108
+            continue
         yield RULE.finding(
             missing.message,
             path=missing.path,

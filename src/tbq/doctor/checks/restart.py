@@ -2,7 +2,7 @@
 
 What it does
     Finds sessions that begin at a step that an earlier session had passed already, and counts what each reader
-    makes of it.
+    makes of it. If more than half of the run's points are hidden by it, that is a warning.
 
 Why it matters
     The points between the checkpoint and the crash are there twice. TensorBoard's default loader drops the older
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.readers import told
+from tbq.problems import RESTART_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,28 +29,18 @@ if TYPE_CHECKING:
 
 RULE = Rule("TBQ403", "restart", "info")
 
+_HINT = "to take the overtaken points out: tbq rewrite LOGDIR -o NEW --restarts resume"
+
 
 def check(look: Look) -> Iterator[Finding]:
-    earlier, later = look.turns
-    segments = look.segments
-    back = segments["first_step"][later] <= segments["max_step"][earlier]
-    if not back.any():
-        return
-    scalars = look.is_kind("scalars")
-    by_run: dict[int, dict[int, None]] = {}
-    sessions: dict[int, set[int]] = {}
-    for pair in look.rows(back):
-        series = int(segments["series"][later[pair]])
-        never_rises = look.series["min_step"][series] == look.series["max_step"][series]
-        if series in look.overlapping or series in look.misordered or not scalars[series] or never_rises:
+    for one in look.resumed:
+        if one.is_rerun:  # TBQ408
             continue
-        run = int(look.series["run"][series])
-        by_run.setdefault(run, {})[series] = None
-        sessions.setdefault(run, set()).add(int(segments["session"][later[pair]]))
-    for run, resumed in by_run.items():
-        times = len(sessions[run])
+        most = one.share > 0.5
+        hidden = f", which hides {one.said}" if most else ""
         yield RULE.finding(
-            f"was resumed {'once' if times == 1 else f'{times:,} times'} from an earlier step: {told(look, *resumed)}",
-            run=look.runs[run].name,
-            hint="to take the overtaken points out: tbq rewrite LOGDIR -o NEW --restarts resume",
+            f"was resumed {one.times} from an earlier step{hidden}: {told(look, *one.series)}",
+            run=look.runs[one.run].name,
+            hint=RESTART_HINT if most else _HINT,
+            severity="warning" if most else None,
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
+from tbq.printable import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,5 +40,5 @@ def check(look: Look) -> Iterator[Finding]:
             yield RULE.finding(
                 f"differs by case alone from {some(same[1:])}",
                 run=same[0],
-                hint=f"tbq rewrite LOGDIR -o NEW --rename-run {same[1]}=NAME",
+                hint=f"tbq rewrite LOGDIR -o NEW --rename-run {shell_word(same[1])}=NAME",
             )

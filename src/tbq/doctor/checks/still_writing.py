@@ -26,7 +26,7 @@ RULE = Rule("TBQ201", "still-writing", "info")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.files["truncated"] > 0):
+    for index in look.rows(look.unfinished):
         if look.being_written(index):
             yield RULE.finding(
                 f"ends in an unfinished record of {look.files['truncated'][index]:,} bytes, and is being written",

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
+from tbq.printable import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,10 @@ def check(look: Look) -> Iterator[Finding]:
     for (run, _), same in found.items():
         if len(same) > 1:
             first, *others = sorted(same)
+            pair = shell_word(f"{others[0]}={first}")
             yield RULE.finding(
                 f"is spelled in more than one way: {', '.join(repr(one) for one in (first, *others))}",
                 run=look.runs[run].name,
                 tag=first,
-                hint=f"tbq rewrite LOGDIR -o NEW --rename '{others[0]}={first}', where they do not overlap",
+                hint=f"tbq rewrite LOGDIR -o NEW --rename {pair}, where they do not overlap",
             )

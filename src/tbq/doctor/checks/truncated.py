@@ -28,7 +28,7 @@ RULE = Rule("TBQ202", "truncated", "warning")
 
 
 def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.files["truncated"] > 0):
+    for index in look.rows(look.unfinished):
         if look.being_written(index):
             continue
         report = look.reports[index]

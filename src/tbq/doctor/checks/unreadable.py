@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
 RULE = Rule("TBQ108", "unreadable", "error")
 
-_HINT = "see who may read it: ls -l; chmod a+r"
+_HINT = "see who may read it: ls -ld; chmod a+rx"
 
 
 def check(look: Look) -> Iterator[Finding]:
+    for error in look.errors:
+        if error.code == "unreadable":
+            yield RULE.finding(error.message, path=error.path, hint=error.hint)
     for problem in look.found.problems:
         yield RULE.finding(problem.message, path=problem.path, hint=_HINT)
     for index in look.state("unreadable"):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
 from tbq.doctor.nearby import near
+from tbq.printable import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,5 +35,5 @@ def check(look: Look) -> Iterator[Finding]:
     yield RULE.finding(
         f"{state}, but there are event files in {some(found)}",
         path=path,
-        hint=f"look there: tbq doctor {found[0]}",
+        hint=f"look there: tbq doctor {shell_word(found[0])}",
     )

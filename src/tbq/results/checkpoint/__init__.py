@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import SourceError, UsageError
+from tbq.limits import Limit, Size
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 
 FORMATS = {
@@ -37,29 +38,32 @@ def format_of(path: str) -> str:
 
 
 @contextmanager
-def parameters(model: Any) -> Iterator[list[Parameter]]:
+def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Parameter]]:
     """The parameters of a path, a Keras model, a torch module or a dict of arrays, open while in use."""
     if isinstance(model, str | os.PathLike):
         with ExitStack() as stack:
-            yield _of_file(os.fspath(model), stack)
+            yield of_file(os.fspath(model), stack, Limit.of(max_unpacked))
     else:
         yield _of_model(model)
 
 
-def _of_file(path: str, stack: ExitStack) -> list[Parameter]:
+def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
+    """The parameters of a file; `stack` keeps open what they are read from, `limit` bounds what is unpacked."""
     kind = format_of(path)
     if not Path(path).exists():
         raise SourceError("no such file", path=path)
     if Path(path).is_dir():
         raise SourceError("is a directory, want a checkpoint file", path=path)
+    if not Path(path).is_file():  # to open a pipe would wait for its other end
+        raise SourceError("is a pipe or device, want a checkpoint file", path=path)
     if kind == "hdf5":
         from tbq.results.checkpoint import hdf5
 
-        return hdf5.read(path, stack)
+        return hdf5.read(path, stack, limit)
     if kind == "torch":
         from tbq.results.checkpoint import torch
 
-        return torch.read(path)
+        return torch.read(path, limit)
     try:
         file = stack.enter_context(Path(path).open("rb"))  # noqa: SIM115 (the stack closes it)
     except OSError as error:
@@ -67,7 +71,7 @@ def _of_file(path: str, stack: ExitStack) -> list[Parameter]:
     if kind == "npz":
         from tbq.results.checkpoint import npz
 
-        return npz.read(path, file)
+        return npz.read(path, file, limit)
     from tbq.results.checkpoint import safetensors
 
     return safetensors.read(path, file)

@@ -1,7 +1,9 @@
 """Reader of Keras' HDF5 files: `.weights.h5`, the one inside `.keras`, older `.h5`, and plain arrays.
 
 Only what lies in the file itself is read: soft and external links, external storage and virtual datasets,
-by which a file could show the contents of another, are not followed.
+by which a file could show the contents of another, or wait for a pipe, are not followed. h5py follows them
+whenever it is asked for an item by name, or for the shape of a virtual dataset: all items come from `_own`,
+all shapes from `_shape`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SourceError, missing
-from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
+from tbq.limits import Budget, Limit
+from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
+from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
@@ -29,9 +33,6 @@ if TYPE_CHECKING:
 
 _SKIPPED = {"optimizer", "optimizer_weights", "_optimizer"}
 _DEPTH = 64
-# A dataset may claim a shape without holding its elements; past this many bytes the claim must be backed.
-_UNBACKED = 1 << 30
-_RATIO = 2000
 _CHUNKED = 1 << 22  # elements of a dataset in chunks that are read at once
 
 # Keras stores a layer's variables by number only. These classes make them in a known order: the snake-case
@@ -53,16 +54,16 @@ _VARIABLES = {
 _OPTIONAL = "bias"
 
 
-def read(path: str, stack: ExitStack) -> list[Parameter]:
+def read(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
     """The parameters of an HDF5 file or of a `.keras` archive; `stack` keeps open what they read from."""
     h5py = _h5py()
     if zipfile.is_zipfile(path):
-        source: Any = _unpacked(path, stack)
+        source: Any = _unpacked(path, stack, limit)
     else:
         source = path
     try:
         file = stack.enter_context(h5py.File(source, "r"))
-        return list(_parameters(path, file))
+        return list(_parameters(path, file, Budget(limit, file.id.get_filesize())))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         raise SourceError(
             f"not a whole HDF5 file: {error}", path=path, hint="copy or download it again"
@@ -77,7 +78,7 @@ def _h5py() -> Any:
     return h5py
 
 
-def _unpacked(path: str, stack: ExitStack) -> Any:
+def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
     """`model.weights.h5` of a `.keras` archive as an open temporary file, copied in blocks."""
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
@@ -90,6 +91,9 @@ def _unpacked(path: str, stack: ExitStack) -> Any:
                 hint="save the model with model.save('model.keras')",
             )
         member = archive.getinfo(names[0])
+        refusal = limit.refusal(member.file_size, member.compress_size, names[0])
+        if refusal:
+            raise SourceError(refusal, path=path)
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if member.file_size > free:
             raise SourceError(
@@ -98,7 +102,7 @@ def _unpacked(path: str, stack: ExitStack) -> Any:
                 hint="set TMPDIR to a larger disk",
             )
         unpacked = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
-        with archive.open(member) as stream:
+        with opened(archive, member) as stream:
             shutil.copyfileobj(stream, unpacked, 1 << 20)
         unpacked.seek(0)
         return unpacked
@@ -106,24 +110,46 @@ def _unpacked(path: str, stack: ExitStack) -> Any:
         raise damaged(path, error) from None
 
 
-def _parameters(path: str, file: Any) -> Iterator[Parameter]:
+def _parameters(path: str, file: Any, budget: Budget) -> Iterator[Parameter]:
     if "layers" in file or "_layer_checkpoint_dependencies" in file or _has_vars(file):
         for parts, dataset in _datasets(path, file):
-            yield _parameter(path, _keras3_name(file, parts), dataset)
+            yield _parameter(path, _keras3_name(file, parts), dataset, budget)
         return
     model = file.attrs.get("model_config")
     prefix = _model_name(model) + "/" if model is not None else ""
-    top = file.get("model_weights", file)
-    legacy = "layer_names" in top.attrs
-    for parts, dataset in _datasets(path, top):
+    inner = _own(file, "model_weights")
+    top = inner if isinstance(inner, _h5py().Group) else file
+    legacy = is_legacy(top)
+    found = _datasets(path, top)
+    for parts, dataset in in_model_order(found, top) if legacy else found:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
-        yield _parameter(path, name, dataset)
+        yield _parameter(path, name, dataset, budget)
 
 
 def _has_vars(file: Any) -> bool:
-    return any(hasattr(group, "keys") and "vars" in group for group in (file.get(key) for key in file))
+    return any(hasattr(group, "keys") and "vars" in group for group in (_own(file, key) for key in file))
+
+
+def _own(group: Any, key: str) -> Any:
+    """What lies in the file under this one name; None for a link that may lead out of it, or for nothing."""
+    h5py = _h5py()
+    try:
+        found = group.id.links.get_info(
+            key.encode("utf-8", "surrogateescape")
+        ).type  # asks about the link, and does not follow it
+    except (KeyError, RuntimeError):
+        return None
+    return group[key] if found == h5py.h5l.TYPE_HARD else None
+
+
+def _shape(dataset: Any) -> tuple[int, ...] | None:
+    """The shape of a dataset; that of a virtual one as it was made, since now it would depend on other files."""
+    if dataset.is_virtual:
+        made = dataset.id.get_create_plist()
+        return made.get_virtual_vspace(0).shape if made.get_virtual_count() else ()
+    return dataset.shape  # type: ignore[no-any-return]
 
 
 def _model_name(config: Any) -> str:
@@ -142,15 +168,15 @@ def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
         if len(parts) > _DEPTH:
             raise SourceError(f"groups nested past {_DEPTH}", path=path)
         for key in sorted(group, key=_natural):
-            if (not parts and key in _SKIPPED) or not isinstance(group.get(key, getlink=True), h5py.HardLink):
+            if not parts and key in _SKIPPED:
                 continue
-            item = group[key]
+            item = _own(group, key)
             if isinstance(item, h5py.Group):
                 address = h5py.h5o.get_info(item.id).addr
                 if address not in seen:  # a link back up would never end
                     seen.add(address)
                     yield from walk(item, [*parts, key])
-            elif isinstance(item, h5py.Dataset) and item.shape is not None:
+            elif isinstance(item, h5py.Dataset) and _shape(item) is not None:
                 yield [*parts, key], item
 
     yield from walk(top, [])
@@ -169,30 +195,34 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
         group = group[part]
         if part in ("layers", "vars", "_layer_checkpoint_dependencies"):
             continue
-        inner = group["vars"].attrs.get("name") if "vars" in group else None
+        variables = _own(group, "vars")
+        inner = variables.attrs.get("name") if variables is not None else None
         names.append(str(inner) if inner is not None else part)
         if part != "cell":  # the cell of a recurrent layer has the layer's variables
             kind = re.sub(r"_\d+$", "", part)
-    variables = _VARIABLES.get(kind, ())
-    wanted = {len(variables), len(variables) - (variables[-1:] == (_OPTIONAL,))}
+    known_names = _VARIABLES.get(kind, ())
+    wanted = {len(known_names), len(known_names) - (known_names[-1:] == (_OPTIONAL,))}
     leaf = parts[-1]
-    if leaf.isdecimal() and int(leaf) < len(variables) and len(group) in wanted:
-        leaf = variables[int(leaf)]
+    if leaf.isdecimal() and int(leaf) < len(known_names) and len(group) in wanted:
+        leaf = known_names[int(leaf)]
     return "/".join([*names, leaf])
 
 
-def _parameter(path: str, name: str, dataset: Any) -> Parameter:
+def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
     dtype = dataset.dtype
-    shape = tuple(int(n) for n in dataset.shape)
-    unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
-    claimed = math.prod(shape) * dtype.itemsize
+    shape = tuple(int(n) for n in _shape(dataset) or ())
+    unreadable: str | None = None
+    chunk = 0
     if dataset.external or dataset.is_virtual:
         unreadable = "its elements lie in another file, which tbq does not follow"
-    elif claimed > _UNBACKED and claimed > dataset.id.get_storage_size() * _RATIO:
-        unreadable = f"it claims {claimed} bytes and holds {dataset.id.get_storage_size()}"
-
-    # A chunk is decompressed whole: rows are read by as many as a chunk has, not one after the other.
-    chunk = min(dataset.chunks[0] * math.prod(shape[1:]), _CHUNKED) if dataset.chunks else 0
+    elif not known(dtype.name):
+        unreadable = f"no numbers in dtype {dtype}"
+    else:
+        # A chunk is decompressed whole, and may be larger than the dataset. Rows are read by as many as it has.
+        chunks = dataset.chunks or ()
+        whole = max(math.prod(shape), math.prod(chunks) if chunks else 0)
+        unreadable = budget.refusal(whole * dtype.itemsize, dataset.id.get_storage_size())
+        chunk = min(chunks[0] * math.prod(shape[1:]), _CHUNKED) if chunks else 0
 
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:
         native = dtype.newbyteorder("=")

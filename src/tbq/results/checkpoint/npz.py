@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, BinaryIO
@@ -10,6 +11,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from tbq.errors import SourceError
+from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import known
 
@@ -30,18 +32,19 @@ ZIP_FAULTS = (
 )
 
 
-def read(path: str, file: BinaryIO) -> list[Parameter]:
+def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
     """The arrays of an open file, in the order of the archive."""
     try:
         archive = zipfile.ZipFile(file)
+        budget = Budget(limit, os.fstat(file.fileno()).st_size)
         found = []
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
-            with archive.open(member) as stream:
+            with opened(archive, member) as stream:
                 shape, fortran, dtype = header(stream)
             name = member.filename.removesuffix(".npy")
-            found.append(_parameter(path, archive, member, name, shape, fortran, dtype))
+            found.append(_parameter(path, archive, member, name, shape, fortran, dtype, budget))
         return found
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
@@ -52,6 +55,15 @@ def damaged(path: str, error: BaseException, name: str | None = None) -> SourceE
     return SourceError(
         f"{where}cannot be read: {error or type(error).__name__}", path=path, hint="copy or download it again"
     )
+
+
+def opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    """A member of an archive, read in pieces; zipfile unpacks those of other methods than these at once."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(
+            f"{member.filename} is packed by method {member.compress_type}, want deflate"
+        )
+    return archive.open(member)
 
 
 def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
@@ -112,15 +124,21 @@ def _parameter(
     shape: tuple[int, ...],
     fortran: bool,
     dtype: np.dtype[np.generic],
+    budget: Budget,
 ) -> Parameter:
     if dtype.hasobject:
         unreadable: str | None = "it is a pickle of Python objects, which tbq never loads"
+    elif not known(dtype.name):
+        unreadable = f"no numbers in dtype {dtype}"
     else:
-        unreadable = None if known(dtype.name) else f"no numbers in dtype {dtype}"
+        size = min(
+            math.prod(shape) * dtype.itemsize, member.file_size
+        )  # neither is believed beyond the other
+        unreadable = budget.refusal(size, member.compress_size)
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:
-            with archive.open(member) as stream:
+            with opened(archive, member) as stream:
                 header(stream)
                 yield from blocks(stream, shape, fortran, dtype, size)
         except ZIP_FAULTS as error:

@@ -69,6 +69,17 @@ class Parameter:
     def count(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """What tables say of it; a shape that no file could fill has no count."""
+        return {
+            "layer": self.layer,
+            "parameter": self.parameter,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "count": self.count if self.count < 1 << 63 else None,
+        }
+
     def blocks(self, size: int = BLOCK) -> Iterator[Array]:
         """The elements in C order; an error where the file ends before them."""
         if self.unreadable:

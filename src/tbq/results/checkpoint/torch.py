@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tbq.errors import SourceError, missing
+from tbq.limits import Budget, Limit
+from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 
+_ITEMS, _TENSORS = 5_000_000, 200_000
 # Where training scripts keep the model inside of a checkpoint, in the order they are looked for.
 _MODEL_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
 
@@ -23,7 +28,8 @@ def load(path: str) -> Any:
     import pickle
     import warnings
 
-    with warnings.catch_warnings():
+    # A sparse tensor whose indices lead out of it would write anywhere in memory when it is made dense.
+    with warnings.catch_warnings(), torch.sparse.check_sparse_tensor_invariants():
         warnings.simplefilter("ignore")  # torch on how it would be loaded in future
         try:
             try:
@@ -57,20 +63,39 @@ def _reason(text: str) -> str:
     return found[1].strip()[:160] if found else "it holds more than tensors"
 
 
-def read(path: str) -> list[Parameter]:
+def read(path: str, limit: Limit) -> list[Parameter]:
     """The tensors of a state dict, or of the model's state dict in a checkpoint with more in it."""
-    return parameters(load(path), path)
+    _refuse_packed(path, limit)
+    return parameters(load(path), path, limit)
 
 
-def parameters(found: Any, path: str | None = None) -> list[Parameter]:
-    """The tensors in nested dicts and lists; the model's alone where a key says which they are."""
+def _refuse_packed(path: str, limit: Limit) -> None:
+    """torch stores its archives, and unpacks into memory what somebody else has compressed."""
+    try:
+        if not zipfile.is_zipfile(path):
+            return
+        with zipfile.ZipFile(path) as archive:
+            held = [(member.file_size, member.compress_size) for member in archive.infolist()]
+    except ZIP_FAULTS as error:
+        raise damaged(path, error) from None
+    refusal = limit.refusal(sum(size for size, _ in held), sum(packed for _, packed in held))
+    if refusal:
+        raise SourceError(refusal, path=path)
+
+
+def parameters(found: Any, path: str | None = None, limit: Limit | None = None) -> list[Parameter]:
+    """The tensors in nested dicts and lists; the model's alone where a key says which they are.
+
+    With a `limit`, one that claims more elements than its file stores has none: it may be expanded without end.
+    """
     if isinstance(found, Mapping):
         for key in _MODEL_KEYS:
             inner = found.get(key)
             if isinstance(inner, Mapping) and any(True for _ in _tensors(inner, "")):
                 found = inner
                 break
-    result = [array_parameter(name, tensor) for name, tensor in _tensors(found, "")]
+    budget = Budget(limit, Path(path).stat().st_size) if limit is not None and path is not None else None
+    result = [_parameter(name, tensor, budget) for name, tensor in _tensors(found, "")]
     if not result:
         raise SourceError(
             f"no tensor in it, got a {type(found).__name__}", path=path, hint="save model.state_dict()"
@@ -78,14 +103,40 @@ def parameters(found: Any, path: str | None = None) -> list[Parameter]:
     return result
 
 
-def _tensors(found: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if depth > 64:
-        raise SourceError("dicts nested past 64")
-    if hasattr(found, "shape") and hasattr(found, "dtype"):
-        yield name or "tensor", found
-    elif isinstance(found, Mapping):
-        for key, value in found.items():
-            yield from _tensors(value, f"{name}.{key}" if name else str(key), depth + 1)
-    elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
-        for number, value in enumerate(found):
-            yield from _tensors(value, f"{name}.{number}" if name else str(number), depth + 1)
+def _parameter(name: str, tensor: Any, budget: Budget | None) -> Parameter:
+    made = array_parameter(name, tensor)
+    if budget is None or made.unreadable or not hasattr(tensor, "untyped_storage"):
+        return made
+    size = tensor.element_size()
+    try:
+        stored = tensor.untyped_storage().nbytes()
+    except NotImplementedError:  # a sparse tensor
+        stored = tensor._nnz() * size
+    return replace(made, unreadable=budget.refusal(tensor.numel() * size, stored))
+
+
+def _tensors(found: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Tensors with the names that lead to them; lists that hold one another many times over are short in a file."""
+    waiting = [iter([(name, found)])]
+    items = tensors = 0
+    while waiting:
+        named = next(waiting[-1], None)
+        if named is None:
+            waiting.pop()
+            continue
+        name, item = named
+        if hasattr(item, "shape") and hasattr(item, "dtype"):
+            tensors += 1
+            yield name or "tensor", item
+        elif isinstance(item, Mapping | Sequence) and not isinstance(item, str | bytes):
+            items += len(item)
+            waiting.append(_named(item, name))
+        if len(waiting) > 65:
+            raise SourceError("dicts nested past 64")
+        if items > _ITEMS or tensors > _TENSORS:
+            raise SourceError(f"holds more than {_ITEMS:,} items, or {_TENSORS:,} tensors")
+
+
+def _named(items: Mapping[Any, Any] | Sequence[Any], name: str) -> Iterator[tuple[str, Any]]:
+    for key, value in items.items() if isinstance(items, Mapping) else enumerate(items):
+        yield f"{name}.{key}" if name else str(key), value

@@ -1,4 +1,4 @@
-"""The progress bar: bytes, files, rate and time left, on terminals only."""
+"""Progress of a reading: a callable of the caller's, or a bar with bytes, files, rate and time left on terminals."""
 
 from __future__ import annotations
 
@@ -6,19 +6,37 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from tbq.arguments import bad
 
-    Progress = Callable[[int, int, int, int], None]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Called as `progress(bytes_done, bytes_total, files_done, files_total)`.
+Call = Callable[[int, int, int, int], object]
+#: What `progress=` takes: such a callable, or True for a bar on the terminal.
+Progress = Call | bool
 
 # A read that is over before this is not worth a bar, nor the import of rich.
 _PATIENCE = 0.4
 
 
 @contextlib.contextmanager
-def progress_bar(what: str = "reading") -> Iterator[Progress | None]:
+def reporting(progress: Progress | None, what: str = "reading") -> Iterator[Call | None]:
+    """What is to be called while something is read: the callable that was given, a bar for True, or None."""
+    if progress is True:
+        with progress_bar(what) as bar:
+            yield bar
+        return
+    if not (progress is None or progress is False or callable(progress)):
+        raise bad("progress", progress, "True, or a callable that takes four numbers")
+    yield progress or None
+
+
+@contextlib.contextmanager
+def progress_bar(what: str = "reading") -> Iterator[_Bar | None]:
     """A `progress=` callback that draws a bar on stderr, or None where that is no terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None

@@ -1,0 +1,19 @@
+// Python: catch_termination(fd) and what goes with it.
+#include <nanobind/nanobind.h>
+
+#include "bind.hpp"
+#include "tbq/termination.hpp"
+
+namespace nb = nanobind;
+
+namespace tbq {
+
+void bind_termination(nb::module_& m) {
+  m.def("catch_termination", &catch_termination, nb::arg("fd"),
+        "Let SIGTERM and SIGHUP write their number to this pipe, unless somebody else handles them.");
+  m.def("release_termination", &release_termination, "Let SIGTERM and SIGHUP end the process again.");
+  m.def("end_by_signal", &end_by_signal, nb::arg("number"), nb::call_guard<nb::gil_scoped_release>(),
+        "End this process by a signal.");
+}
+
+}  // namespace tbq

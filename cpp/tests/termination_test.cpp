@@ -1,0 +1,110 @@
+#include "tbq/termination.hpp"
+
+#include "check.hpp"
+
+#ifndef _WIN32
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tbq;
+
+namespace {
+
+// How a child ends that does this.
+template <class Act>
+int end_of(Act&& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    act();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct Ends {
+  int read = -1;
+  int write = -1;
+  Ends() {
+    int both[2];
+    if (pipe(both) != 0) return;
+    read = both[0];
+    write = both[1];
+    fcntl(write, F_SETFL, O_NONBLOCK);
+  }
+};
+
+void ignore(int) {}
+
+}  // namespace
+
+TEST(a_caught_signal_is_a_byte_in_the_pipe) {
+  CHECK(end_of([] {
+          const Ends ends;
+          if (!catch_termination(ends.write)) _exit(1);
+          raise(SIGTERM);
+          raise(SIGHUP);
+          unsigned char bytes[2] = {};
+          if (read(ends.read, bytes, 2) != 2 || bytes[0] != SIGTERM || bytes[1] != SIGHUP) _exit(2);
+          for (int i = 0; i < 100000; ++i) raise(SIGTERM);  // a pipe that is full has told enough
+          end_by_signal(SIGHUP);
+        }) == -SIGHUP);
+}
+
+TEST(a_released_signal_ends_the_process) {
+  CHECK(end_of([] {
+          const Ends ends;
+          catch_termination(ends.write);
+          release_termination();
+          raise(SIGTERM);
+        }) == -SIGTERM);
+}
+
+TEST(a_forked_child_is_not_caught_until_it_asks) {
+  CHECK(end_of([] {
+          const Ends ends;
+          catch_termination(ends.write);
+          if (end_of([] { raise(SIGTERM); }) != -SIGTERM) _exit(1);
+          if (end_of([] {
+                const Ends own;
+                catch_termination(own.write);
+                raise(SIGTERM);
+                unsigned char byte = 0;
+                _exit(read(own.read, &byte, 1) == 1 ? 7 : 8);
+              }) != 7)
+            _exit(2);
+          // Nothing of that has reached this process.
+          fcntl(ends.read, F_SETFL, O_NONBLOCK);
+          unsigned char byte = 0;
+          if (read(ends.read, &byte, 1) == 1) _exit(3);
+        }) == 0);
+}
+
+TEST(handlers_of_others_are_left_alone) {
+  CHECK(end_of([] {
+          const Ends ends;
+          signal(SIGTERM, ignore);
+          signal(SIGHUP, SIG_IGN);
+          if (catch_termination(ends.write)) _exit(1);
+          raise(SIGTERM);
+          raise(SIGHUP);
+          release_termination();
+          raise(SIGTERM);
+        }) == 0);
+}
+
+TEST(a_number_that_means_another_file_is_not_written_to) {
+  CHECK(end_of([] {
+          const Ends ends;
+          catch_termination(ends.write);
+          const Ends other;
+          dup2(other.write, ends.write);  // all files were closed, and the number was used again
+          raise(SIGTERM);
+        }) == -SIGTERM);
+}
+
+#endif

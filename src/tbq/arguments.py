@@ -1,0 +1,101 @@
+"""What callers pass, checked: an argument that cannot be right is a UsageError that names it and what it takes."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tbq.errors import UsageError
+
+MIN_INT, MAX_INT = -(2**63), 2**63 - 1
+
+
+def bad(argument: str, value: object, want: str, hint: str | None = None) -> UsageError:
+    """The error for an argument that cannot be right.
+
+    >>> print(bad("threads", "2", "a whole number"))
+    threads: got '2' (str), want a whole number
+    """
+    return UsageError(f"{argument}: got {described(value)}, want {want}", hint=hint, code="argument")
+
+
+def described(value: object) -> str:
+    """A value in a message: short, with its type unless that is obvious."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # somebody's own repr, or an int of more than 4,300 digits
+        text = "…"
+    if len(text) > 60:
+        text = text[:57] + "..."
+    return text if value is None or isinstance(value, bool) else f"{text} ({type(value).__name__})"
+
+
+def whole(argument: str, value: Any, least: int = MIN_INT, most: int = MAX_INT) -> int:
+    """A whole number, also NumPy's; not a bool, and not a float that only looks like one.
+
+    >>> whole("top", 3, least=1)
+    3
+    """
+    want = "a whole number" if least == MIN_INT else f"a whole number, {least} or more"
+    if isinstance(value, bool):
+        raise bad(argument, value, want)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise bad(argument, value, want) from None
+    if not least <= number <= most:
+        raise bad(argument, value, want if number < least else f"{most} or less")
+    return number
+
+
+def choice(argument: str, value: Any, allowed: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise bad(argument, value, f"one of {', '.join(allowed)}")
+    return value
+
+
+def choices(argument: str, value: Any, allowed: Sequence[str]) -> list[str]:
+    """Some of a few words, each once: a list, or one text with commas between them.
+
+    >>> choices("stats", "last, min,last", ["last", "min", "max"])
+    ['last', 'min']
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Iterable) or isinstance(parts, bytes):
+        raise bad(argument, value, f"some of {', '.join(allowed)}")
+    given = [part.strip() if isinstance(part, str) else part for part in parts]
+    if not given:
+        raise bad(argument, value, f"some of {', '.join(allowed)}")
+    return list(dict.fromkeys(choice(argument, part, allowed) for part in given))
+
+
+def path(argument: str, value: Any) -> str:
+    """A path as text, whichever way it was given."""
+    if not isinstance(value, str | bytes | os.PathLike):
+        raise bad(argument, value, "a path")
+    return os.fsdecode(value)
+
+
+def mapping(argument: str, value: Any, example: str) -> Mapping[Any, Any]:
+    """A mapping; `example` shows one."""
+    if not isinstance(value, Mapping):
+        raise bad(argument, value, f"a mapping such as {example}")
+    return value
+
+
+def keywords(function: str, given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise for a keyword that the function does not take."""
+    known = list(allowed)
+    for name in given:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(
+                f"{function} has no argument {name!r}",
+                hint=f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}",
+                code="argument",
+            )

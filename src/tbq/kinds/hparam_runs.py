@@ -1,0 +1,79 @@
+"""The sub-runs that `add_hparams` makes: which runs are such, and which of them belong to the run above.
+
+torch, tensorboardX and tbq write each call of `add_hparams` into a directory below the run, called by the time of day
+or as `run_name` says. It holds the three entries of the hparams plugin and each metric once, and nothing else, which
+is how it is recognised: names prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+START = "_hparams_/session_start_info"
+_ENTRIES = {"_hparams_/experiment", START, "_hparams_/session_end_info"}
+
+
+@dataclass(frozen=True)
+class SubRuns:
+    """`below` has the sub-runs of each run that has some; `own` are the runs with hyperparameters of their own."""
+
+    below: dict[str, list[str]] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+
+    @property
+    def folded(self) -> dict[str, str]:
+        """Sub-run → the run that it belongs to, if it is the only one and the run has no hyperparameters itself.
+
+        A run can hold one set of hyperparameters. With several, each sub-run is a trial of its own.
+        """
+        return {
+            subs[0]: above for above, subs in self.below.items() if len(subs) == 1 and above not in self.own
+        }
+
+
+def parent(run: str) -> str | None:
+    """The run that a run lies below, if there is such a run; nothing is above the logdir itself.
+
+    >>> parent("exp/1700000000.5"), parent("exp")
+    ('exp', '.')
+    """
+    return None if run == "." else run.rpartition("/")[0] or "."
+
+
+def sub_runs(series: pa.Table, runs: Collection[str]) -> SubRuns:
+    """Find them in a table of series (run, tag, kind and count of each), among these runs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    starts = series.filter(pc.equal(series["tag"], START))
+    own = set(starts["run"].to_pylist())
+    if not own:
+        return SubRuns()
+    known = set(runs)
+    likely = [run for run in own if parent(run) in known]
+    # Only now row by row: there may be a million series, and mostly there is nothing to look at.
+    mine = series.filter(pc.is_in(series["run"].cast(pa.string()), pa.array(likely, pa.string())))
+    entries: dict[str, set[str]] = {run: set() for run in likely}
+    calls: dict[str, int] = {}
+    most: dict[str, int] = dict.fromkeys(likely, 0)
+    plain = dict.fromkeys(likely, True)
+    columns = (mine[name].to_pylist() for name in ("run", "tag", "kind", "count"))
+    for run, tag, kind, count in zip(*columns, strict=True):
+        if kind == "hparams":
+            entries[run].add(tag)
+            if tag == START:
+                calls[run] = count
+        elif kind == "scalars":
+            most[run] = max(most[run], count)
+        else:
+            plain[run] = False
+    below: dict[str, list[str]] = {}
+    for run in sorted(likely):
+        if plain[run] and entries[run] == _ENTRIES and most[run] <= calls[run]:
+            below.setdefault(parent(run) or "", []).append(run)
+    return SubRuns(below, frozenset(own))

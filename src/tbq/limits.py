@@ -1,0 +1,119 @@
+"""How much a compressed file may unpack to: the one bound on small files that would fill a disk or the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError
+from tbq.printable import sized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: What `max_unpacked=` takes: bytes, or text with a unit ("4GB").
+Size = int | str
+
+# Logs and weights rarely shrink to less than a fiftieth; a file of zeros shrinks to a thousandth.
+RATIO = 100
+FLOOR = 256 << 20
+DEFLATE = 1032  # the most that gzip and zlib can shrink anything by
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b?", re.IGNORECASE)
+_given: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
+
+
+def size_of(text: Size) -> int:
+    """A size as bytes.
+
+    >>> size_of("4GB"), size_of("1.5 GiB"), size_of(1000)
+    (4000000000, 1610612736, 1000)
+    """
+    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if isinstance(text, int) and not isinstance(text, bool) and text > 0:
+        return text
+    if found is None:
+        raise UsageError(
+            f"max_unpacked={text!r} is not a size", hint="want bytes, or a size with its unit: 4GB"
+        )
+    unit = (1024 if found[3] else 1000) ** (" kmgt".index(found[2].lower()) if found[2] else 0)
+    return int(float(found[1]) * unit)
+
+
+@contextlib.contextmanager
+def allowing(max_unpacked: Size) -> Iterator[None]:
+    """What `--max-unpacked` of a command does: everything in the block that names no limit of its own has this one."""
+    before = _given.set(size_of(max_unpacked))
+    try:
+        yield
+    finally:
+        _given.reset(before)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a file may unpack to: `most` bytes, or without that 256 MiB and a hundred times its size.
+
+    >>> Limit.of("1GB").refusal(2_000_000_000, 1_000_000)
+    'it unpacks to 2.0 GB, the limit is 1.0 GB; to raise it: --max-unpacked 2.1GB, max_unpacked="2.1GB"'
+    >>> Limit.of(None).refusal(100_000_000, 1_000) is None
+    True
+    """
+
+    most: int | None
+
+    @classmethod
+    def of(cls, max_unpacked: Size | None) -> Limit:
+        """The limit that a keyword asks for, else that of the command, else the default."""
+        return cls(_given.get() if max_unpacked is None else size_of(max_unpacked))
+
+    def bytes_of(self, packed: int, floor: int = FLOOR) -> int:
+        """How many bytes a file of this size may unpack to; `floor` is what is left if several files share it."""
+        return max(floor, 0) + RATIO * packed if self.most is None else self.most
+
+    def refusal(self, unpacked: int, packed: int, what: str = "it") -> str | None:
+        """Why so many bytes out of so few are not unpacked, and what to do; None if they may be."""
+        if unpacked <= self.bytes_of(packed):
+            return None
+        limit = self._said(self.bytes_of(packed))
+        return f"{what} unpacks to {sized(unpacked)}, the limit is {limit}; {_raise(unpacked)}"
+
+    def exceeded(self, packed: int, floor: int = FLOOR) -> str:
+        """The same of a file of which only the beginning was unpacked."""
+        limit = self._said(self.bytes_of(packed, floor))
+        return f"unpacks to more than the limit of {limit}: only its beginning is read; {_raise(DEFLATE * packed)}"
+
+    def _said(self, size: int) -> str:
+        return sized(size) if self.most is not None else f"{sized(size)} (256 MiB and {RATIO} times its size)"
+
+
+class Budget:
+    """What the arrays of one file may unpack to, each and together: many names can lead to the same few bytes.
+
+    >>> budget = Budget(Limit(None), 1_000)
+    >>> [budget.refusal(200_000_000, 900) is None for _ in range(3)]
+    [True, False, False]
+    """
+
+    def __init__(self, limit: Limit, size: int) -> None:
+        self._limit = limit
+        self._size = size
+        self._taken = 0
+
+    def refusal(self, unpacked: int, packed: int) -> str | None:
+        """Why an array is not unpacked, and what to do; None if it may be, which counts against the others."""
+        refusal = self._limit.refusal(unpacked, packed)
+        if refusal is None and self._limit.most is None:
+            together = f"it and the arrays before it, in a file of {sized(self._size)}, together"
+            refusal = self._limit.refusal(self._taken + unpacked, self._size, together)
+        if refusal is None:
+            self._taken += unpacked
+        return refusal
+
+
+def _raise(wanted: int) -> str:
+    raised = sized(wanted * 21 // 20).replace(" ", "")
+    return f'to raise it: --max-unpacked {raised}, max_unpacked="{raised}"'

@@ -1,0 +1,53 @@
+"""Seconds since a run began: the one rule for exports, SQL, tables and lazy frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.table.codes import codes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: The name of the column beside `wall_time`.
+COLUMN = "relative_time"
+
+
+def relative_times(
+    walls: pa.ChunkedArray, runs: pa.ChunkedArray | None, began: Mapping[str, float] | None
+) -> pa.ChunkedArray:
+    """Wall times since their run began: since its first record with a wall time in any of its files, or since the first
+    value of a tag if that is earlier (in a converted log).
+
+    `began` has that time of each run; it is 0 for a run of which no record has one. A table that comes from no log
+    (None) counts from its own first row of each run.
+
+    >>> relative_times(pa.chunked_array([[12.5]]), pa.chunked_array([["a"]]), {"a": 10.0}).to_pylist()
+    [2.5]
+    """
+    seconds = walls.to_numpy()
+    if runs is None:
+        codes, names = np.zeros(len(seconds), np.int64), [""]
+    else:
+        found, labels = codes_of(runs)
+        codes, names = found.astype(np.int64), labels.to_pylist()
+    if began is None:
+        starts = np.full(len(names) + 1, np.inf)
+        np.fmin.at(starts, codes, seconds)
+    else:
+        starts = np.array([*(began.get(name, 0.0) for name in names), 0.0])
+    values = seconds - starts[codes]
+    return pa.chunked_array([pa.array(values, from_pandas=False, mask=_absent(walls))])
+
+
+def run_column(table: pa.Table) -> pa.ChunkedArray | None:
+    """The column of runs, if there is one; of two that a query joined, the first."""
+    names = table.column_names
+    return table.column(names.index("run")) if "run" in names else None
+
+
+def _absent(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+    return column.is_null().to_numpy() if column.null_count else None
