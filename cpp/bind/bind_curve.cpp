@@ -3,8 +3,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include "bind.hpp"
-#include "tbq/curve.hpp"
+#include "bind/bind.hpp"
+#include "tables/curve.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "bind.hpp"
-#include "stream.hpp"
-#include "tbq/decode.hpp"
+#include "bind/bind.hpp"
+#include "bind/stream.hpp"
+#include "decode/decode.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

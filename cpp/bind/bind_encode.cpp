@@ -7,9 +7,9 @@
 
 #include <chrono>
 
-#include "bind.hpp"
-#include "tbq/encode.hpp"
-#include "tbq/histogram.hpp"
+#include "bind/bind.hpp"
+#include "write/encode.hpp"
+#include "write/histogram.hpp"
 
 namespace nb = nanobind;
 

@@ -3,9 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind.hpp"
-#include "stream.hpp"
-#include "tbq/kinds.hpp"
+#include "bind/bind.hpp"
+#include "bind/stream.hpp"
+#include "tables/kinds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -3,8 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind.hpp"
-#include "tbq/rewrite.hpp"
+#include "bind/bind.hpp"
+#include "rewrite/rewrite.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "bind.hpp"
-#include "tbq/shortest.hpp"
-#include "tbq/text_rows.hpp"
+#include "bind/bind.hpp"
+#include "bytes/number_text.hpp"
+#include "text/text_rows.hpp"
 
 namespace nb = nanobind;
 

@@ -1,8 +1,8 @@
 // The Python module tbq._core: one bind_*.cpp a part of the core, all registered here.
 #include <nanobind/nanobind.h>
 
-#include "bind.hpp"
-#include "tbq/crc32c.hpp"
+#include "bind/bind.hpp"
+#include "bytes/crc32c.hpp"
 
 namespace nb = nanobind;
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz.hpp"
+#include "fuzz/fuzz.hpp"
 
 namespace {
 

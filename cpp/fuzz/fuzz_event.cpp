@@ -1,10 +1,10 @@
 // Bytes as one event payload, as a tensor, as metadata and as text.
 #include <cmath>
 
-#include "fuzz.hpp"
-#include "tbq/arrow.hpp"
-#include "tbq/event.hpp"
-#include "tbq/restarts.hpp"
+#include "decode/restarts.hpp"
+#include "event/event.hpp"
+#include "fuzz/fuzz.hpp"
+#include "tables/arrow.hpp"
 
 namespace {
 

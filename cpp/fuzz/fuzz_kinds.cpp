@@ -3,8 +3,8 @@
 // is the value.
 #include <vector>
 
-#include "fuzz.hpp"
-#include "tbq/kinds.hpp"
+#include "fuzz/fuzz.hpp"
+#include "tables/kinds.hpp"
 
 namespace {
 

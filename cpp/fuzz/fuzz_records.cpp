@@ -6,8 +6,8 @@
 #include <random>
 #include <tuple>
 
-#include "fuzz.hpp"
-#include "tbq/decode.hpp"
+#include "decode/decode.hpp"
+#include "fuzz/fuzz.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "fuzz.hpp"
-#include "tbq/edit.hpp"
-#include "tbq/rewrite.hpp"
+#include "event/edit.hpp"
+#include "fuzz/fuzz.hpp"
+#include "rewrite/rewrite.hpp"
 
 using namespace tbq;
 

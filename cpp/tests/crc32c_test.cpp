@@ -1,10 +1,10 @@
-#include "tbq/crc32c.hpp"
+#include "bytes/crc32c.hpp"
 
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 TEST(crc32c_known_values) {
   const char* digits = "123456789";

@@ -1,9 +1,9 @@
-#include "tbq/cursor.hpp"
+#include "bytes/cursor.hpp"
 
 #include <memory>
 
-#include "bytes.hpp"
-#include "check.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "tbq/decode.hpp"
+#include "decode/decode.hpp"
 
 #include <cerrno>
 #include <memory>
 #include <stdexcept>
 
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "tbq/encode.hpp"
+#include "write/encode.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
-#include "check.hpp"
-#include "tbq/crc32c.hpp"
-#include "tbq/histogram.hpp"
-#include "tbq/wire.hpp"
+#include "bytes/crc32c.hpp"
+#include "bytes/wire.hpp"
+#include "tests/check.hpp"
+#include "write/histogram.hpp"
 
 using namespace tbq;
 

@@ -1,10 +1,10 @@
-#include "tbq/event.hpp"
+#include "event/event.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "bytes.hpp"
-#include "check.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

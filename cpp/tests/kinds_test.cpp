@@ -1,14 +1,14 @@
-#include "tbq/kinds.hpp"
+#include "tables/kinds.hpp"
 
 #include <bit>
 #include <initializer_list>
 #include <random>
 #include <string>
 
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
-#include "tbq/tensor.hpp"
+#include "event/tensor.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "tbq/part.hpp"
+#include "decode/part.hpp"
 
 #include <cerrno>
 #include <memory>
 
-#include "../src/recovery.hpp"
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
+#include "record/recovery.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 

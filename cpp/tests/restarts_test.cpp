@@ -1,6 +1,6 @@
-#include "tbq/restarts.hpp"
+#include "decode/restarts.hpp"
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

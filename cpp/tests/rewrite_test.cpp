@@ -1,5 +1,5 @@
 // Events edited field by field, output through its buffer, and whole files rewritten.
-#include "tbq/rewrite.hpp"
+#include "rewrite/rewrite.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "tbq/edit.hpp"
-#include "tbq/output.hpp"
+#include "event/edit.hpp"
+#include "io/output.hpp"
+#include "tests/check.hpp"
 
 using namespace tbq;
 

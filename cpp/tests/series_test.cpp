@@ -1,8 +1,8 @@
-#include "tbq/series.hpp"
+#include "decode/series.hpp"
 
 #include <string>
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -1,0 +1,47 @@
+// TFRecord framing: `length u64 | crc u32 | payload | crc u32`, in batches of verified records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes/cursor.hpp"
+
+namespace tbq {
+
+constexpr size_t kHeader = 12;    // length and its CRC
+constexpr size_t kOverhead = 16;  // header and the payload's CRC
+// A record longer than this leaves the batch path: what nobody asked for of it need not be read.
+constexpr size_t kLargeRecord = 4096;
+
+struct Frame {
+  const uint8_t* payload;
+  size_t length;
+};
+
+enum class Stop {
+  more,         // the bytes at hand end inside a record (or exactly behind one)
+  large,        // a valid header of a record longer than kLargeRecord
+  bad_length,   // a header whose CRC does not agree
+  bad_payload,  // a whole record whose payload's CRC does not agree
+  full,         // `capacity` frames were found
+};
+
+struct Frames {
+  size_t count;       // frames written
+  const uint8_t* at;  // the first byte not consumed
+  Stop stop;          // why it ended there
+};
+
+// Splits `bytes` into verified records. Each frame is whole and has both of its CRCs right.
+Frames split_records(Bytes bytes, Frame* out, size_t capacity);
+
+// The length that the 12 header bytes at `header` claim, or false where their CRC does not agree.
+bool read_header(const uint8_t* header, uint64_t& length);
+
+// The offset of the first valid header (12 whole bytes) in `bytes` whose length is at most `longest`, or
+// bytes.size().
+size_t find_header(Bytes bytes, uint64_t longest);
+
+bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked);
+
+}  // namespace tbq
