@@ -1,5 +1,5 @@
-// The checked byte cursor over a buffer: the only place that does pointer arithmetic on input.
-// Every accessor returns false, and leaves the cursor where it was, when the bytes are not there.
+// The checked byte cursor over a buffer. Every accessor returns false, and leaves the cursor where it was, if
+// the bytes are not there.
 #pragma once
 
 #include <bit>
@@ -15,6 +15,11 @@ using Bytes = std::span<const uint8_t>;
 
 inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Whether `text` stands at offset `at`.
+inline bool stands_at(Bytes bytes, std::string_view text, size_t at = 0) {
+  return bytes.size() >= at + text.size() && as_text(bytes.subspan(at, text.size())) == text;
 }
 
 // Little-endian load of a trivially copyable T from `from`, where sizeof(T) bytes must be readable.
@@ -78,7 +83,8 @@ class Cursor {
     return false;
   }
 
-  bool take(uint64_t count, Bytes& out) {
+  // The next `count` bytes.
+  bool bytes(uint64_t count, Bytes& out) {
     if (count > left()) return false;
     out = {at_, static_cast<size_t>(count)};
     at_ += count;
@@ -125,7 +131,7 @@ class Cursor {
       }
       case Wire::bytes: {
         uint64_t length;
-        return varint(length) && take(length, out.bytes);
+        return varint(length) && bytes(length, out.bytes);
       }
       case Wire::group:
         return skip_group(out.number);
@@ -142,19 +148,19 @@ class Cursor {
       if (!varint(key) || key > UINT32_MAX) return false;
       const auto inner = static_cast<uint32_t>(key >> 3);
       uint64_t value;
-      Bytes bytes;
+      Bytes skipped;
       switch (static_cast<Wire>(key & 7)) {
         case Wire::varint:
           if (!varint(value)) return false;
           break;
         case Wire::fixed64:
-          if (!take(8, bytes)) return false;
+          if (!bytes(8, skipped)) return false;
           break;
         case Wire::fixed32:
-          if (!take(4, bytes)) return false;
+          if (!bytes(4, skipped)) return false;
           break;
         case Wire::bytes:
-          if (!varint(value) || !take(value, bytes)) return false;
+          if (!varint(value) || !bytes(value, skipped)) return false;
           break;
         case Wire::group:
           if (depth == kMaxGroupDepth) return false;

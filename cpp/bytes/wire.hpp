@@ -9,6 +9,8 @@
 
 namespace tbq {
 
+constexpr size_t kLongestVarint = 10;
+
 constexpr size_t varint_size(uint64_t value) {
   return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
@@ -16,10 +18,10 @@ constexpr size_t varint_size(uint64_t value) {
 // The size of a length-delimited field with a one-byte key.
 constexpr size_t field_size(size_t length) { return 1 + varint_size(length) + length; }
 
-// Writes at `at` and moves it on; the caller has made room.
-class Out {
+// Writes at a position and moves it on; the caller has made room.
+class WireWriter {
  public:
-  explicit Out(uint8_t* at) : at_(at) {}
+  explicit WireWriter(uint8_t* at) : at_(at) {}
 
   uint8_t* position() const { return at_; }
 
@@ -54,5 +56,14 @@ class Out {
  private:
   uint8_t* at_;
 };
+
+// Appends a varint to a container of bytes: a std::string or a std::vector<uint8_t>.
+template <class Container>
+void append_varint(Container& out, uint64_t value) {
+  uint8_t bytes[kLongestVarint];
+  WireWriter writer(bytes);
+  writer.varint(value);
+  out.insert(out.end(), bytes, writer.position());
+}
 
 }  // namespace tbq

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "event/head.hpp"
-
 namespace tbq {
 namespace {
 
 // Columns begin with this row of a tag: then it can be told how many more may come.
 constexpr size_t kFrom = 16;
-constexpr uint64_t kLargestColumns = uint64_t{1} << 20;  // triples
+constexpr uint64_t kLargestColumns = uint64_t{1} << 20;  // bins
 
 bool same(Bytes bytes, size_t offset, const std::string& want) {
   return std::memcmp(bytes.data() + offset, want.data(), want.size()) == 0;
@@ -19,71 +17,73 @@ bool same(Bytes bytes, size_t offset, const std::string& want) {
 
 }  // namespace
 
-void BlobPath::learn(TagEntry& entry, const ValueRef& value, Bytes event, Kind kind, BlobSeries& series) {
+void FastBlobs::learn(TagEntry& entry, const ValueRef& value, Bytes event, Kind kind, BlobSeries& series) {
   if (value.payload.length == 0 || event.size() - value.payload.length > kLongestTemplate) return;
-  const size_t start = sole_summary(event);
-  if (start == 0) return;
-  if (!entry.blob_shape) entry.blob_shape = std::make_unique<BlobTemplate>();
-  BlobTemplate& shape = *entry.blob_shape;
+  EventHead head;
+  if (!read_head(event, head)) return;
+  Cursor summary(event.subspan(head.size));
+  if (!enter_last(summary, kSummaryKey)) return;
+  if (!entry.blob_template) entry.blob_template = std::make_unique<BlobTemplate>();
+  BlobTemplate& known = *entry.blob_template;
   const auto payload = static_cast<size_t>(value.payload.offset);
-  shape.before = as_text(event.subspan(start, payload - start));
-  shape.behind = as_text(event.subspan(payload + static_cast<size_t>(value.payload.length)));
-  shape.value = value;
-  shape.value.payload.offset -= start;
-  if (value.has_metadata) shape.value.metadata.offset -= start;
-  shape.kind = kind;
-  shape.series = &series;
+  known.before = as_text(event.subspan(head.size, payload - head.size));
+  known.after = as_text(event.subspan(payload + static_cast<size_t>(value.payload.length)));
+  known.value = value;
+  known.value.payload.offset -= head.size;
+  if (value.has_metadata) known.value.metadata.offset -= head.size;
+  known.kind = kind;
+  known.series = &series;
 }
 
-bool BlobPath::fits(const BlobTemplate& shape, Bytes event, int64_t& step, ValueRef& value) {
-  const size_t start = behind_step(event, step);
-  if (start == 0) return false;
-  const size_t behind = start + shape.before.size() + static_cast<size_t>(shape.value.payload.length);
-  if (event.size() != behind + shape.behind.size() || !same(event, start, shape.before) ||
-      !same(event, behind, shape.behind)) {
+bool FastBlobs::fits(const BlobTemplate& known, Bytes event, EventHead& head, ValueRef& value) {
+  if (!read_head(event, head)) return false;
+  const size_t after = head.size + known.before.size() + static_cast<size_t>(known.value.payload.length);
+  if (event.size() != after + known.after.size() || !same(event, head.size, known.before) ||
+      !same(event, after, known.after)) {
     return false;
   }
-  value = shape.value;
-  value.payload.offset += start;
-  if (value.has_metadata) value.metadata.offset += start;
+  value = known.value;
+  value.payload.offset += head.size;
+  if (value.has_metadata) value.metadata.offset += head.size;
   return true;
 }
 
-bool BlobPath::keep_histogram(uint64_t at, uint64_t left, Bytes payload, BlobSeries& series, BlobRow& row) {
+bool FastBlobs::store_histogram(uint64_t at, uint64_t left, Bytes payload, BlobSeries& series, BlobRow& row) {
   if (series.rows.size() <= kFrom) return false;
-  const bool first = !series.triples;
-  if (first) series.triples = std::make_unique<Triples>();
-  const Bytes numbers = series.triples->numbers(payload);
+  const bool first = !series.histograms;
+  if (first) series.histograms = std::make_unique<HistogramColumns>();
+  const Bytes numbers = series.histograms->numbers(payload);
   if (numbers.empty()) return false;
   for (size_t i = 0; first && i + 1 < series.rows.size(); ++i) {
     BlobRow& earlier = series.rows[i];
-    if (earlier.deferred || earlier.form != Form::tensor) continue;
-    const Bytes moved = series.triples->numbers({earlier.payload, earlier.payload_length});
+    if (earlier.deferred || earlier.field != ValueField::tensor) continue;
+    const Bytes moved = series.histograms->numbers({earlier.payload, earlier.payload_length});
     if (!moved.empty()) append(at, left, moved, series, earlier);
   }
   append(at, left, numbers, series, row);
   return true;
 }
 
-void BlobPath::append(uint64_t at, uint64_t left, Bytes numbers, BlobSeries& series, BlobRow& row) {
-  Triples& triples = *series.triples;
-  const uint64_t count = numbers.size() / Triples::kTriple;
-  if (count > triples.left()) {
-    idle_ -= triples.left() * Triples::kTriple;
+void FastBlobs::append(uint64_t at, uint64_t left, Bytes numbers, BlobSeries& series, BlobRow& row) {
+  HistogramColumns& columns = *series.histograms;
+  const uint64_t count = numbers.size() / HistogramColumns::kBin;
+  if (count > columns.left()) {
+    idle_ -= columns.left() * HistogramColumns::kBin;
     const uint64_t most = std::max(count, std::min(expected(at, left, count, series), kLargestColumns));
-    const uint64_t capacity = (most + Triples::kLine - 1) / Triples::kLine * Triples::kLine;
-    const Pool::Block block = pool_.raw(static_cast<size_t>(capacity * Triples::kTriple));
+    const uint64_t capacity =
+        (most + HistogramColumns::kLine - 1) / HistogramColumns::kLine * HistogramColumns::kLine;
+    const Pool::Block block = pool_.raw(static_cast<size_t>(capacity * HistogramColumns::kBin));
     if (part_.slabs.empty() || part_.slabs.back() != block.slab) part_.slabs.push_back(block.slab);
-    triples.grow(block.data, static_cast<uint32_t>(capacity));
-    idle_ += capacity * Triples::kTriple;
+    columns.grow(block.data, static_cast<uint32_t>(capacity));
+    idle_ += capacity * HistogramColumns::kBin;
   }
-  triples.append(numbers, row);
-  idle_ -= count * Triples::kTriple;
+  columns.append(numbers, row);
+  idle_ -= count * HistogramColumns::kBin;
 }
 
-// How many triples more a tag will have, `count` at a time, if it goes on as it did. What is set aside for
+// How many more bins a tag will have, `count` at a time, if it goes on as it did. What is set aside for
 // all tags but not filled is never more than what is left to be read; past that, columns double.
-uint64_t BlobPath::expected(uint64_t at, uint64_t left, uint64_t count, const BlobSeries& series) const {
+uint64_t FastBlobs::expected(uint64_t at, uint64_t left, uint64_t count, const BlobSeries& series) const {
   const uint64_t rows = series.rows.size();
   const uint64_t passed = std::max<uint64_t>(at - series.rows.front().record, 1);
   const double more =
@@ -91,7 +91,7 @@ uint64_t BlobPath::expected(uint64_t at, uint64_t left, uint64_t count, const Bl
   const uint64_t spare = (rows / 8 + kFrom) * count;
   const uint64_t wanted =
       spare + (more < static_cast<double>(kLargestColumns) ? static_cast<uint64_t>(more) : kLargestColumns);
-  return wanted * Triples::kTriple + idle_ <= left ? wanted : rows * count;
+  return wanted * HistogramColumns::kBin + idle_ <= left ? wanted : rows * count;
 }
 
 }  // namespace tbq

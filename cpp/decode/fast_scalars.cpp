@@ -5,62 +5,49 @@
 
 namespace tbq {
 
-size_t ScalarPath::take(const Frame* frames, size_t count, Tally& total) {
+size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& total) {
   Tally tally = total;
-  TagEntry* guess = guess_;
-  TagEntry* previous = previous_;
+  TagPredictor<TagEntry> predictor = predictor_;
   size_t done = 0;
   for (; done < count; ++done) {
     const uint8_t* p = frames[done].payload;
     const uint8_t* const end = p + frames[done].length;
-    if (frames[done].length < kShortestEvent || p[0] != kWallTime) break;
-    const auto wall = load_le<double>(p + 1);
-    p += 9;
-    int64_t step = 0;
-    if (*p == kStep && !short_varint(++p, step)) break;
+    double wall;
+    int64_t step;
+    if (!read_head(p, frames[done].length, wall, step)) break;
     const auto rest = static_cast<size_t>(end - p);
-    TagEntry* entry = guess;
-    if (!entry || !entry->shape.fits(end, rest)) {
-      if (entry && !entry->shape.known()) break;  // what comes next is most likely no scalar
-      entry = look_up(p, rest);
-      if (!entry || !entry->shape.fits(end, rest)) break;
-      if (previous) previous->next = entry;
+    TagEntry* entry = predictor.guess();
+    if (!entry || !entry->scalar_template.fits(end, rest)) {
+      if (entry && !entry->scalar_template.known()) break;  // what comes next is most likely not a scalar
+      entry = look_up({p, rest});
+      if (!entry || !entry->scalar_template.fits(end, rest)) break;
     }
-    const double value = entry->shape.number(p);
+    const double value = entry->scalar_template.number(p);
     if (entry->scalars.open == session_) {
       entry->scalars.append(pool_, step, wall, value);
     } else if (!entry->scalars.segments.is_open(session_)) {
       break;  // the first of a session may say more
     } else if (entry->scalars.skip != session_) {
-      keep(*entry, entry->scalars, step, wall, value);
+      store(*entry, step, wall, value);
     }
-    previous = entry;
-    guess = entry->next;
-    if (tally.records++ == 0) tally.first_step = tally.max_step = step;
-    tally.last_step = step;
-    if (step > tally.max_step) tally.max_step = step;
-    if (wall > tally.latest) tally.latest = wall;
-    if (wall < tally.earliest && is_time(wall)) tally.earliest = wall;
+    predictor.follow(entry);
+    tally.steps.add(step);
+    tally.times.add(wall);
   }
-  guess_ = guess;
-  previous_ = previous;
+  predictor_ = predictor;
   total = tally;
   return done;
 }
 
-// The tag of an event of one value, found by its bytes alone: 2a length 0a length 0a length tag.
-TagEntry* ScalarPath::look_up(const uint8_t* p, size_t size) const {
-  Cursor cursor({p, size});
-  uint64_t length = 0;
+// The tag of an event of one value, found by its bytes alone.
+TagEntry* FastScalars::look_up(Bytes summary) const {
+  Cursor cursor(summary);
   Bytes tag;
-  for (const uint64_t key : {uint64_t{kSummary}, uint64_t{0x0a}, uint64_t{0x0a}}) {
-    uint64_t found = 0;
-    if (!cursor.varint(found) || found != key || !cursor.varint(length)) return nullptr;
-  }
-  return cursor.take(length, tag) ? tags_.find(as_text(tag)) : nullptr;
+  return enter_sole_value(cursor, tag) ? tags_.find(as_text(tag)) : nullptr;
 }
 
-void ScalarPath::keep(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value) {
+void FastScalars::store(TagEntry& entry, int64_t step, double wall, double value) {
+  ScalarSeries& series = entry.scalars;
   const bool opened = series.segments.is_open(session_);
   if (!entry.selected) {  // that there is such a tag is all that is told of it
     if (!opened) series.segments.note(session_, series.rows(), step, wall);
@@ -82,11 +69,13 @@ void ScalarPath::keep(TagEntry& entry, ScalarSeries& series, int64_t step, doubl
   }
 }
 
-void ScalarPath::learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width) {
-  // Nothing but the summary may come behind the step: take() would not see it.
-  const size_t start = sole_summary(event);
-  if (start == 0 || slot < start || event.size() - start > kLongestTemplate) return;
-  entry.shape.learn(event.subspan(start), slot - start, width);
+void FastScalars::learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width) {
+  EventHead head;
+  if (!read_head(event, head) || slot < head.size || event.size() - head.size > kLongestTemplate) return;
+  // Nothing but the summary may come after the step: store_matching() would not see it.
+  Cursor summary(event.subspan(head.size));
+  if (!enter_last(summary, kSummaryKey)) return;
+  entry.scalar_template.learn(event.subspan(head.size), slot - head.size, width);
 }
 
 }  // namespace tbq

@@ -1,58 +1,45 @@
-// The short way for scalars: events that repeat a tag's bytes but for wall time, step and number go straight
+// The fast path for scalars: events that repeat a tag's bytes but for wall time, step and number go straight
 // into its columns.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "decode/part.hpp"
+#include "decode/tag_predictor.hpp"
 #include "record/framing.hpp"
 
 namespace tbq {
 
-// Whether a wall_time is one: absent it is 0, and nothing happened at the end of time.
-inline bool is_time(double wall) { return wall != 0 && std::isfinite(wall); }
-
 // What a row of scalar records adds to its session, counted apart from memory that others look at.
 struct Tally {
-  uint64_t records = 0;
-  double earliest = HUGE_VAL;
-  double latest = -HUGE_VAL;
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t max_step = 0;
+  StepSpan steps;
+  TimeSpan times;
 };
 
-class ScalarPath {
+class FastScalars {
  public:
-  ScalarPath(TagTable& tags, Pool& pool, const PartOptions& options)
+  FastScalars(TagTable& tags, Pool& pool, const PartOptions& options)
       : tags_(tags), pool_(pool), options_(options) {}
 
   // All that follows belongs to this session of the part.
   void enter(uint32_t session) { session_ = session; }
 
-  // Takes events of a wall time, perhaps a step, and then the bytes of a tag's template, as many as there are
-  // in a row; returns their number. Nothing has been taken from the one behind them.
-  size_t take(const Frame* frames, size_t count, Tally& total);
+  // Stores the scalars of events that consist of a wall time, perhaps a step, and then the bytes of a tag's
+  // template, as many as there are in a row; returns their number. Nothing has been stored of the event after
+  // them.
+  size_t store_matching(const Frame* frames, size_t count, Tally& total);
 
-  // One value of `series`, which is one of the two of `entry`.
-  void keep(TagEntry& entry, ScalarSeries& series, int64_t step, double wall, double value);
+  // One scalar of `entry`, however it was found.
+  void store(TagEntry& entry, int64_t step, double wall, double value);
 
-  // Remembers the bytes of an event that holds one value and nothing behind it, with the number at `slot`.
+  // Remembers the bytes of an event that holds one value and nothing after it, with the number at `slot`.
   static void learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width);
 
-  // Writers log the same tags in the same order: what followed this tag the last time is the guess for the
-  // next.
-  void follow(TagEntry* entry) {
-    if (previous_ && previous_->next != entry) previous_->next = entry;
-    previous_ = entry;
-    guess_ = entry->next;
-  }
-  TagEntry* guess() const { return guess_; }
+  TagPredictor<TagEntry>& predictor() { return predictor_; }
 
  private:
-  TagEntry* look_up(const uint8_t* p, size_t size) const;
+  TagEntry* look_up(Bytes summary) const;
 
   TagTable& tags_;
   Pool& pool_;
@@ -60,8 +47,7 @@ class ScalarPath {
   const bool store_ = (options_.kinds & bit(Kind::scalars)) != 0;
   const bool store_all_ = store_ && options_.first_step == INT64_MIN && options_.last_step == INT64_MAX;
   uint32_t session_ = 0;
-  TagEntry* guess_ = nullptr;
-  TagEntry* previous_ = nullptr;
+  TagPredictor<TagEntry> predictor_;
 };
 
 }  // namespace tbq

@@ -1,7 +1,9 @@
-// Columns of histograms, filled while the file is read.
-#include <algorithm>
+// Whole cache lines of each column, written past the caches.
+#include "decode/histogram_columns.hpp"
 
-#include "decode/series.hpp"
+#include <algorithm>
+#include <cstring>
+
 #include "event/tensor.hpp"
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -30,7 +32,7 @@ inline void stream_end() {
 
 }  // namespace
 
-Bytes Triples::numbers(Bytes tensor) {
+Bytes HistogramColumns::numbers(Bytes tensor) {
   if (tensor.size() == size_ && std::memcmp(tensor.data(), head_.data(), head_.size()) == 0) {
     return tensor.subspan(head_.size());
   }
@@ -39,29 +41,29 @@ Bytes Triples::numbers(Bytes tensor) {
       view.content.size() % sizeof(double) != 0 || view.content.size() / sizeof(double) != view.count) {
     return {};
   }
-  // Fields behind the numbers could change what they mean.
+  // Fields after the numbers could change what they mean.
   if (view.content.data() + view.content.size() != tensor.data() + tensor.size()) return {};
   head_ = as_text(tensor.first(tensor.size() - view.content.size()));
   size_ = tensor.size();
   return view.content;
 }
 
-void Triples::grow(uint8_t* memory, uint32_t capacity) {
+void HistogramColumns::grow(uint8_t* memory, uint32_t capacity) {
   flush();
   lines_ = reinterpret_cast<double*>(memory);
-  apart_ = left_ = capacity;
+  stride_ = left_ = capacity;
 }
 
-void Triples::append(Bytes numbers, BlobRow& row) {
+void HistogramColumns::append(Bytes numbers, BlobRow& row) {
   const uint8_t* from = numbers.data();
-  const size_t count = numbers.size() / kTriple;
+  const size_t count = numbers.size() / kBin;
   row.payload = reinterpret_cast<const uint8_t*>(lines_ + open_);
-  row.triples = static_cast<uint32_t>(count);
-  row.apart = apart_;
+  row.bins = static_cast<uint32_t>(count);
+  row.stride = stride_;
   left_ -= static_cast<uint32_t>(count);
   for (size_t done = 0; done < count;) {
     const size_t some = std::min(count - done, kLine - open_);
-    for (size_t i = 0; i < some; ++i, from += kTriple) {
+    for (size_t i = 0; i < some; ++i, from += kBin) {
       line_[0][open_ + i] = load_le<double>(from);
       line_[1][open_ + i] = load_le<double>(from + 8);
       line_[2][open_ + i] = load_le<double>(from + 16);
@@ -69,15 +71,15 @@ void Triples::append(Bytes numbers, BlobRow& row) {
     done += some;
     open_ += some;
     if (open_ < kLine) break;
-    for (size_t column = 0; column < 3; ++column) stream_line(lines_ + column * apart_, line_[column]);
+    for (size_t column = 0; column < 3; ++column) stream_line(lines_ + column * stride_, line_[column]);
     lines_ += kLine;
     open_ = 0;
   }
 }
 
-void Triples::flush() {
+void HistogramColumns::flush() {
   for (size_t column = 0; column < 3 && open_ > 0; ++column) {
-    std::memcpy(lines_ + column * apart_, line_[column], open_ * sizeof(double));
+    std::memcpy(lines_ + column * stride_, line_[column], open_ * sizeof(double));
   }
   open_ = 0;
   lines_ = nullptr;

@@ -2,17 +2,9 @@
 #include "decode/join.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 namespace tbq {
-namespace {
-
-// Shorter pieces are copied together, so that a table has few chunks; longer ones are handed over as they
-// are.
-constexpr uint64_t kDirect = 4096;
-
-}  // namespace
 
 // One series of one part: scalars or blobs, with its segments mapped to the run's sessions.
 struct Joiner::Source {
@@ -40,11 +32,8 @@ void report_sessions(uint32_t run, const Parts& parts, const RunSessions& sessio
     report.run = run;
     report.file = session.file;
     report.offset = session.offset;
-    report.begin = session.begin;
-    report.end = session.end;
-    report.timed = session.timed;
-    report.has_start = session.has_start;
-    report.start_step = session.start_step;
+    report.times = session.times;
+    report.start = session.start;
     out.push_back(report);
   }
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -52,14 +41,7 @@ void report_sessions(uint32_t run, const Parts& parts, const RunSessions& sessio
       const Session& from = parts[i]->sessions[j];
       SessionReport& to = out[base + sessions.places[i][j]];
       to.records += from.records;
-      if (from.values == 0) continue;
-      if (to.values == 0) {
-        to.first_step = from.first_step;
-        to.max_step = from.max_step;
-      }
-      to.values += from.values;
-      to.last_step = from.last_step;
-      to.max_step = std::max(to.max_step, from.max_step);
+      to.steps.merge(from.steps);
     }
   }
 }
@@ -82,7 +64,7 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) 
   const size_t segments_before = segment_reports.size();
   session_base_ = static_cast<uint32_t>(sessions_before);
   uncounted_ = blobs_kept_ = false;
-  if (options_.details) report_sessions(run, parts, sessions, session_reports);
+  if (options_.session_tables) report_sessions(run, parts, sessions, session_reports);
 
   std::vector<TagOfPart> entries;
   for (size_t part = 0; part < parts.size(); ++part) {
@@ -114,7 +96,7 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) 
 
 // Of what nobody asked for only the existence is known: large records of it may have been passed over.
 bool Joiner::counted(const SeriesReport& report) const {
-  if (options_.count || options_.details || options_.verify) return true;
+  if (options_.count || options_.session_tables || options_.verify) return true;
   return report.selected && (options_.kinds & bit(report.kind)) != 0;
 }
 
@@ -166,7 +148,7 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
   for (size_t s = 0; s < sources.size(); ++s) {
     const size_t part = sources[s].part;
     for (const Segment& segment : sources[s].segments()) {
-      if (segment.seen.count > 0) {
+      if (segment.seen.steps.count > 0) {
         places.push_back({{&segment, sessions.places[part][segment.session]}, s, part});
       }
     }
@@ -175,12 +157,6 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
     return std::pair(a.ref.session, a.part) < std::pair(b.ref.session, b.part);
   });
   return places;
-}
-
-void note_dropped(SeriesReport& report, int64_t step) {
-  if (report.dropped++ == 0) report.dropped_first = report.dropped_last = step;
-  report.dropped_first = std::min(report.dropped_first, step);
-  report.dropped_last = std::max(report.dropped_last, step);
 }
 
 // Calls keep(place, begin, end) for each stretch of stored rows that stays, in order. `step_of(place, row)`
@@ -208,7 +184,7 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
       const std::vector<int64_t> limits = resume_limits(sessions.ordered, refs, sessions.starts);
       for (size_t i = 0; i < places.size(); ++i) {
         const Segment& segment = *places[i].ref.segment;
-        if (segment.seen.max_step < limits[i] || limits[i] == kNoLimit) {
+        if (segment.seen.steps.max < limits[i] || limits[i] == kNoLimit) {
           keep(places[i], segment.begin, segment.end);
           continue;
         }
@@ -216,7 +192,7 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
         filtered(places[i], [&](uint64_t row) {
           const int64_t step = step_of(places[i], row);
           if (step < limits[i]) return true;
-          note_dropped(report, step);
+          report.dropped.add(step);
           return false;
         });
       }
@@ -237,7 +213,7 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
         filtered(place, [&](uint64_t) {
           const size_t row = next++;
           const bool wanted = steps[row] >= options.first_step && steps[row] <= options.last_step;
-          if (!kept[row] && wanted) note_dropped(report, steps[row]);
+          if (!kept[row] && wanted) report.dropped.add(steps[row]);
           return kept[row] && wanted;
         });
       }
@@ -265,9 +241,10 @@ void count_rows(const Place& place, uint64_t begin, uint64_t end, SeriesReport& 
 
 void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions) {
   const std::vector<Place> places = place_segments(sources, sessions);
-  if (options_.details) report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (options_.session_tables)
+    report_segments(series.size(), session_base_, places, sessions, segment_reports);
   const auto row_of = [&](const Place& place, uint64_t row) {
-    // The first chunk grows by copying; each one behind it but the last is full.
+    // The first chunk grows by copying; each one after it but the last is full.
     const auto& chunks = sources[place.source].scalars->chunks;
     size_t chunk = 0;
     if (row >= chunks[0].rows) {
@@ -284,18 +261,18 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   if (!options_.count) {
     for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
   }
-  uncounted_ = !resolve(options_, places, sessions, report, step_of,
-                        [&](const Place& place, uint64_t begin, uint64_t end) {
-                          if (options_.count) {
-                            count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
-                              const auto [chunk, at] = row_of(of, row);
-                              return std::pair(chunk->steps()[at], chunk->walls()[at]);
-                            });
-                            return;
-                          }
-                          report.rows += end - begin;
-                          emit(*sources[place.source].scalars, begin, end);
-                        });
+  uncounted_ = !resolve(
+      options_, places, sessions, report, step_of, [&](const Place& place, uint64_t begin, uint64_t end) {
+        if (options_.count) {
+          count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
+            const auto [chunk, at] = row_of(of, row);
+            return std::pair(chunk->steps()[at], chunk->has_walls() ? chunk->walls()[at] : 0.0);
+          });
+          return;
+        }
+        report.rows += end - begin;
+        packer_.add(*sources[place.source].scalars, static_cast<uint32_t>(series.size()), begin, end);
+      });
 }
 
 // Room for the rows of a run.
@@ -317,7 +294,8 @@ void Joiner::reserve_blobs(const Parts& parts) {
 
 void Joiner::add_blobs(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions) {
   const std::vector<Place> places = place_segments(sources, sessions);
-  if (options_.details) report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (options_.session_tables)
+    report_segments(series.size(), session_base_, places, sessions, segment_reports);
   if (!options_.count) {
     for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
   }
@@ -343,77 +321,6 @@ void Joiner::add_blobs(SeriesReport& report, std::vector<Source>& sources, const
                             out.back().tag = static_cast<uint32_t>(series.size());
                           }
                         });
-}
-
-void Joiner::emit(ScalarSeries& from, uint64_t begin, uint64_t end) {
-  uint64_t first = 0;
-  for (ScalarChunk& chunk : from.chunks) {
-    const uint64_t low = std::max(begin, first);
-    const uint64_t high = std::min(end, first + chunk.rows);
-    if (low < high) {
-      const auto offset = static_cast<uint32_t>(low - first);
-      const auto rows = static_cast<uint32_t>(high - low);
-      if (rows >= kDirect) {
-        close();
-        ScalarBatch batch;
-        batch.owner = chunk.block.slab;
-        batch.steps = chunk.steps() + offset;
-        batch.walls = chunk.walls() + offset;
-        batch.values = chunk.values() + offset;
-        batch.rows = rows;
-        batch.spans.push_back({static_cast<uint32_t>(series.size()), rows});
-        scalars.push_back(std::move(batch));
-        chunk.block.handed = true;
-      } else {
-        copy_rows(chunk, offset, rows);
-      }
-    }
-    first += chunk.rows;
-    if (first >= end) break;
-  }
-}
-
-void Joiner::copy_rows(const ScalarChunk& chunk, uint32_t begin, uint32_t rows) {
-  while (rows > 0) {
-    if (packed_rows_ == packed_.rows) {
-      const uint32_t size = std::min(std::max(packed_.rows * 4, Pool::kFirst * 4), Pool::kLargest);
-      close();
-      packed_ = pool_.take(size);
-    }
-    const uint32_t count = std::min(rows, packed_.rows - packed_rows_);
-    ScalarChunk to{packed_, 0};
-    std::memcpy(to.steps() + packed_rows_, chunk.steps() + begin, count * sizeof(int64_t));
-    if (to.has_walls()) {
-      std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
-    }
-    std::memcpy(to.values() + packed_rows_, chunk.values() + begin, count * sizeof(double));
-    const auto current = static_cast<uint32_t>(series.size());
-    if (!packed_spans_.empty() && packed_spans_.back().series == current) {
-      packed_spans_.back().rows += count;
-    } else {
-      packed_spans_.push_back({current, count});
-    }
-    packed_rows_ += count;
-    begin += count;
-    rows -= count;
-  }
-}
-
-// Ends the batch of copied rows.
-void Joiner::close() {
-  if (packed_rows_ == 0) return;
-  const ScalarChunk from{packed_, 0};
-  ScalarBatch batch;
-  batch.owner = packed_.slab;
-  batch.steps = from.steps();
-  batch.walls = from.walls();
-  batch.values = from.values();
-  batch.rows = packed_rows_;
-  batch.spans = std::move(packed_spans_);
-  scalars.push_back(std::move(batch));
-  packed_spans_.clear();
-  packed_ = {};
-  packed_rows_ = 0;
 }
 
 }  // namespace tbq

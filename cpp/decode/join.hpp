@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decode/scalar_packer.hpp"
 #include "decode/sessions.hpp"
 
 namespace tbq {
@@ -12,17 +13,18 @@ namespace tbq {
 // What one thread has made so far: rows of consecutive runs, and the series they belong to.
 class Joiner {
  public:
-  Joiner(const DecodeOptions& options, Pool& pool) : options_(options), pool_(pool) {}
+  Joiner(const DecodeOptions& options, Pool& pool) : options_(options), pool_(pool), packer_(pool) {}
 
-  // Adds the rows of a run. False where they must be counted, and the parts have stored no steps: then
+  // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
   // nothing was added.
   bool add(uint32_t run, const Parts& parts, const RunSessions& sessions);
-  void finish() { close(); }
+  void finish() { packer_.finish(); }
+
+  std::vector<ScalarBatch>& scalars() { return packer_.batches; }
 
   std::vector<SeriesReport> series;
   std::vector<SessionReport> session_reports;
   std::vector<SegmentReport> segment_reports;
-  std::vector<ScalarBatch> scalars;
   BlobTable blobs[kKindCount];
   Parts held;
 
@@ -33,18 +35,13 @@ class Joiner {
   void add_blobs(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions);
   bool counted(const SeriesReport& report) const;
   void reserve_blobs(const Parts& parts);
-  void emit(ScalarSeries& from, uint64_t begin, uint64_t end);
-  void copy_rows(const ScalarChunk& chunk, uint32_t begin, uint32_t rows);
-  void close();
 
   const DecodeOptions& options_;
   Pool& pool_;
   uint32_t session_base_ = 0;  // where this run's sessions begin in the report
   bool uncounted_ = false;     // rows were dropped that nobody has stored
   bool blobs_kept_ = false;
-  Pool::Block packed_;
-  uint32_t packed_rows_ = 0;
-  std::vector<ScalarBatch::Span> packed_spans_;
+  ScalarPacker packer_;
 };
 
 }  // namespace tbq

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "decode/series.hpp"
+#include "decode/pool.hpp"
+#include "decode/tags.hpp"
+#include "event/span.hpp"
+#include "io/arena.hpp"
 #include "io/input.hpp"
 #include "record/fault.hpp"
 
@@ -27,21 +30,28 @@ struct Doubt {
   std::vector<Tag> tags;
 };
 
+// The step of the SessionLog.START in a session: the least, if there are several.
+struct StartStep {
+  bool known = false;
+  int64_t step = 0;
+
+  void add(int64_t another) {
+    step = known ? std::min(step, another) : another;
+    known = true;
+  }
+  void merge(const StartStep& other) {
+    if (other.known) add(other.step);
+  }
+};
+
 // From an event file's start, or a further file_version record in it, to the next.
 struct Session {
-  double begin = 0;            // wall_time of its first record that has one
-  double earliest = HUGE_VAL;  // the least wall_time, which is that of a value in a converted log
-  double end = 0;              // the largest wall_time
-  bool timed = false;
+  uint64_t offset = 0;     // of its first record
   bool continues = false;  // it began in an earlier part of the file
-  bool has_start = false;
-  int64_t start_step = 0;  // the least step of a SessionLog.START in it
   uint64_t records = 0;
-  uint64_t values = 0;
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t max_step = 0;
-  uint64_t offset = 0;  // of its first record
+  StepSpan steps;  // of its values
+  TimeSpan times;  // of its records
+  StartStep start;
 };
 
 // The plugin of each tag of a run, as its first metadata names it.
@@ -56,7 +66,7 @@ struct PartOptions {
   // Verify every record, and count each of them. Otherwise a large record of which nothing is wanted may be
   // passed over unread; it then counts for nothing.
   bool careful = false;
-  bool general_only = false;  // take no short way: for tests that compare both
+  bool general_only = false;  // use no fast path: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
   // Asked once for each new tag; empty takes all.
@@ -69,7 +79,7 @@ struct Part {
   uint32_t file = 0;
   uint64_t begin = 0;
   uint64_t limit = 0;      // records that start at or after it belong to the next part
-  uint64_t stopped = 0;    // the first byte behind the last record, where the next part must begin
+  uint64_t stopped = 0;    // the first byte after the last record, where the next part must begin
   uint64_t settled = 0;    // up to here nothing changes when the file grows
   uint64_t end = 0;        // of the file, as far as it could be read
   uint64_t truncated = 0;  // bytes of an unfinished record at the end

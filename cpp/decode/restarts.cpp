@@ -1,5 +1,4 @@
-// The restart policies; DESIGN: a later session overtakes what earlier ones logged at or after its first
-// step.
+// The restart policies: a later session overtakes what earlier ones logged at or after its first step.
 #include "decode/restarts.hpp"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
       if (a.path != b.path) return a.path < b.path;
       return a.offset < b.offset;
     }
-    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.times.begin != b.times.begin) return a.times.begin < b.times.begin;
     if (a.path != b.path) return natural_less(a.path, b.path);
     return a.offset < b.offset;
   });
@@ -58,12 +57,13 @@ std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
   // For session i: the least START step of the sessions that began after it ended.
   std::vector<int64_t> least(ordered.size() + 1, kNoLimit);
   for (size_t i = ordered.size(); i-- > 0;) {
-    least[i] = ordered[i].has_start ? std::min(least[i + 1], ordered[i].start_step) : least[i + 1];
+    least[i] = ordered[i].start.known ? std::min(least[i + 1], ordered[i].start.step) : least[i + 1];
   }
   std::vector<int64_t> limits(ordered.size(), kNoLimit);
   for (size_t i = 0; i < ordered.size(); ++i) {
-    const auto later = std::partition_point(ordered.begin() + static_cast<std::ptrdiff_t>(i), ordered.end(),
-                                            [&](const RunSession& s) { return !(s.begin > ordered[i].end); });
+    const auto later =
+        std::partition_point(ordered.begin() + static_cast<std::ptrdiff_t>(i), ordered.end(),
+                             [&](const RunSession& s) { return !(s.times.begin > ordered[i].times.end); });
     limits[i] = least[static_cast<size_t>(later - ordered.begin())];
   }
   return limits;
@@ -75,14 +75,14 @@ std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::spa
   for (size_t i = segments.size(); i-- > 0;) {
     // Where a session has several segments, its first step is that of the first one.
     const bool first = i == 0 || segments[i - 1].session != segments[i].session;
-    least[i] = first ? std::min(least[i + 1], segments[i].segment->seen.first_step) : least[i + 1];
+    least[i] = first ? std::min(least[i + 1], segments[i].segment->seen.steps.first) : least[i + 1];
   }
   std::vector<int64_t> limits(segments.size(), kNoLimit);
   for (size_t i = 0; i < segments.size(); ++i) {
-    const double end = ordered[segments[i].session].end;
+    const double end = ordered[segments[i].session].times.end;
     const auto later =
         std::partition_point(segments.begin() + static_cast<std::ptrdiff_t>(i), segments.end(),
-                             [&](const SegmentRef& s) { return !(ordered[s.session].begin > end); });
+                             [&](const SegmentRef& s) { return !(ordered[s.session].times.begin > end); });
     limits[i] = std::min(least[static_cast<size_t>(later - segments.begin())], starts[segments[i].session]);
   }
   return limits;

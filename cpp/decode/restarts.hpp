@@ -19,11 +19,8 @@ struct RunSession {
   uint32_t file = 0;  // index into the run's files
   std::string_view path;
   uint64_t offset = 0;
-  double begin = 0;
-  double end = 0;
-  bool timed = false;
-  bool has_start = false;
-  int64_t start_step = 0;
+  TimeSpan times;
+  StartStep start;
 };
 
 // One segment of a series, in the order of the run; `steps` are those of its stored rows.

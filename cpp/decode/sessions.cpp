@@ -15,19 +15,10 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
     for (const Session& session : part->sessions) {
       if (session.continues && !joined.empty() && joined.back().file == part->file) {
         RunSession& earlier = joined.back();
-        if (session.timed) {
-          if (!earlier.timed) earlier.begin = session.begin;
-          earlier.end = earlier.timed ? std::max(earlier.end, session.end) : session.end;
-          earlier.timed = true;
-        }
-        if (session.has_start) {
-          earlier.start_step =
-              earlier.has_start ? std::min(earlier.start_step, session.start_step) : session.start_step;
-          earlier.has_start = true;
-        }
+        earlier.times.merge(session.times);
+        earlier.start.merge(session.start);
       } else {
-        joined.push_back({part->file, files[part->file].path, session.offset, session.begin, session.end,
-                          session.timed, session.has_start, session.start_step});
+        joined.push_back({part->file, files[part->file].path, session.offset, session.times, session.start});
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
     }

@@ -1,54 +1,49 @@
 // Field by field through Event, Summary and Value: copy, leave out, or replace.
 #include "event/edit.hpp"
 
-#include "bytes/crc32c.hpp"
+#include "bytes/wire.hpp"
+#include "event/schema.hpp"
 
 namespace tbq {
 namespace {
 
-void put_varint(std::string& out, uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-
 void put_bytes(std::string& out, uint32_t number, std::string_view bytes) {
-  put_varint(out, uint64_t{number} << 3 | static_cast<uint64_t>(Wire::bytes));
-  put_varint(out, bytes.size());
+  append_varint(out, schema::key(number, Wire::bytes));
+  append_varint(out, bytes.size());
   out.append(bytes);
 }
 
-// Calls take(field, raw) for each field of a message, where raw is all of its bytes. False where it is
+// Calls visit(field, raw) for each field of a message, where raw is all of its bytes. False if it is
 // malformed.
-template <class Take>
-bool each_field(Bytes message, Take&& take) {
+template <class Visit>
+bool each_field(Bytes message, Visit&& visit) {
   Cursor cursor(message);
   Field field;
   while (!cursor.empty()) {
     const uint8_t* start = cursor.position();
     if (!cursor.field(field)) return false;
-    if (!take(field, as_text({start, static_cast<size_t>(cursor.position() - start)}))) return false;
+    if (!visit(field, as_text({start, static_cast<size_t>(cursor.position() - start)}))) return false;
   }
   return true;
 }
 
-// A message whose field 1 is a tag: a Summary.Value or a TaggedRunMetadata.
+static_assert(schema::Value::tag == schema::TaggedRunMetadata::tag);
+
+// A message with a tag: a Summary.Value or a TaggedRunMetadata.
 bool edit_tagged(Bytes message, const ValueEdit& edit, std::string& out) {
   bool placed = false;
-  const bool whole = each_field(message, [&](const Field& field, std::string_view raw) {
-    if (edit.tag && field.is(1, Wire::bytes)) {
-      if (!placed) put_bytes(out, 1, *edit.tag);
+  const bool valid = each_field(message, [&](const Field& field, std::string_view raw) {
+    if (edit.tag && field.is(schema::Value::tag, Wire::bytes)) {
+      if (!placed) put_bytes(out, schema::Value::tag, *edit.tag);
       placed = true;
     } else {
       out.append(raw);
     }
     return true;
   });
-  if (edit.tag && !placed) put_bytes(out, 1, *edit.tag);
-  if (!edit.metadata.empty()) put_bytes(out, 9, as_text(edit.metadata));
-  return whole;
+  if (edit.tag && !placed) put_bytes(out, schema::Value::tag, *edit.tag);
+  if (!edit.metadata.empty()) put_bytes(out, schema::Value::metadata, as_text(edit.metadata));
+  return valid;
 }
 
 class Editor {
@@ -57,27 +52,27 @@ class Editor {
       : values_(values), step_(step), out_(out) {}
 
   Edited event(Bytes event) {
-    const bool whole = each_field(event, [&](const Field& field, std::string_view raw) {
-      if (field.is(1, Wire::fixed64)) {
+    const bool valid = each_field(event, [&](const Field& field, std::string_view raw) {
+      if (field.is(schema::Event::wall_time, Wire::fixed64)) {
         out_.append(raw);
         return true;
       }
       put_step();
-      if (field.is(2, Wire::varint)) {
+      if (field.is(schema::Event::step, Wire::varint)) {
         if (!step_) out_.append(raw);
         return true;
       }
       if (field.wire == Wire::bytes) {
         switch (field.number) {
-          case 4:
-          case 6:
-          case 7:
-          case 9:
+          case schema::Event::graph_def:
+          case schema::Event::log_message:
+          case schema::Event::session_log:
+          case schema::Event::meta_graph_def:
             if (next().drop) return true;
             break;
-          case 5:
+          case schema::Event::summary:
             return summary(field.bytes, raw);
-          case 8:
+          case schema::Event::tagged_run_metadata:
             return run_metadata(field.bytes, raw);
           default:
             break;
@@ -88,8 +83,8 @@ class Editor {
       return true;
     });
     put_step();
-    if (!whole) return Edited::malformed;
-    return dropped_ && !left_ ? Edited::gone : Edited::kept;
+    if (!valid) return Edited::malformed;
+    return dropped_ && !left_ ? Edited::empty : Edited::kept;
   }
 
  private:
@@ -105,15 +100,15 @@ class Editor {
     if (!step_ || placed_) return;
     placed_ = true;
     if (*step_ == 0) return;  // proto3 leaves it out
-    put_varint(out_, 2U << 3);
-    put_varint(out_, static_cast<uint64_t>(*step_));
+    append_varint(out_, schema::key(schema::Event::step, Wire::varint));
+    append_varint(out_, static_cast<uint64_t>(*step_));
   }
 
   bool summary(Bytes summary, std::string_view raw) {
     inner_.clear();
     bool changed = false;
-    const bool whole = each_field(summary, [&](const Field& field, std::string_view bytes) {
-      if (!field.is(1, Wire::bytes)) {
+    const bool valid = each_field(summary, [&](const Field& field, std::string_view bytes) {
+      if (!field.is(schema::Summary::value, Wire::bytes)) {
         inner_.append(bytes);
         return true;
       }
@@ -126,15 +121,15 @@ class Editor {
       }
       value_.clear();
       if (!edit_tagged(field.bytes, edit, value_)) return false;
-      put_bytes(inner_, 1, value_);
+      put_bytes(inner_, schema::Summary::value, value_);
       return true;
     });
-    if (!whole) return false;
+    if (!valid) return false;
     if (!changed) {
       out_.append(raw);
       left_ = true;
     } else if (!inner_.empty()) {
-      put_bytes(out_, 5, inner_);
+      put_bytes(out_, schema::Event::summary, inner_);
       left_ = true;
     }
     return true;
@@ -150,7 +145,7 @@ class Editor {
     }
     value_.clear();
     if (!edit_tagged(message, {false, edit.tag, {}}, value_)) return false;
-    put_bytes(out_, 8, value_);
+    put_bytes(out_, schema::Event::tagged_run_metadata, value_);
     return true;
   }
 
@@ -165,28 +160,11 @@ class Editor {
   bool left_ = false;     // something besides time and step is in the new event
 };
 
-template <class T>
-void put_fixed(std::string& out, T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  out.append(bytes, sizeof(T));
-}
-
 }  // namespace
 
 Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t* step, std::string& out) {
   out.clear();
   return Editor(values, step, out).event(event);
-}
-
-void append_record(std::string& out, Bytes payload) {
-  const uint64_t length = payload.size();
-  uint8_t head[8];
-  std::memcpy(head, &length, sizeof(head));
-  put_fixed(out, length);
-  put_fixed(out, crc_mask(crc32c(0, head, sizeof(head))));
-  out.append(as_text(payload));
-  put_fixed(out, crc_mask(crc32c(0, payload.data(), payload.size())));
 }
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Changing an Event without decoding it: touched fields are encoded anew, every other byte is copied as it
+// Changing an Event without decoding it: touched fields are encoded again, every other byte is copied as it
 // is.
 #pragma once
 
@@ -13,21 +13,18 @@ namespace tbq {
 // What happens to one value of an Event.
 struct ValueEdit {
   bool drop = false;
-  const std::string* tag = nullptr;  // the new tag, null where it stays
+  const std::string* tag = nullptr;  // the new tag, null if it stays
   Bytes metadata;                    // a SummaryMetadata to add, empty for none
 
   bool any() const { return drop || tag || !metadata.empty(); }
 };
 
-enum class Edited { kept, gone, malformed };
+enum class Edited { kept, empty, malformed };
 
 // Writes the edited Event to `out`. `values` are in the order in which walk_event lists them; values beyond
-// them stay. `step`, where given, replaces the event's step. `gone` where values were dropped and nothing
-// else was in the event but its time and step; `malformed` where the protobuf cannot be read: then `out` is
-// not to be used.
+// them stay. `step`, if given, replaces the event's step. `empty` if values were dropped and nothing else was
+// in the event but its time and step; `malformed` if the protobuf cannot be read: then `out` is not to be
+// used.
 Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t* step, std::string& out);
-
-// Appends the TFRecord that holds `payload`: its length, the payload, and both CRCs.
-void append_record(std::string& out, Bytes payload);
 
 }  // namespace tbq

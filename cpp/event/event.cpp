@@ -1,9 +1,7 @@
-// Event, Summary and SummaryMetadata by field numbers (FORMAT: tensorflow/core/util/event.proto and friends).
+// Event and Summary, field by field; unknown fields are passed over, and said to be there.
 #include "event/event.hpp"
 
-#include <array>
-
-#include "event/file_source.hpp"
+#include "event/schema.hpp"
 
 namespace tbq {
 
@@ -26,34 +24,34 @@ bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (item.wire == Wire::fixed32 && item.number == 2) {
-      value.form = Form::simple_value;
+    if (item.wire == Wire::fixed32 && item.number == schema::Value::simple_value) {
+      value.field = ValueField::simple_value;
       value.scalar = std::bit_cast<float>(static_cast<uint32_t>(item.value));
       value.payload = {};
     } else if (item.wire == Wire::bytes) {
-      Form form = Form::none;
+      ValueField field = ValueField::none;
       switch (item.number) {
-        case 1:
+        case schema::Value::tag:
           value.tag = item.range;
           break;
-        case 3:
-          form = Form::old_histogram;
+        case schema::Value::old_histogram:
+          field = ValueField::old_histogram;
           break;
-        case 4:
-          form = Form::image;
+        case schema::Value::image:
+          field = ValueField::image;
           break;
-        case 5:
-          form = Form::histo;
+        case schema::Value::histo:
+          field = ValueField::histo;
           break;
-        case 6:
-          form = Form::audio;
+        case schema::Value::audio:
+          field = ValueField::audio;
           break;
-        case 7:  // node_name
+        case schema::Value::node_name:
           break;
-        case 8:
-          form = Form::tensor;
+        case schema::Value::tensor:
+          field = ValueField::tensor;
           break;
-        case 9:
+        case schema::Value::metadata:
           value.has_metadata = true;
           value.metadata = item.range;
           break;
@@ -61,15 +59,15 @@ bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
           strange = true;
           break;
       }
-      if (form != Form::none) {
-        value.form = form;
+      if (field != ValueField::none) {
+        value.field = field;
         value.payload = item.range;
       }
     } else {
       strange = true;
     }
   }
-  if (value.form == Form::none) strange = true;
+  if (value.field == ValueField::none) strange = true;
   return fields.ok();
 }
 
@@ -78,7 +76,7 @@ bool walk_summary(Source& source, Range range, EventRef& out) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (!item.is(1, Wire::bytes)) {
+    if (!item.is(schema::Summary::value, Wire::bytes)) {
       out.strange = true;
       continue;
     }
@@ -95,7 +93,9 @@ bool walk_session_log(Source& source, Range range, EventRef& out) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (item.is(1, Wire::varint)) out.session_start = item.value == 1;
+    if (item.is(schema::SessionLog::status, Wire::varint)) {
+      out.session_start = item.value == schema::SessionLog::start;
+    }
   }
   return fields.ok();
 }
@@ -103,12 +103,12 @@ bool walk_session_log(Source& source, Range range, EventRef& out) {
 template <class Source>
 bool walk_run_metadata(Source& source, Range range, EventRef& out) {
   ValueRef value;
-  value.form = Form::run_metadata;
+  value.field = ValueField::run_metadata;
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (item.is(1, Wire::bytes)) value.tag = item.range;
-    if (item.is(2, Wire::bytes)) value.payload = item.range;
+    if (item.is(schema::TaggedRunMetadata::tag, Wire::bytes)) value.tag = item.range;
+    if (item.is(schema::TaggedRunMetadata::run_metadata, Wire::bytes)) value.payload = item.range;
   }
   out.values.push_back(value);
   return fields.ok();
@@ -119,14 +119,14 @@ bool walk_source_metadata(Source& source, Range range, EventRef& out) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
   while (fields.next(item)) {
-    if (item.is(1, Wire::bytes)) out.writer = item.range;
+    if (item.is(schema::SourceMetadata::writer, Wire::bytes)) out.writer = item.range;
   }
   return fields.ok();
 }
 
-void push_untagged(EventRef& out, Form form, Range payload) {
+void push_untagged(EventRef& out, ValueField field, Range payload) {
   ValueRef value;
-  value.form = form;
+  value.field = field;
   value.payload = payload;
   out.values.push_back(value);
 }
@@ -139,36 +139,36 @@ bool walk_event(Source& source, EventRef& out) {
   typename Fields<Source>::Item item;
   bool ok = true;
   while (fields.next(item)) {
-    if (item.is(1, Wire::fixed64)) {
+    if (item.is(schema::Event::wall_time, Wire::fixed64)) {
       out.wall_time = std::bit_cast<double>(item.value);
-    } else if (item.is(2, Wire::varint)) {
+    } else if (item.is(schema::Event::step, Wire::varint)) {
       out.step = static_cast<int64_t>(item.value);
     } else if (item.wire == Wire::bytes) {
       switch (item.number) {
-        case 3:
+        case schema::Event::file_version:
           out.has_file_version = true;
           out.file_version = item.range;
           break;
-        case 4:
-          push_untagged(out, Form::graph_def, item.range);
+        case schema::Event::graph_def:
+          push_untagged(out, ValueField::graph_def, item.range);
           break;
-        case 5:
+        case schema::Event::summary:
           ok = walk_summary(source, item.range, out) && ok;
           break;
-        case 6:
-          push_untagged(out, Form::log_message, item.range);
+        case schema::Event::log_message:
+          push_untagged(out, ValueField::log_message, item.range);
           break;
-        case 7:
-          push_untagged(out, Form::session_log, item.range);
+        case schema::Event::session_log:
+          push_untagged(out, ValueField::session_log, item.range);
           ok = walk_session_log(source, item.range, out) && ok;
           break;
-        case 8:
+        case schema::Event::tagged_run_metadata:
           ok = walk_run_metadata(source, item.range, out) && ok;
           break;
-        case 9:
-          push_untagged(out, Form::meta_graph_def, item.range);
+        case schema::Event::meta_graph_def:
+          push_untagged(out, ValueField::meta_graph_def, item.range);
           break;
-        case 10:
+        case schema::Event::source_metadata:
           ok = walk_source_metadata(source, item.range, out) && ok;
           break;
         default:
@@ -184,91 +184,5 @@ bool walk_event(Source& source, EventRef& out) {
 
 template bool walk_event<MemorySource>(MemorySource&, EventRef&);
 template bool walk_event<FileSource>(FileSource&, EventRef&);
-
-const char* kind_name(Kind kind) {
-  static constexpr std::array<const char*, kKindCount> names = {
-      "scalars",   "tensors", "histograms", "images",       "audio",          "texts",  "hparams",
-      "pr_curves", "meshes",  "graphs",     "run_metadata", "custom_scalars", "others", "logs"};
-  return names[static_cast<size_t>(kind)];
-}
-
-bool parse_metadata(Bytes bytes, TagMetadata& out) {
-  Cursor cursor(bytes);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
-    if (field.is(1, Wire::bytes)) {
-      Cursor plugin(field.bytes);
-      Field inner;
-      while (!plugin.empty()) {
-        if (!plugin.field(inner)) return false;
-        if (inner.is(1, Wire::bytes)) out.plugin = as_text(inner.bytes);
-      }
-    } else if (field.is(2, Wire::bytes)) {
-      out.display_name = as_text(field.bytes);
-    } else if (field.is(3, Wire::bytes)) {
-      out.description = as_text(field.bytes);
-    } else if (field.is(4, Wire::varint)) {
-      out.data_class = static_cast<uint32_t>(field.value);
-    }
-  }
-  return true;
-}
-
-Kind kind_of_plugin(std::string_view plugin) {
-  struct Known {
-    std::string_view name;
-    Kind kind;
-  };
-  static constexpr Known known[] = {
-      {"scalars", Kind::scalars},
-      {"", Kind::tensors},
-      {"tensor", Kind::tensors},
-      {"histograms", Kind::histograms},
-      {"images", Kind::images},
-      {"audio", Kind::audio},
-      {"text", Kind::texts},
-      {"hparams", Kind::hparams},
-      {"pr_curves", Kind::pr_curves},
-      {"mesh", Kind::meshes},
-      {"graphs", Kind::graphs},
-      {"graph_keras_model", Kind::graphs},
-      {"graph_run_metadata", Kind::run_metadata},
-      {"graph_run_metadata_graph", Kind::run_metadata},
-      {"custom_scalars", Kind::custom_scalars},
-  };
-  for (const Known& entry : known) {
-    if (entry.name == plugin) return entry.kind;
-  }
-  return Kind::others;
-}
-
-Kind kind_of(Form form, std::string_view plugin) {
-  switch (form) {
-    case Form::simple_value:
-      return Kind::scalars;
-    case Form::image:
-      return Kind::images;
-    case Form::histo:
-      return Kind::histograms;
-    case Form::audio:
-      return Kind::audio;
-    case Form::tensor:
-      return kind_of_plugin(plugin);
-    case Form::none:
-      return plugin.empty() || plugin == "scalars" ? Kind::others : kind_of_plugin(plugin);
-    case Form::old_histogram:
-      return Kind::others;
-    case Form::graph_def:
-    case Form::meta_graph_def:
-      return Kind::graphs;
-    case Form::run_metadata:
-      return Kind::run_metadata;
-    case Form::log_message:
-    case Form::session_log:
-      return Kind::logs;
-  }
-  return Kind::others;
-}
 
 }  // namespace tbq

@@ -1,17 +1,20 @@
-// How every writer begins an Event: its wall time, its step unless that is 0, then the summary.
+// How every writer begins an Event: its wall time, its step unless that is 0, then most often one value.
 #pragma once
 
 #include <bit>
 
-#include "bytes/cursor.hpp"
+#include "event/schema.hpp"
 
 namespace tbq {
 
-constexpr size_t kShortestEvent = 24;  // eight bytes can be read behind its step, however long that is
-constexpr size_t kLongestTemplate = 512;
-constexpr uint8_t kWallTime = 0x09;  // the key of Event.wall_time, a double
-constexpr uint8_t kStep = 0x10;      // of Event.step, a varint
-constexpr uint8_t kSummary = 0x2a;   // of Event.summary
+constexpr size_t kShortestEvent = 24;  // eight bytes can be read after its step, however long that is
+constexpr uint8_t kWallTimeKey = schema::key(schema::Event::wall_time, Wire::fixed64);
+constexpr uint8_t kStepKey = schema::key(schema::Event::step, Wire::varint);
+constexpr uint8_t kSummaryKey = schema::key(schema::Event::summary, Wire::bytes);
+constexpr uint8_t kValueKey = schema::key(schema::Summary::value, Wire::bytes);
+constexpr uint8_t kTagKey = schema::key(schema::Value::tag, Wire::bytes);
+constexpr uint8_t kMetadataKey = schema::key(schema::Value::metadata, Wire::bytes);
+constexpr uint8_t kSimpleValueKey = schema::key(schema::Value::simple_value, Wire::fixed32);
 
 // A varint of at most four bytes, where eight are readable at p.
 inline bool short_varint(const uint8_t*& p, int64_t& value) {
@@ -26,26 +29,54 @@ inline bool short_varint(const uint8_t*& p, int64_t& value) {
   return true;
 }
 
-// Where the bytes behind a wall time and perhaps a step begin; 0 where the event begins otherwise.
-inline size_t behind_step(Bytes event, int64_t& step) {
+// Reads the wall time and the step of the event of `size` bytes at `p`, and moves `p` after them. False if
+// the event begins in another way, or is shorter or its step larger than usual: the general walk reads it
+// then.
+inline bool read_head(const uint8_t*& p, size_t size, double& wall_time, int64_t& step) {
+  if (size < kShortestEvent || p[0] != kWallTimeKey) return false;
+  wall_time = load_le<double>(p + 1);
+  p += 9;
   step = 0;
-  if (event.size() < kShortestEvent || event[0] != kWallTime) return 0;
-  const uint8_t* rest = event.data() + 9;
-  if (*rest == kStep && !short_varint(++rest, step)) return 0;
-  return static_cast<size_t>(rest - event.data());
+  return *p != kStepKey || short_varint(++p, step);
 }
 
-// The same, but 0 also where anything but a summary comes behind the step.
-inline size_t sole_summary(Bytes event) {
-  int64_t step;
-  const size_t start = behind_step(event, step);
-  if (start == 0) return 0;
-  Cursor summary(event.subspan(start));
-  uint64_t key;
+struct EventHead {
+  double wall_time = 0;
+  int64_t step = 0;
+  size_t size = 0;  // what follows begins here
+};
+
+inline bool read_head(Bytes event, EventHead& out) {
+  const uint8_t* at = event.data();
+  if (!read_head(at, event.size(), out.wall_time, out.step)) return false;
+  out.size = static_cast<size_t>(at - event.data());
+  return true;
+}
+
+// Whether `cursor` is at a field of this key that reaches to the end of its bytes; then it is moved inside.
+inline bool enter_last(Cursor& cursor, uint8_t key) {
+  Cursor inside = cursor;
+  Bytes first;
   uint64_t length;
-  const bool sole =
-      summary.varint(key) && key == kSummary && summary.varint(length) && length == summary.left();
-  return sole ? start : 0;
+  if (!inside.bytes(1, first) || first[0] != key || !inside.varint(length) || length != inside.left()) {
+    return false;
+  }
+  cursor = inside;
+  return true;
+}
+
+// After the head: a summary of one value that begins with its tag, and nothing else. Then `cursor` is moved
+// after the tag, inside of the value.
+inline bool enter_sole_value(Cursor& cursor, Bytes& tag) {
+  Cursor inside = cursor;
+  Field field;
+  if (!enter_last(inside, kSummaryKey) || !enter_last(inside, kValueKey) || !inside.field(field) ||
+      !field.is(schema::Value::tag, Wire::bytes)) {
+    return false;
+  }
+  tag = field.bytes;
+  cursor = inside;
+  return true;
 }
 
 }  // namespace tbq

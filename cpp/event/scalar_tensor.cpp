@@ -1,52 +1,9 @@
-// The one number of a TensorProto that TF2 logs as a scalar, in any numeric dtype.
-#include <iterator>
+// A tensor of one element as a number, and where that number lies.
+#include "event/scalar_tensor.hpp"
 
-#include "event/event.hpp"
 #include "event/tensor.hpp"
 
 namespace tbq {
-
-const char* dtype_name(uint64_t dtype) {
-  if (dtype > 100 && dtype < 200) dtype -= 100;  // the _REF dtypes
-  static constexpr const char* names[] = {
-      "",
-      "float32",
-      "float64",
-      "int32",
-      "uint8",
-      "int16",
-      "int8",
-      "string",
-      "complex64",
-      "int64",
-      "bool",
-      "qint8",
-      "quint8",
-      "qint32",
-      "bfloat16",
-      "qint16",
-      "quint16",
-      "uint16",
-      "complex128",
-      "float16",
-      "resource",
-      "variant",
-      "uint32",
-      "uint64",
-      "float8_e5m2",
-      "float8_e4m3fn",
-      "float8_e4m3fnuz",
-      "float8_e4m3b11fnuz",
-      "float8_e5m2fnuz",
-      "int4",
-      "uint4",
-      "int2",
-      "uint2",
-      "float4_e2m1fn",
-  };
-  return dtype < std::size(names) ? names[dtype] : "";
-}
-
 namespace {
 
 // float64 holds every integer up to 2^53, and some past it.
@@ -61,8 +18,8 @@ void set_integer(ScalarTensor& out, uint64_t value) {
 
 // Where the number lies if it lies there plainly: as tensor_content, or as the only entry of a packed list.
 const uint8_t* slot_of(const TensorView& tensor) {
-  const uint32_t list = tensor.dtype == Dtype::float32 ? 5 : 6;
   if (tensor.dtype != Dtype::float32 && tensor.dtype != Dtype::float64) return nullptr;
+  const uint32_t list = info(tensor.dtype).list;
   if (!tensor.content.empty()) return tensor.content.data();
   const uint8_t* slot = nullptr;
   Cursor cursor(tensor.proto);
@@ -81,10 +38,10 @@ ScalarTensor scalar_of_tensor(Bytes tensor) {
   ScalarTensor out;
   const TensorView view = read_tensor(tensor);
   if (view.error == TensorError::malformed) return out;
-  out.dtype = static_cast<uint64_t>(view.dtype);
+  out.dtype = view.dtype;
   RepeatBudget budget;
-  Grow<char> bytes;
-  Grow<double> numbers;
+  GrowableBuffer<char> bytes;
+  GrowableBuffer<double> numbers;
   if (view.count != 1 || copy_numbers(view, budget, bytes) != TensorError::none ||
       !widen_numbers(view.dtype, bytes.data(), 1, numbers)) {
     return out;

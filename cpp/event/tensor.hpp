@@ -5,48 +5,10 @@
 #include <vector>
 
 #include "bytes/cursor.hpp"
-#include "tables/arrow.hpp"
+#include "event/dtype.hpp"
+#include "io/growable_buffer.hpp"
 
 namespace tbq {
-
-// TensorProto.dtype, without the _REF offset of 100.
-enum class Dtype : uint8_t {
-  invalid,
-  float32,
-  float64,
-  int32,
-  uint8,
-  int16,
-  int8,
-  string,
-  complex64,
-  int64,
-  boolean,
-  qint8,
-  quint8,
-  qint32,
-  bfloat16,
-  qint16,
-  quint16,
-  uint16,
-  complex128,
-  float16,
-  resource,
-  variant,
-  uint32,
-  uint64,
-  float8_e5m2,
-  float8_e4m3fn,
-  float8_e4m3fnuz,
-  float8_e4m3b11fnuz,
-  float8_e5m2fnuz,
-  int4,
-  uint4,
-  int2,
-  uint2,
-  float4_e2m1fn,
-};
-constexpr size_t kDtypeCount = 34;
 
 enum class TensorError : uint8_t {
   none,
@@ -83,22 +45,18 @@ struct TensorView {
 };
 TensorView read_tensor(Bytes proto);
 
-// Bytes of one element as tbq keeps it: sub-byte dtypes take a byte each. 0 for strings and what cannot be
-// kept.
-size_t element_size(Dtype dtype);
-
 // Appends all elements as little-endian bytes; on failure nothing is appended.
-TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, Grow<char>& out);
+TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, GrowableBuffer<char>& out);
 
 // Whether copy_numbers would succeed.
 TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget);
 
 // All elements as float64, for real dtypes; on failure `out` is empty.
-TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, Grow<double>& out);
+TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, GrowableBuffer<double>& out);
 
 // Appends `count` elements, as copy_numbers gives them, as float64; false for dtypes that are not real
 // numbers.
-bool widen_numbers(Dtype dtype, const char* from, size_t count, Grow<double>& out);
+bool widen_numbers(Dtype dtype, const char* from, size_t count, GrowableBuffer<double>& out);
 
 // The elements of a string tensor, pointing into the proto; on failure `out` is empty.
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out);

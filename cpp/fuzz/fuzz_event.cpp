@@ -1,8 +1,12 @@
 // Bytes as one event payload, as a tensor, as metadata and as text.
 #include <cmath>
 
+#include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
 #include "decode/restarts.hpp"
 #include "event/event.hpp"
+#include "event/metadata.hpp"
+#include "event/scalar_tensor.hpp"
 #include "fuzz/fuzz.hpp"
 #include "tables/arrow.hpp"
 
@@ -39,7 +43,7 @@ void try_event(Bytes input) {
     REQUIRE(within(value.metadata, input.size()) && value.end <= input.size());
     tbq::TagMetadata metadata;
     tbq::parse_metadata(input.subspan(value.metadata.offset, value.metadata.length), metadata);
-    const auto kind = static_cast<size_t>(tbq::kind_of(value.form, metadata.plugin));
+    const auto kind = static_cast<size_t>(tbq::kind_of(value.field, metadata.plugin));
     REQUIRE(kind < tbq::kKindCount);
     tbq::scalar_of_tensor(input.subspan(value.payload.offset, value.payload.length));
   }
@@ -47,10 +51,9 @@ void try_event(Bytes input) {
 
 void try_tensor(Bytes input) {
   const tbq::ScalarTensor number = tbq::scalar_of_tensor(input);
-  tbq::dtype_name(number.dtype);
   if (!number.slot) return;
-  REQUIRE(number.valid && (number.dtype == 1 || number.dtype == 2));
-  const size_t width = number.dtype == 1 ? 4 : 8;
+  REQUIRE(number.valid && (number.dtype == tbq::Dtype::float32 || number.dtype == tbq::Dtype::float64));
+  const size_t width = number.dtype == tbq::Dtype::float32 ? 4 : 8;
   const auto at = static_cast<size_t>(number.slot - input.data());
   REQUIRE(at <= input.size() && width <= input.size() - at);
   const double held = width == 4 ? tbq::load_le<float>(number.slot) : tbq::load_le<double>(number.slot);

@@ -10,28 +10,28 @@ namespace {
 
 using tbq::BlobRow;
 using tbq::BlobTable;
-using tbq::Form;
 using tbq::Kind;
+using tbq::ValueField;
 
 // The forms in which values of a kind come.
-std::vector<Form> forms_of(Kind kind) {
+std::vector<ValueField> forms_of(Kind kind) {
   switch (kind) {
     case Kind::images:
-      return {Form::tensor, Form::none, Form::image};
+      return {ValueField::tensor, ValueField::none, ValueField::image};
     case Kind::audio:
-      return {Form::tensor, Form::none, Form::audio};
+      return {ValueField::tensor, ValueField::none, ValueField::audio};
     case Kind::histograms:
-      return {Form::tensor, Form::none, Form::histo};
+      return {ValueField::tensor, ValueField::none, ValueField::histo};
     case Kind::graphs:
-      return {Form::tensor, Form::none, Form::graph_def, Form::meta_graph_def};
+      return {ValueField::tensor, ValueField::none, ValueField::graph_def, ValueField::meta_graph_def};
     case Kind::run_metadata:
-      return {Form::tensor, Form::none, Form::run_metadata};
+      return {ValueField::tensor, ValueField::none, ValueField::run_metadata};
     case Kind::logs:
-      return {Form::log_message, Form::session_log};
+      return {ValueField::log_message, ValueField::session_log};
     case Kind::others:
-      return {Form::tensor, Form::none, Form::old_histogram};
+      return {ValueField::tensor, ValueField::none, ValueField::old_histogram};
     default:
-      return {Form::tensor, Form::none};
+      return {ValueField::tensor, ValueField::none};
   }
 }
 
@@ -132,9 +132,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     tbq::parse_metadata({data + 1, metadata}, result.series[0].metadata);
     result.files.emplace_back();
     auto rows = std::make_shared<BlobTable>();
-    for (const Form form : forms_of(table.kind)) {
+    for (const ValueField field : forms_of(table.kind)) {
       BlobRow row;
-      row.form = form;
+      row.field = field;
       row.metadata = data + 1;
       row.metadata_length = static_cast<uint32_t>(metadata);
       row.payload = data + 1 + metadata;

@@ -8,6 +8,9 @@
 
 #include "decode/decode.hpp"
 #include "fuzz/fuzz.hpp"
+#include "tables/scalars.hpp"
+#include "tables/series_table.hpp"
+#include "tables/session_tables.hpp"
 
 namespace {
 
@@ -29,9 +32,9 @@ Seen look(tbq::Result& result) {
   Seen seen;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
-    for (const auto& span : batch.spans) {
-      auto& rows = seen.scalars[result.series[span.series].tag];
-      for (uint32_t i = 0; i < span.rows; ++i, ++at) {
+    for (const auto& stretch : batch.stretches) {
+      auto& rows = seen.scalars[result.series[stretch.series].tag];
+      for (uint32_t i = 0; i < stretch.rows; ++i, ++at) {
         rows.emplace_back(batch.steps[at], std::bit_cast<uint64_t>(batch.walls[at]),
                           std::bit_cast<uint64_t>(batch.values[at]));
       }
@@ -86,9 +89,9 @@ Seen decode(const tbq::DecodeOptions& options) {
   tbq::Result result = tbq::decode({{path(), 0}}, options);
   Seen seen = look(result);
   ArrowArrayStream stream;
-  result.export_series({"run"}, &stream);
+  tbq::export_series(result, {"run"}, &stream);
   drain(stream);
-  result.export_scalars({"run"}, &stream);
+  tbq::export_scalars(result, {"run"}, &stream);
   drain(stream);
   return seen;
 }

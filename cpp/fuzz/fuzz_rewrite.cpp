@@ -8,6 +8,7 @@
 
 #include "event/edit.hpp"
 #include "fuzz/fuzz.hpp"
+#include "record/framing.hpp"
 #include "rewrite/rewrite.hpp"
 
 using namespace tbq;
@@ -31,7 +32,7 @@ void write(const std::string& path, const uint8_t* data, size_t size) {
 Result survey(const std::string& path, bool verify) {
   DecodeOptions options;
   options.restarts = Restarts::keep;
-  options.details = true;
+  options.session_tables = true;
   options.verify = verify;
   return decode({{path, 0}}, options);
 }

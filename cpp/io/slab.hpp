@@ -9,7 +9,8 @@
 
 namespace tbq {
 
-constexpr size_t kSlab = size_t{1} << 20;  // worth it from here on
+constexpr size_t kSlab = size_t{1} << 20;          // worth it from here on
+constexpr size_t kLargestSlab = size_t{32} << 20;  // that is recycled
 std::shared_ptr<void> make_slab(size_t bytes);
 void* take_slab(size_t bytes);
 void give_slab(void* memory, size_t bytes);

@@ -1,8 +1,12 @@
-// Framing and resynchronisation, compiled twice: with the CPU's CRC instruction and with tables.
+// Records found in bytes, compiled twice: with the CPU's CRC instruction and with tables; and records
+// written.
 #include "record/framing.hpp"
+
+#include <cstring>
 
 #include "bytes/crc32c.hpp"
 #include "bytes/crc32c_cpu.hpp"
+#include "bytes/wire.hpp"
 
 namespace tbq {
 namespace {
@@ -109,6 +113,34 @@ bool read_header(const uint8_t* header, uint64_t& length) {
 
 bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked) {
   return crc_mask(crc32c(0, payload, length)) == masked;
+}
+
+size_t whole_records(Bytes records) {
+  Cursor cursor(records);
+  size_t whole = 0;
+  uint64_t length;
+  uint32_t crc;
+  Bytes payload;
+  while (cursor.fixed(length) && cursor.fixed(crc) && cursor.bytes(length, payload) && cursor.fixed(crc)) {
+    whole = static_cast<size_t>(cursor.position() - records.data());
+  }
+  return whole;
+}
+
+void frame_in_place(uint8_t* payload, size_t size) {
+  WireWriter header(payload - kHeader);
+  header.fixed(uint64_t{size});
+  header.fixed(crc_mask(crc32c(0, payload - kHeader, sizeof(uint64_t))));
+  WireWriter footer(payload + size);
+  footer.fixed(crc_mask(crc32c(0, payload, size)));
+}
+
+void append_record(std::string& out, Bytes payload) {
+  const size_t start = out.size();
+  out.resize(start + payload.size() + kOverhead);
+  auto* at = reinterpret_cast<uint8_t*>(out.data()) + start + kHeader;
+  if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
+  frame_in_place(at, payload.size());
 }
 
 }  // namespace tbq

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "bytes/cursor.hpp"
 
@@ -19,7 +20,7 @@ struct Frame {
 };
 
 enum class Stop {
-  more,         // the bytes at hand end inside a record (or exactly behind one)
+  more,         // the bytes at hand end inside a record (or exactly after one)
   large,        // a valid header of a record longer than kLargeRecord
   bad_length,   // a header whose CRC does not agree
   bad_payload,  // a whole record whose payload's CRC does not agree
@@ -35,7 +36,7 @@ struct Frames {
 // Splits `bytes` into verified records. Each frame is whole and has both of its CRCs right.
 Frames split_records(Bytes bytes, Frame* out, size_t capacity);
 
-// The length that the 12 header bytes at `header` claim, or false where their CRC does not agree.
+// The length that the 12 header bytes at `header` claim, or false if their CRC does not agree.
 bool read_header(const uint8_t* header, uint64_t& length);
 
 // The offset of the first valid header (12 whole bytes) in `bytes` whose length is at most `longest`, or
@@ -43,5 +44,17 @@ bool read_header(const uint8_t* header, uint64_t& length);
 size_t find_header(Bytes bytes, uint64_t longest);
 
 bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked);
+
+// How many bytes at the start of back-to-back records are whole records, by their lengths alone.
+size_t whole_records(Bytes records);
+
+constexpr size_t kFooter = kOverhead - kHeader;
+
+// Writes the header and the footer around a payload that is in place: kHeader bytes before it, kFooter after
+// it.
+void frame_in_place(uint8_t* payload, size_t size);
+
+// Appends the record of a payload.
+void append_record(std::string& out, Bytes payload);
 
 }  // namespace tbq

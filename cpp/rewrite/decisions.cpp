@@ -1,17 +1,19 @@
 // The rules of a rewrite, applied to one event after the other.
 #include "rewrite/decisions.hpp"
 
-#include "bytes/cursor.hpp"
+#include "event/head.hpp"
+#include "event/metadata.hpp"
+#include "event/scalar_tensor.hpp"
 #include "record/framing.hpp"
 
 namespace tbq {
 
 namespace {
 
-bool tagged(Form form) { return form < Form::graph_def || form == Form::run_metadata; }
+bool tagged(ValueField field) { return field < ValueField::graph_def || field == ValueField::run_metadata; }
 
 bool number(const ValueRef& value, Bytes payload, double* out) {
-  if (value.form == Form::simple_value) {
+  if (value.field == ValueField::simple_value) {
     if (out) *out = value.scalar;
     return true;
   }
@@ -23,84 +25,70 @@ bool number(const ValueRef& value, Bytes payload, double* out) {
 
 }  // namespace
 
-Fates::Fates(const Result& survey, uint32_t run, const std::vector<SeriesRule>& rules,
-             const RewriteOptions& options)
+Decisions::Decisions(const Result& survey, uint32_t run, const std::vector<SeriesRule>& rules,
+                     const RewriteOptions& options)
     : options_(options), states_(survey, run, rules) {
   partial_ = options.first_step != INT64_MIN || options.last_step != INT64_MAX || options.every > 1 ||
              options.max_points > 0 || options.resume;
   verbatim_ = states_.untouched() && !partial_ && options.offset == 0;
 }
 
-void Fates::begin(Pass pass, RewriteReport& report) {
+void Decisions::begin(Pass pass, RewriteReport& report) {
   if (pass == Pass::pick) {
-    states_.each(
-        [&](SeriesState& one) { one.picks.prepare(options_.max_points, one.report->kind == Kind::scalars); });
+    states_.each([&](SeriesState& series) {
+      series.picks.prepare(options_.max_points, series.report->kind == Kind::scalars);
+    });
   } else if (pass == Pass::write && options_.max_points > 0) {
-    states_.each([](SeriesState& one) { one.picks.finish(); });
+    states_.each([](SeriesState& series) { series.picks.finish(); });
   }
   pass_ = pass;
   report_ = &report;
   states_.rewind();
 }
 
-Fate Fates::of(Bytes payload) {
-  Fate fate;
-  if (pass_ == Pass::write && plain(payload, fate)) return fate;
+Decision Decisions::of(Bytes payload) {
+  Decision decision;
+  if (pass_ == Pass::write && fast(payload, decision)) return decision;
   event_.clear();
   MemorySource source(payload);
-  if (!walk_event(source, event_)) return Fate::keep;
+  if (!walk_event(source, event_)) return Decision::keep;
   return of_event(payload);
 }
 
-// An event of a time, perhaps a step, and one value that begins with its tag: decided by these alone, where
-// that is enough. False where it is not.
-bool Fates::plain(Bytes payload, Fate& fate) {
-  if (options_.offset != 0) return false;
-  const uint8_t* p = payload.data();
-  const uint8_t* const end = p + payload.size();
-  if (payload.size() < 24 || p[0] != 0x09) return false;
-  Cursor cursor(payload.subspan(9));
-  uint64_t step = 0;
-  if (*cursor.position() == 0x10) {
-    Field field;
-    if (!cursor.field(field)) return false;
-    step = field.value;
-  }
-  for (const uint8_t key : {uint8_t{0x2a}, uint8_t{0x0a}}) {
-    uint64_t length;
-    Bytes one;
-    if (cursor.empty() || *cursor.position() != key || !cursor.take(1, one) || !cursor.varint(length) ||
-        length != cursor.left()) {
-      return false;
-    }
-  }
-  Field tag;
-  if (!cursor.field(tag) || !tag.is(1, Wire::bytes)) return false;
-  TagStates* found = follow(as_text(tag.bytes));
-  if (!found || found->all.size() != 1) return false;
-  SeriesState& state = *found->all.front();
+// The fast path: an event of a time, perhaps a step, and one value that begins with its tag is decided by
+// these alone, if that is enough. False if it is not.
+bool Decisions::fast(Bytes payload, Decision& decision) {
+  EventHead head;
+  if (options_.general_only || options_.offset != 0 || !read_head(payload, head)) return false;
+  Cursor cursor(payload.subspan(head.size));
+  Bytes tag;
+  if (!enter_sole_value(cursor, tag)) return false;
+  TagStates* states = states_of(as_text(tag));
+  if (!states || states->all.size() != 1) return false;
+  SeriesState& state = *states->all.front();
   if (state.rule->renamed && !state.rule->drop) return false;
   if (partial_) {
-    const uint8_t* rest = cursor.position();
-    if (end - rest != 5 || *rest != 0x15 || (state.metadata_lost && !state.metadata_kept)) return false;
+    const Bytes rest = cursor.rest();
+    if (rest.size() != 5 || rest[0] != kSimpleValueKey || (state.metadata_lost && !state.metadata_kept)) {
+      return false;
+    }
   } else {
-    Field field;  // another tag behind this one would win
+    Field field;  // another tag after this one would win
     while (!cursor.empty()) {
-      if (!cursor.field(field) || field.number == 1) return false;
+      if (!cursor.field(field) || field.number == schema::Value::tag) return false;
     }
   }
-  fate = wanted(state, static_cast<int64_t>(step)) ? Fate::keep : Fate::drop;
+  predictor_.follow(states);
+  decision = wanted(state, head.step) ? Decision::keep : Decision::drop;
   return true;
 }
 
-TagStates* Fates::follow(std::string_view tag) {
-  TagStates* found = last_ && last_->next && last_->next->name() == tag ? last_->next : states_.find(tag);
-  if (last_) last_->next = found;
-  last_ = found;
-  return found;
+TagStates* Decisions::states_of(std::string_view tag) {
+  TagStates* guess = predictor_.guess();
+  return guess && guess->name() == tag ? guess : states_.find(tag);
 }
 
-Fate Fates::of_event(Bytes payload) {
+Decision Decisions::of_event(Bytes payload) {
   edits_.clear();
   bool any = false;
   bool moves = false;
@@ -113,8 +101,8 @@ Fate Fates::of_event(Bytes payload) {
         edit.drop = true;
         state->metadata_lost = state->metadata_lost || value.has_metadata;
       } else {
-        if (state->rule->renamed && tagged(value.form)) edit.tag = &state->rule->tag;
-        if (tagged(value.form) && !state->metadata_kept && needs_metadata(*state, value, payload)) {
+        if (state->rule->renamed && tagged(value.field)) edit.tag = &state->rule->tag;
+        if (tagged(value.field) && !state->metadata_kept && needs_metadata(*state, value, payload)) {
           const std::string& metadata = state->report->metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
         }
@@ -125,23 +113,23 @@ Fate Fates::of_event(Bytes payload) {
     edits_.push_back(edit);
   }
   const int64_t step = event_.step + (moves ? options_.offset : 0);
-  if (!any && step == event_.step) return Fate::keep;
+  if (!any && step == event_.step) return Decision::keep;
   switch (edit_event(payload, edits_, step != event_.step ? &step : nullptr, edited_)) {
     case Edited::kept:
-      return Fate::edit;
-    case Edited::gone:
-      return Fate::drop;
+      return Decision::edit;
+    case Edited::empty:
+      return Decision::drop;
     case Edited::malformed:
       break;
   }
-  return Fate::keep;
+  return Decision::keep;
 }
 
 // Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
 // and without it the value would be of another kind.
-bool Fates::needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const {
+bool Decisions::needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const {
   if (state.report->metadata_bytes.empty()) return false;
-  const bool by_plugin = value.form == Form::tensor || value.form == Form::none;
+  const bool by_plugin = value.field == ValueField::tensor || value.field == ValueField::none;
   if (!value.has_metadata) return state.metadata_lost || (partial_ && by_plugin);
   // Its own would now be the first of the tag; that of a field that comes later counts.
   TagMetadata own;
@@ -150,14 +138,15 @@ bool Fates::needs_metadata(const SeriesState& state, const ValueRef& value, Byte
          own.plugin != state.report->metadata.plugin;
 }
 
-SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {
-  const std::string_view untagged = untagged_name(value.form);
+SeriesState* Decisions::state_of(const ValueRef& value, Bytes payload) {
+  const std::string_view untagged = untagged_name(value.field);
   const std::string_view tag =
       untagged.empty() ? as_text(payload.subspan(value.tag.offset, value.tag.length)) : untagged;
-  TagStates* found = follow(tag);
+  TagStates* found = states_of(tag);
   if (!found) return nullptr;
-  Kind kind = kind_of(value.form, found->all.front()->report->metadata.plugin);
-  if (kind == Kind::scalars && value.form == Form::tensor && found->all.size() > 1 &&
+  predictor_.follow(found);
+  Kind kind = kind_of(value.field, found->all.front()->report->metadata.plugin);
+  if (kind == Kind::scalars && value.field == ValueField::tensor && found->all.size() > 1 &&
       found->has(Kind::tensors)) {
     if (!number(value, payload, nullptr)) kind = Kind::tensors;
   }
@@ -165,7 +154,7 @@ SeriesState* Fates::state_of(const ValueRef& value, Bytes payload) {
 }
 
 // Whether a value of this series at this step stays; counts it.
-bool Fates::wanted(SeriesState& state, int64_t step, const ValueRef* value, Bytes payload) {
+bool Decisions::wanted(SeriesState& state, int64_t step, const ValueRef* value, Bytes payload) {
   if (state.rule->drop) {
     ++report_->dropped_rule;
     return false;
@@ -203,12 +192,12 @@ bool Fates::wanted(SeriesState& state, int64_t step, const ValueRef* value, Byte
   return stays;
 }
 
-size_t Fates::dropped_unread(FileSource& source) {
+size_t Decisions::dropped_unread(FileSource& source) {
   event_.clear();
   if (!walk_event(source, event_) || event_.strange || event_.values.empty()) return 0;
   if (event_.has_file_version || event_.writer.length > 0) return 0;
   for (const ValueRef& value : event_.values) {
-    if (!untagged_name(value.form).empty() || value.tag.length > kLargeRecord) return 0;
+    if (!untagged_name(value.field).empty() || value.tag.length > kLargeRecord) return 0;
     const uint8_t* name = source.at(value.tag.offset, static_cast<size_t>(value.tag.length));
     if (!name) return 0;
     const TagStates* found =

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "event/file_source.hpp"
 #include "io/output.hpp"
 #include "record/framing.hpp"
 #include "record/walker.hpp"
@@ -34,7 +33,7 @@ namespace {
 
 constexpr size_t kPiece = 64 * 1024;
 constexpr uint64_t kTick = uint64_t{8} << 20;
-constexpr size_t kMostGone = 10000;
+constexpr size_t kMostLost = 10000;
 
 class RunRewriter {
  public:
@@ -44,7 +43,7 @@ class RunRewriter {
         paths_(paths),
         run_(run),
         options_(options),
-        fates_(survey, run, rules, options),
+        decisions_(survey, run, rules, options),
         reader_(options.block) {}
 
   RewriteReport run(const std::string& target) {
@@ -79,16 +78,16 @@ class RunRewriter {
   }
 
   // ---- sessions and damage
-  // --------------------------------------------------------------------------------------
 
   // One pass over all sessions of the run; false where it stopped, with the reason in the report.
   bool walk(Pass pass) {
     report_ = {};
     pass_ = pass;
-    fates_.begin(pass, report_);
+    decisions_.begin(pass, report_);
     const auto& all = survey_.sessions;
-    const auto first = std::lower_bound(all.begin(), all.end(), run_,
-                                        [](const SessionReport& one, uint32_t run) { return one.run < run; });
+    const auto first =
+        std::lower_bound(all.begin(), all.end(), run_,
+                         [](const SessionReport& session, uint32_t run) { return session.run < run; });
     auto last = first;
     while (last != all.end() && last->run == run_) ++last;
     // A session ends where the next one of its file begins.
@@ -100,13 +99,13 @@ class RunRewriter {
     });
     std::vector<uint64_t> ends(by_place.size());
     for (size_t i = 0; i < by_place.size(); ++i) {
-      const SessionReport& mine = first[by_place[i]];
-      ends[by_place[i]] = i + 1 < by_place.size() && first[by_place[i + 1]].file == mine.file
+      const SessionReport& session = first[by_place[i]];
+      ends[by_place[i]] = i + 1 < by_place.size() && first[by_place[i + 1]].file == session.file
                               ? first[by_place[i + 1]].offset
-                              : survey_.files[mine.file].resume;
+                              : survey_.files[session.file].resume;
     }
     for (auto at = first; at != last; ++at) {
-      fates_.enter(static_cast<uint32_t>(at - all.begin()));
+      decisions_.enter(static_cast<uint32_t>(at - all.begin()));
       if (!piece(at->file, at->offset, ends[static_cast<size_t>(at - first)])) return false;
     }
     return true;
@@ -129,11 +128,10 @@ class RunRewriter {
 
  public:
   // ---- what the walk comes by
-  // ----------------------------------------------------------------------------------
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
     report_.records_in += count;
-    if (fates_.verbatim() && !any_bad_event(at, frames, count)) {
+    if (decisions_.verbatim() && !any_bad_event(at, frames, count)) {
       report_.records_out += count;
       const uint8_t* begin = frames[0].payload - kHeader;
       const uint8_t* end = frames[count - 1].payload + frames[count - 1].length + 4;
@@ -144,13 +142,13 @@ class RunRewriter {
 
   Large large(uint64_t at, uint64_t length) {
     FileSource source(reader_, at + kHeader, length);
-    const size_t unread = fates_.verbatim() ? 0 : fates_.dropped_unread(source);
+    const size_t unread = decisions_.verbatim() ? 0 : decisions_.dropped_unread(source);
     if (unread > 0 && walker_.recovery().followed(at + kOverhead + length)) {
       ++report_.records_in;
       report_.dropped_rule += unread;
       return Large::pass;
     }
-    return fates_.verbatim() || length >= kLargestEvent ? Large::place : Large::bytes;
+    return decisions_.verbatim() || length >= kLargestEvent ? Large::place : Large::bytes;
   }
 
   bool large_record(uint64_t at, uint64_t length, Bytes payload) {
@@ -173,9 +171,9 @@ class RunRewriter {
     fault.length = length;
     if (reader_.error() != 0) return unreadable(at);
     if (!options_.repair) return stop(RewriteState::damaged, at);
-    ++report_.gone_places;
-    report_.gone_bytes += length;
-    if (report_.gone.size() < kMostGone) report_.gone.push_back({file_index_, fault});
+    ++report_.lost_places;
+    report_.lost_bytes += length;
+    if (report_.lost.size() < kMostLost) report_.lost.push_back({file_index_, fault});
     return true;
   }
 
@@ -223,7 +221,6 @@ class RunRewriter {
   }
 
   // ---- what happens to a record
-  // -------------------------------------------------------------------------------------
 
   // Copies or changes records that lie one after the other, the first at `at` of the file.
   bool change(const Frame* frames, size_t count, uint64_t at) {
@@ -232,19 +229,19 @@ class RunRewriter {
       const Frame& frame = frames[i];
       const uint64_t place = at + static_cast<uint64_t>(frame.payload - frames[0].payload);
       const bool bad = bad_event(place);
-      const Fate fate = bad                 ? Fate::drop
-                        : fates_.verbatim() ? Fate::keep
-                                            : fates_.of({frame.payload, frame.length});
-      report_.records_out += fate != Fate::drop;
+      const Decision decision = bad                     ? Decision::drop
+                                : decisions_.verbatim() ? Decision::keep
+                                                        : decisions_.of({frame.payload, frame.length});
+      report_.records_out += decision != Decision::drop;
       if (bad && !lose_event(place, frame.length)) return false;
-      if (fate == Fate::keep) continue;
+      if (decision == Decision::keep) continue;
       const uint8_t* start = frame.payload - kHeader;
       if (start > from && !emit(from, static_cast<size_t>(start - from))) return false;
       from = frame.payload + frame.length + 4;
-      if (fate == Fate::drop || pass_ != Pass::write) continue;
+      if (decision == Decision::drop || pass_ != Pass::write) continue;
       ++report_.changed;
       record_.clear();
-      append_record(record_, fates_.edited());
+      append_record(record_, decisions_.edited());
       if (!emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size())) return false;
     }
     const uint8_t* end = frames[count - 1].payload + frames[count - 1].length + 4;
@@ -255,7 +252,7 @@ class RunRewriter {
   const std::vector<std::string>& paths_;
   const uint32_t run_;
   const RewriteOptions& options_;
-  Fates fates_;
+  Decisions decisions_;
   BlockReader reader_;
   std::atomic<bool> cancelled_{false};
   RecordWalker<RunRewriter> walker_{reader_, *this, &cancelled_};

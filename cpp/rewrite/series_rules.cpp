@@ -62,7 +62,7 @@ bool Picks::has(uint64_t place) {
 RunStates::RunStates(const Result& survey, uint32_t run, const std::vector<SeriesRule>& rules) {
   const auto first =
       std::lower_bound(survey.series.begin(), survey.series.end(), run,
-                       [](const SeriesReport& one, uint32_t wanted) { return one.run < wanted; });
+                       [](const SeriesReport& report, uint32_t wanted) { return report.run < wanted; });
   for (auto at = first; at != survey.series.end() && at->run == run; ++at) {
     const auto index = static_cast<size_t>(at - survey.series.begin());
     auto state = std::make_unique<SeriesState>();
@@ -71,7 +71,7 @@ RunStates::RunStates(const Result& survey, uint32_t run, const std::vector<Serie
     untouched_ = untouched_ && !state->rule->drop && !state->rule->renamed;
     const auto begin =
         std::lower_bound(survey.segments.begin(), survey.segments.end(), index,
-                         [](const SegmentReport& one, size_t wanted) { return one.series < wanted; });
+                         [](const SegmentReport& segment, size_t wanted) { return segment.series < wanted; });
     auto end = begin;
     while (end != survey.segments.end() && end->series == index) ++end;
     state->segments = {begin, end};

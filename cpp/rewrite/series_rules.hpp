@@ -68,11 +68,11 @@ struct SeriesState {
 // The series of one tag; most often there is one.
 struct TagStates {
   std::vector<std::unique_ptr<SeriesState>> all;
-  TagStates* next = nullptr;  // the tag that followed this one the last time
+  TagStates* next = nullptr;  // see TagPredictor
 
   SeriesState& of(Kind kind) const {
-    for (const auto& one : all) {
-      if (one->report->kind == kind) return *one;
+    for (const auto& state : all) {
+      if (state->report->kind == kind) return *state;
     }
     return *all.front();
   }
@@ -91,7 +91,7 @@ class RunStates {
   template <class Call>
   void each(Call&& call) {
     for (auto& [name, tag] : tags_) {
-      for (auto& one : tag->all) call(*one);
+      for (auto& state : tag->all) call(*state);
     }
   }
   bool untouched() const { return untouched_; }

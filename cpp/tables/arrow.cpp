@@ -1,8 +1,12 @@
 // Export of columns through the Arrow C interfaces: each exported struct owns what it points to.
 #include "tables/arrow.hpp"
 
+
 #include <cerrno>
 #include <cstring>
+
+#include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
 
 namespace tbq {
 namespace {

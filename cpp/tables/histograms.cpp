@@ -1,11 +1,16 @@
-// histograms: TF2's [k, 3] tensors and the older HistogramProto as one table; PR curves beside them.
-#include "tables/expand.hpp"
+// histograms: TF2's [k, 3] tensors and the older HistogramProto as one table.
+#include <cstring>
+#include <iterator>
+
+#include "event/schema.hpp"
+#include "tables/kinds.hpp"
+#include "tables/tensor_columns.hpp"
 
 namespace tbq {
 namespace {
 
 // The doubles of a repeated field, packed or not.
-bool push_doubles(const Field& field, Grow<double>& out) {
+bool push_doubles(const Field& field, GrowableBuffer<double>& out) {
   if (field.wire == Wire::fixed64) {
     out.push(field.as_double());
     return true;
@@ -21,7 +26,7 @@ class Histograms final : public Expander {
   using Expander::Expander;
   void append(const Value& value) override {
     add_keys(value);
-    if (value.row->form == Form::histo) {
+    if (value.row->field == ValueField::histo) {
       append_v1(value);
     } else {
       append_v2(value);
@@ -39,17 +44,17 @@ class Histograms final : public Expander {
       adopted_.push_back(nulls);
       adopted_.back().name = name;
     }
-    Grow<int32_t> ends;
+    GrowableBuffer<int32_t> ends;
     ends.reserve(rows.size() + 1);
     int32_t end = 0;
     ends.push(end);
-    for (const BlobRow& row : rows) ends.push(end += static_cast<int32_t>(row.triples));
+    for (const BlobRow& row : rows) ends.push(end += static_cast<int32_t>(row.bins));
     const Buffer offsets = Buffer::of(std::move(ends));
     const auto* values = reinterpret_cast<const double*>(rows[0].payload);
     for (const char* name : {"left", "right", "count"}) {
       adopted_.push_back(ListBuilder<double>::over(name, offsets, static_cast<int64_t>(rows.size()),
                                                    Buffer{owner, values}, end));
-      values += rows[0].apart;
+      values += rows[0].stride;
     }
   }
   void finish(Batch& batch) override {
@@ -74,8 +79,8 @@ class Histograms final : public Expander {
   void append_v2(const Value& value) {
     for (auto* column : {&min_, &max_, &num_, &sum_, &sum_squares_}) column->append_null();
     if (!lists()) return;
-    if (value.row->form != Form::tensor) return refuse(value, "a histogram without a value");
-    if (value.row->triples > 0) return append_triples(*value.row);
+    if (value.row->field != ValueField::tensor) return refuse(value, "a histogram without a value");
+    if (value.row->bins > 0) return append_columns(*value.row);
     const TensorView tensor = read_tensor(value.payload);
     if (!tensor.ok()) return refuse(value, tensor_error_text(tensor.error));
     if (tensor.count > 0 && (tensor.rank != 2 || tensor.dims[1] != 3)) {
@@ -90,16 +95,16 @@ class Histograms final : public Expander {
     append_rows(reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() / 3);
   }
 
-  void append_triples(const BlobRow& row) {
+  void append_columns(const BlobRow& row) {
     const auto* values = reinterpret_cast<const double*>(row.payload);
     for (auto* column : {&left_, &right_, &count_}) {
-      column->values().append(values, row.triples);
+      column->values().append(values, row.bins);
       column->close();
-      values += row.apart;
+      values += row.stride;
     }
   }
 
-  // `rows` triples of left, right, count.
+  // `rows` bins of left, right, count.
   void append_rows(const uint8_t* from, size_t rows) {
     double* left = left_.values().extend(rows);
     double* right = right_.values().extend(rows);
@@ -115,7 +120,7 @@ class Histograms final : public Expander {
   }
 
   void append_v1(const Value& value) {
-    double statistics[6] = {};
+    double statistics[schema::Histogram::sum_squares + 1] = {};  // by field number
     limits_.clear();
     numbers_.clear();
     Cursor cursor(value.payload);
@@ -124,26 +129,27 @@ class Histograms final : public Expander {
     while (good && !cursor.empty()) {
       good = cursor.field(field);
       if (!good) break;
-      if (field.wire == Wire::fixed64 && field.number >= 1 && field.number <= 5) {
+      if (field.wire == Wire::fixed64 && field.number >= schema::Histogram::min &&
+          field.number <= schema::Histogram::sum_squares) {
         statistics[field.number] = field.as_double();
       } else if (!lists()) {
         continue;
-      } else if (field.number == 6) {
+      } else if (field.number == schema::Histogram::bucket_limit) {
         good = push_doubles(field, limits_);
-      } else if (field.number == 7) {
+      } else if (field.number == schema::Histogram::bucket) {
         good = push_doubles(field, numbers_);
       }
     }
-    min_.append(statistics[1]);
-    max_.append(statistics[2]);
-    num_.append(statistics[3]);
-    sum_.append(statistics[4]);
-    sum_squares_.append(statistics[5]);
+    min_.append(statistics[schema::Histogram::min]);
+    max_.append(statistics[schema::Histogram::max]);
+    num_.append(statistics[schema::Histogram::num]);
+    sum_.append(statistics[schema::Histogram::sum]);
+    sum_squares_.append(statistics[schema::Histogram::sum_squares]);
     if (!lists()) return;
     if (!good) return refuse(value, "the histogram's protobuf cannot be read");
     if (limits_.size() != numbers_.size())
-      return refuse(value, "a histogram with unlike numbers of limits and buckets");
-    append_edges(statistics[1], statistics[2]);
+      return refuse(value, "the histogram has unequal numbers of limits and buckets");
+    append_edges(statistics[schema::Histogram::min], statistics[schema::Histogram::max]);
   }
 
   // TensorBoard's rule: empty buckets at both ends go, and min and max are the outer edges of what is left.
@@ -177,59 +183,14 @@ class Histograms final : public Expander {
   FixedBuilder<double> min_, max_, num_, sum_, sum_squares_;
   ListBuilder<double> left_, right_, count_;
   RepeatBudget budget_;
-  Grow<double> limits_, numbers_;
+  GrowableBuffer<double> limits_, numbers_;
   std::vector<Column> adopted_;
-};
-
-class PrCurves final : public Expander {
- public:
-  using Expander::Expander;
-  void append(const Value& value) override {
-    const TensorView tensor = read_tensor(value.payload);
-    TensorError error = value.row->form == Form::tensor ? TensorError::none : TensorError::dtype;
-    if (error == TensorError::none) error = copy_doubles(tensor, budget_, numbers_);
-    if (error != TensorError::none) return refuse(value, tensor_error_text(error));
-    if (tensor.rank != 2 || tensor.dims[0] != 6)
-      return refuse(value, "a PR curve's tensor must have the shape [6, n]");
-    const auto rows = static_cast<size_t>(tensor.dims[1]);
-    add_keys(value, rows);
-    for (size_t i = 0; i < rows; ++i) {
-      // As NumPy computes linspace(0, 1, n).
-      threshold_.append(i > 0 && i + 1 == rows ? 1.0
-                        : i == 0               ? 0.0
-                                 : static_cast<double>(i) * (1.0 / static_cast<double>(rows - 1)));
-    }
-    for (size_t row = 0; row < 6; ++row) columns_[row].append(numbers_.data() + row * rows, rows);
-  }
-  void finish(Batch& batch) override {
-    static constexpr const char* names[] = {"true_pos",  "false_pos", "true_neg",
-                                            "false_neg", "precision", "recall"};
-    batch.columns.push_back(threshold_.finish("threshold"));
-    for (size_t i = 0; i < 6; ++i) batch.columns.push_back(columns_[i].finish(names[i]));
-  }
-
- private:
-  // The row stays, empty: that there was a curve at this step is known.
-  void refuse(const Value& value, const char* why) {
-    report(value, "bad_pr_curve", why);
-    add_keys(value);
-    threshold_.append_null();
-    for (auto& column : columns_) column.append_null();
-  }
-
-  FixedBuilder<double> threshold_;
-  FixedBuilder<double> columns_[6];
-  RepeatBudget budget_;
-  Grow<double> numbers_;
 };
 
 }  // namespace
 
 std::unique_ptr<Expander> make_histograms(ValueProblems& problems) {
   return std::make_unique<Histograms>(problems);
-}
-std::unique_ptr<Expander> make_pr_curves(ValueProblems& problems) {
-  return std::make_unique<PrCurves>(problems);
 }
 
 }  // namespace tbq

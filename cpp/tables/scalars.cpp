@@ -1,8 +1,10 @@
 // The scalars of a result as an Arrow stream: the columns as they are, and dictionary codes for run and tag.
+#include "tables/scalars.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
-#include "decode/decode.hpp"
+#include "tables/arrow.hpp"
 
 namespace tbq {
 namespace {
@@ -13,9 +15,10 @@ class CodeColumns {
  public:
   template <class CodeOf>
   Buffer make(const ScalarBatch& batch, CodeOf&& code_of) {
-    const int32_t first = code_of(batch.spans.front().series);
+    const int32_t first = code_of(batch.stretches.front().series);
     bool constant = true;
-    for (const ScalarBatch::Span& span : batch.spans) constant = constant && code_of(span.series) == first;
+    for (const ScalarBatch::Stretch& stretch : batch.stretches)
+      constant = constant && code_of(stretch.series) == first;
     if (constant) {
       Filled& filled = filled_[first];
       if (filled.rows < batch.rows) filled = {fill(first, batch.rows), batch.rows};
@@ -23,8 +26,8 @@ class CodeColumns {
     }
     const Pool::Block memory = pool_.raw(batch.rows * sizeof(int32_t));
     auto* codes = reinterpret_cast<int32_t*>(memory.data);
-    for (const ScalarBatch::Span& span : batch.spans)
-      codes = std::fill_n(codes, span.rows, code_of(span.series));
+    for (const ScalarBatch::Stretch& stretch : batch.stretches)
+      codes = std::fill_n(codes, stretch.rows, code_of(stretch.series));
     return {memory.slab, memory.data};
   }
 
@@ -44,26 +47,11 @@ class CodeColumns {
 
 }  // namespace
 
-uint64_t Result::scalar_rows() const {
-  uint64_t rows = 0;
-  for (const ScalarBatch& batch : scalars) rows += batch.rows;
-  return rows;
-}
-
-std::vector<std::string> Result::tags(Kind kind) const {
-  std::vector<std::string> names;
-  for (const SeriesReport& one : series) {
-    if (one.kind == kind) names.push_back(display_name(one.tag));
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStream* out) {
+void export_scalars(Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out) {
+  const std::vector<SeriesReport>& series = result.series;
   std::vector<std::string_view> tags;
-  for (const SeriesReport& one : series) {
-    if (one.kind == Kind::scalars && one.rows > 0) tags.push_back(one.tag);
+  for (const SeriesReport& report : series) {
+    if (report.kind == Kind::scalars && report.rows > 0) tags.push_back(report.tag);
   }
   std::sort(tags.begin(), tags.end());
   tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
@@ -75,13 +63,13 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
   const auto run_names = string_dictionary(runs);
 
   const auto column = [](const char* name, const char* format) {
-    Column made;
-    made.name = name;
-    made.format = format;
-    return made;
+    Column plain;
+    plain.name = name;
+    plain.format = format;
+    return plain;
   };
   Batch schema;
-  const auto wanted = [&](ScalarColumn one) { return has(columns, one); };
+  const auto wanted = [&](ScalarColumn name) { return has(result.columns, name); };
   if (wanted(ScalarColumn::run)) schema.columns.push_back(dictionary_column("run", {}, 0, run_names));
   if (wanted(ScalarColumn::tag)) schema.columns.push_back(dictionary_column("tag", {}, 0, tag_names));
   if (wanted(ScalarColumn::step)) schema.columns.push_back(column("step", "l"));
@@ -90,7 +78,7 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
-  for (ScalarBatch& from : scalars) {
+  for (ScalarBatch& from : result.scalars) {
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;
@@ -104,17 +92,17 @@ void Result::export_scalars(const std::vector<std::string>& runs, ArrowArrayStre
       batch.columns.push_back(dictionary_column("tag", std::move(tag_codes), rows, tag_names));
     }
     const auto add = [&](const char* name, const char* format, const void* data) {
-      Column made = column(name, format);
-      made.length = rows;
-      made.buffers = {Buffer{}, Buffer{from.owner, data}};
-      batch.columns.push_back(std::move(made));
+      Column plain = column(name, format);
+      plain.length = rows;
+      plain.buffers = {Buffer{}, Buffer{from.owner, data}};
+      batch.columns.push_back(std::move(plain));
     };
     if (wanted(ScalarColumn::step)) add("step", "l", from.steps);
     if (wanted(ScalarColumn::wall_time)) add("wall_time", "g", from.walls);
     if (wanted(ScalarColumn::value)) add("value", "g", from.values);
     batches.push_back(std::move(batch));
   }
-  scalars.clear();
+  result.scalars.clear();
   export_stream(std::move(schema), std::move(batches), out);
 }
 

@@ -1,9 +1,14 @@
 // The table of series: what was seen of each (run, tag, kind), stored or not.
-#include "decode/decode.hpp"
+#include "tables/series_table.hpp"
+
+#include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
+#include "event/dtype.hpp"
+#include "tables/builders.hpp"
 
 namespace tbq {
 
-void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStream* out) const {
+void export_series(const Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out) {
   std::vector<int32_t> run_codes;
   BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
   FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
@@ -18,32 +23,32 @@ void Result::export_series(const std::vector<std::string>& runs, ArrowArrayStrea
       column.append(valid_utf8(value));
     }
   };
-  for (const SeriesReport& one : series) {
-    run_codes.push_back(static_cast<int32_t>(one.run));
-    tag.append(tbq::display_name(one.tag));
-    kind.append(kind_name(one.kind));
-    text(plugin, one.metadata.plugin);
+  for (const SeriesReport& report : result.series) {
+    run_codes.push_back(static_cast<int32_t>(report.run));
+    tag.append(tbq::display_name(report.tag));
+    kind.append(kind_name(report.kind));
+    text(plugin, report.metadata.plugin);
     // A v1 scalar is a float, by its field.
-    text(dtype, one.kind == Kind::scalars && one.dtype == 0 ? "float32" : dtype_name(one.dtype));
-    text(display_name, one.metadata.display_name);
-    text(description, one.metadata.description);
-    selected.append(one.selected);
-    count.append(whole(one.seen.count));
-    rows.append(whole(one.rows));
-    dropped.append(whole(one.dropped));
-    dropped_first.append(one.dropped_first);
-    dropped_last.append(one.dropped_last);
-    rounded.append(whole(one.rounded));
-    refused.append(whole(one.refused));
-    first_step.append(one.seen.first_step);
-    last_step.append(one.seen.last_step);
-    min_step.append(one.seen.min_step);
-    max_step.append(one.seen.max_step);
-    first_wall.append(one.seen.first_wall);
-    last_wall.append(one.seen.last_wall);
+    text(dtype, report.kind == Kind::scalars && report.dtype == 0 ? "float32" : dtype_name(report.dtype));
+    text(display_name, report.metadata.display_name);
+    text(description, report.metadata.description);
+    selected.append(report.selected);
+    count.append(whole(report.seen.steps.count));
+    rows.append(whole(report.rows));
+    dropped.append(whole(report.dropped.count));
+    dropped_first.append(report.dropped.min);
+    dropped_last.append(report.dropped.max);
+    rounded.append(whole(report.rounded));
+    refused.append(whole(report.refused));
+    first_step.append(report.seen.steps.first);
+    last_step.append(report.seen.steps.last);
+    min_step.append(report.seen.steps.min);
+    max_step.append(report.seen.steps.max);
+    first_wall.append(report.seen.first_wall);
+    last_wall.append(report.seen.last_wall);
   }
   Batch batch;
-  batch.length = static_cast<int64_t>(series.size());
+  batch.length = static_cast<int64_t>(result.series.size());
   batch.columns.push_back(
       dictionary_column("run", Buffer::of(std::move(run_codes)), batch.length, string_dictionary(runs)));
   batch.columns.push_back(tag.finish("tag"));

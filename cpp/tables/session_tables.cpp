@@ -1,7 +1,7 @@
-// The tables of files, sessions and segments: numbers only, a row each, in the order of the Result.
+// The tables of files, sessions and segments: numbers only, one row each, in the order of the Result.
 #include "tables/session_tables.hpp"
 
-#include "decode/decode.hpp"
+#include "tables/builders.hpp"
 
 namespace tbq {
 namespace {
@@ -69,22 +69,22 @@ void export_rows(const std::vector<Report>& reports, Fill&& fill, ArrowArrayStre
 void export_files(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.files,
-      [](Rows& rows, const FileReport& one) {
-        rows.put("run", int64_t{one.run});
-        rows.put("state", static_cast<int64_t>(one.state));
-        rows.put("error", int64_t{one.error});
-        rows.put("compressed", int64_t{one.compressed});
-        rows.put("bytes", whole(one.bytes));
-        rows.put("resume", whole(one.resume));
-        rows.put("records", whole(one.records));
-        rows.put("values", whole(one.values));
-        rows.put("truncated", whole(one.truncated));
-        rows.put("faults", whole(one.faults.size() + one.more_faults));
-        rows.put("sessions", whole(one.sessions));
-        rows.put("timed", int64_t{one.timed});
-        rows.put("first_wall_time", one.first_wall);
-        rows.put("last_wall_time", one.last_wall);
-        rows.put("versioned", int64_t{!one.file_version.empty()});
+      [](Rows& rows, const FileReport& report) {
+        rows.put("run", int64_t{report.run});
+        rows.put("state", static_cast<int64_t>(report.state));
+        rows.put("error", int64_t{report.error});
+        rows.put("compressed", int64_t{report.compressed});
+        rows.put("bytes", whole(report.bytes));
+        rows.put("resume", whole(report.resume));
+        rows.put("records", whole(report.records));
+        rows.put("values", whole(report.steps.count));
+        rows.put("truncated", whole(report.truncated));
+        rows.put("faults", whole(report.faults.size() + report.more_faults));
+        rows.put("sessions", whole(report.sessions));
+        rows.put("timed", int64_t{report.times.known});
+        rows.put("first_wall_time", report.times.start());
+        rows.put("last_wall_time", report.times.end);
+        rows.put("versioned", int64_t{!report.file_version.empty()});
       },
       out);
 }
@@ -92,20 +92,20 @@ void export_files(const Result& result, ArrowArrayStream* out) {
 void export_sessions(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.sessions,
-      [](Rows& rows, const SessionReport& one) {
-        rows.put("run", int64_t{one.run});
-        rows.put("file", int64_t{one.file});
-        rows.put("offset", whole(one.offset));
-        rows.put("begin", one.begin);
-        rows.put("end", one.end);
-        rows.put("timed", int64_t{one.timed});
-        rows.put("has_start", int64_t{one.has_start});
-        rows.put("start_step", one.start_step);
-        rows.put("records", whole(one.records));
-        rows.put("values", whole(one.values));
-        rows.put("first_step", one.first_step);
-        rows.put("last_step", one.last_step);
-        rows.put("max_step", one.max_step);
+      [](Rows& rows, const SessionReport& report) {
+        rows.put("run", int64_t{report.run});
+        rows.put("file", int64_t{report.file});
+        rows.put("offset", whole(report.offset));
+        rows.put("begin", report.times.begin);
+        rows.put("end", report.times.end);
+        rows.put("timed", int64_t{report.times.known});
+        rows.put("has_start", int64_t{report.start.known});
+        rows.put("start_step", report.start.step);
+        rows.put("records", whole(report.records));
+        rows.put("values", whole(report.steps.count));
+        rows.put("first_step", report.steps.first);
+        rows.put("last_step", report.steps.last);
+        rows.put("max_step", report.steps.max);
       },
       out);
 }
@@ -113,17 +113,17 @@ void export_sessions(const Result& result, ArrowArrayStream* out) {
 void export_segments(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.segments,
-      [](Rows& rows, const SegmentReport& one) {
-        rows.put("series", int64_t{one.series});
-        rows.put("session", int64_t{one.session});
-        rows.put("count", whole(one.seen.count));
-        rows.put("first_step", one.seen.first_step);
-        rows.put("last_step", one.seen.last_step);
-        rows.put("min_step", one.seen.min_step);
-        rows.put("max_step", one.seen.max_step);
-        rows.put("first_wall_time", one.seen.first_wall);
-        rows.put("last_wall_time", one.seen.last_wall);
-        rows.put("limit", one.limit);
+      [](Rows& rows, const SegmentReport& report) {
+        rows.put("series", int64_t{report.series});
+        rows.put("session", int64_t{report.session});
+        rows.put("count", whole(report.seen.steps.count));
+        rows.put("first_step", report.seen.steps.first);
+        rows.put("last_step", report.seen.steps.last);
+        rows.put("min_step", report.seen.steps.min);
+        rows.put("max_step", report.seen.steps.max);
+        rows.put("first_wall_time", report.seen.first_wall);
+        rows.put("last_wall_time", report.seen.last_wall);
+        rows.put("limit", report.limit);
       },
       out);
 }

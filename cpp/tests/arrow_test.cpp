@@ -1,7 +1,8 @@
-#include "tables/arrow.hpp"
-
 #include <cstring>
 
+#include "tables/builders.hpp"
+
+#include "bytes/utf8.hpp"
 #include "tests/check.hpp"
 
 TEST(a_stream_owns_what_it_hands_out) {

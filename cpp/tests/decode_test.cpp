@@ -4,6 +4,9 @@
 #include <memory>
 #include <stdexcept>
 
+#include "tables/scalars.hpp"
+#include "tables/series_table.hpp"
+#include "tables/session_tables.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 #include "tests/files.hpp"
@@ -16,9 +19,9 @@ Rows rows_of(const tbq::Result& result) {
   Rows rows;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
-    for (const auto& span : batch.spans) {
-      const tbq::SeriesReport& series = result.series[span.series];
-      for (uint32_t i = 0; i < span.rows; ++i) {
+    for (const auto& stretch : batch.stretches) {
+      const tbq::SeriesReport& series = result.series[stretch.series];
+      for (uint32_t i = 0; i < stretch.rows; ++i) {
         rows.emplace_back(std::to_string(series.run) + series.tag, batch.steps[at++]);
       }
     }
@@ -55,8 +58,8 @@ TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
                                    {"0loss", 5},
                                    {"1acc", 0},
                                    {"1acc", 1}}));
-    CHECK(result.series[0].dropped == 2 && result.series[0].dropped_first == 3 &&
-          result.series[0].dropped_last == 4);
+    CHECK(result.series[0].dropped.count == 2 && result.series[0].dropped.min == 3 &&
+          result.series[0].dropped.max == 4);
     CHECK(result.files[0].records == 4 && result.files[1].records == 6);
   }
 }
@@ -118,7 +121,7 @@ TEST(no_files_are_no_rows) {
   tbq::Result result = tbq::decode({}, options());
   CHECK(result.scalar_rows() == 0 && result.series.empty());
   ArrowArrayStream stream;
-  result.export_scalars({}, &stream);
+  tbq::export_scalars(result, {}, &stream);
   ArrowArray array;
   CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
   stream.release(&stream);
@@ -132,7 +135,7 @@ TEST(columns_that_nobody_wants_are_not_made) {
   tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
   CHECK(result.scalar_rows() == 104);
   ArrowArrayStream stream{};
-  result.export_scalars({"run"}, &stream);
+  tbq::export_scalars(result, {"run"}, &stream);
   ArrowSchema schema{};
   CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2);
   schema.release(&schema);

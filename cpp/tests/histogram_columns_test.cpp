@@ -1,7 +1,7 @@
 #include <cstring>
 #include <vector>
 
-#include "decode/series.hpp"
+#include "decode/tags.hpp"
 #include "tests/check.hpp"
 
 namespace {
@@ -9,7 +9,7 @@ namespace {
 // A TensorProto of [rows, 3] doubles in tensor_content; the numbers count up from `first`.
 std::vector<uint8_t> tensor(uint8_t rows, double first) {
   std::vector<uint8_t> bytes{0x08, 0x02, 0x12, 0x08, 0x12, 0x02, 0x08, rows, 0x12, 0x02, 0x08, 0x03, 0x22};
-  const size_t size = size_t{rows} * tbq::Triples::kTriple;
+  const size_t size = size_t{rows} * tbq::HistogramColumns::kBin;
   if (size > 127) {
     bytes.push_back(static_cast<uint8_t>(size | 0x80));
     bytes.push_back(static_cast<uint8_t>(size >> 7));
@@ -28,7 +28,7 @@ std::vector<uint8_t> tensor(uint8_t rows, double first) {
 }  // namespace
 
 TEST(triples_take_only_what_is_exactly_k_by_3_doubles) {
-  tbq::Triples triples;
+  tbq::HistogramColumns triples;
   const auto good = tensor(4, 1);
   CHECK(triples.numbers(good).size() == 96);
   CHECK(triples.numbers(good).size() == 96);  // now by its head alone
@@ -50,29 +50,29 @@ TEST(triples_take_only_what_is_exactly_k_by_3_doubles) {
 }
 
 TEST(triples_lie_in_three_columns_whatever_the_rows_widths) {
-  tbq::Triples triples;
+  tbq::HistogramColumns triples;
   tbq::Pool pool;
   std::vector<std::pair<tbq::BlobRow, double>> rows;
   std::vector<tbq::Pool::Block> blocks;
   double next = 0;
   for (const uint32_t width : {1U, 2U, 5U, 8U, 16U, 3U, 30U, 7U, 64U, 1U, 1U, 9U}) {
     if (width > triples.left()) {
-      blocks.push_back(pool.raw(64 * tbq::Triples::kTriple));
+      blocks.push_back(pool.raw(64 * tbq::HistogramColumns::kBin));
       triples.grow(blocks.back().data, 64);
     }
     const auto bytes = tensor(static_cast<uint8_t>(width), next);
     auto& [row, first] = rows.emplace_back(tbq::BlobRow{}, next);
     triples.append(triples.numbers(bytes), row);
-    CHECK(row.triples == width);
+    CHECK(row.bins == width);
     next += 3.0 * width;
   }
   triples.flush();
   CHECK(blocks.size() > 1);
   for (const auto& [row, first] : rows) {
     const auto* values = reinterpret_cast<const double*>(row.payload);
-    for (size_t i = 0; i < row.triples; ++i) {
+    for (size_t i = 0; i < row.bins; ++i) {
       for (size_t column = 0; column < 3; ++column) {
-        CHECK(values[column * row.apart + i] == first + static_cast<double>(3 * i + column));
+        CHECK(values[column * row.stride + i] == first + static_cast<double>(3 * i + column));
       }
     }
   }

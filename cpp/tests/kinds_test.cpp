@@ -1,5 +1,7 @@
 #include "tables/kinds.hpp"
 
+#include "decode/decode.hpp"
+
 #include <bit>
 #include <initializer_list>
 #include <random>
@@ -30,7 +32,7 @@ tbq::Bytes view(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
+tbq::TensorError decode(const std::string& proto, tbq::GrowableBuffer<char>& out) {
   tbq::RepeatBudget budget;
   return tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out);
 }
@@ -38,7 +40,7 @@ tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
 }  // namespace
 
 TEST(tensor_lists_repeat_and_content_must_fit) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   CHECK(decode(number(1, 3) + shape({3}) + number(7, 5) + number(7, 7), out) == tbq::TensorError::none);
   CHECK(out.size() == 12 && out[0] == 5 && out[4] == 7 && out[8] == 7);
   out.clear();
@@ -51,7 +53,7 @@ TEST(tensor_lists_repeat_and_content_must_fit) {
 }
 
 TEST(tensor_claims_allocate_nothing) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   const std::string zeros = number(1, 1);
   CHECK(decode(zeros + shape({uint64_t{1} << 60}), out) == tbq::TensorError::too_large);
   CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40}), out) == tbq::TensorError::overflow);
@@ -68,7 +70,7 @@ TEST(tensor_claims_allocate_nothing) {
 TEST(tensor_budget_is_shared_by_all_of_a_table) {
   tbq::RepeatBudget budget;
   const std::string proto = number(1, 4) + shape({16 << 20});
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   int decoded = 0;
   while (decoded < 100 &&
          tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
@@ -92,7 +94,7 @@ TEST(tensor_strings_from_lists_and_from_content) {
 }
 
 TEST(tensor_half_bits_of_torch) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
   const std::string proto = number(1, 19) + shape({4}) + number(13, bits(1.5F)) + number(13, 0x3e00) +
                             number(13, bits(65504.0F)) + number(13, bits(5.9604645e-8F));

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "bytes/names.hpp"
 #include "tests/check.hpp"
 
 namespace {

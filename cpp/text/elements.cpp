@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "bytes/number_text.hpp"
+#include "bytes/wire.hpp"
 
 namespace tbq {
 namespace {
@@ -42,13 +43,8 @@ char* put_value(char* at, T value) {
   return put(at, value < 0 ? "-inf" : "inf");
 }
 
-void put_varint(std::vector<uint8_t>& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<uint8_t>(value | 0x80));
-  out.push_back(static_cast<uint8_t>(value));
-}
-
 void put_zigzag(std::vector<uint8_t>& out, int64_t value) {
-  put_varint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+  append_varint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
 }
 
 // Parquet's DELTA_BINARY_PACKED: blocks of 128 differences in 4 groups, each group with its own width in
@@ -56,9 +52,9 @@ void put_zigzag(std::vector<uint8_t>& out, int64_t value) {
 void put_deltas(std::vector<uint8_t>& out, std::span<const int32_t> values) {
   constexpr size_t kBlock = 128;
   constexpr size_t kGroup = 32;
-  put_varint(out, kBlock);
-  put_varint(out, kBlock / kGroup);
-  put_varint(out, values.size());
+  append_varint(out, kBlock);
+  append_varint(out, kBlock / kGroup);
+  append_varint(out, values.size());
   put_zigzag(out, values.empty() ? 0 : values[0]);
   for (size_t from = 1; from < values.size(); from += kBlock) {
     const size_t count = std::min(kBlock, values.size() - from);
