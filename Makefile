@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop lint bench fuzz native clean
+.PHONY: help install demo test test-interop lint bench corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,19 +44,82 @@ lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, clang-fo
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
 	git ls-files '*.cpp' '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
 
-# The C++ tests and fuzz targets under ASan and UBSan.
-build/checked/built: $(SOURCES) $(wildcard cpp/tests/* cpp/fuzz/*) $(VENV)/tests-installed
+# The C++ tests and fuzz targets under ASan and UBSan, by whatever compiler there is.
+CMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" cmake
+CORE := $(SOURCES) $(wildcard cpp/tests/* cpp/fuzz/*.?pp)
+SANITIZED := -S . -G Ninja -DTBQ_PYTHON=OFF -DTBQ_TESTS=ON -DTBQ_WERROR=ON
+
+$(VENV)/cmake-installed: $(BIN)/python
 	$(PIP) cmake ninja
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/checked -G Ninja -DTBQ_PYTHON=OFF -DTBQ_TESTS=ON -DTBQ_WERROR=ON
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/checked
 	@touch $@
 
-native: build/checked/built ## C++ tests, and the fuzz targets for a few seconds
-	build/checked/tbq_tests
-	for target in build/checked/fuzz_*; do if [ -x $$target ] && [ -f $$target ]; then $$target -seconds=3 || exit 1; fi; done
+build/checked/built: $(CORE) $(VENV)/cmake-installed
+	$(CMAKE) $(SANITIZED) -B build/checked
+	$(CMAKE) --build build/checked
+	@touch $@
 
-fuzz: build/checked/built ## the fuzz targets for FUZZ_SECONDS each
-	for target in build/checked/fuzz_*; do if [ -x $$target ] && [ -f $$target ]; then $$target -seconds=$(FUZZ_SECONDS) || exit 1; fi; done
+# The same under ThreadSanitizer.
+build/tsan/built: $(CORE) $(VENV)/cmake-installed
+	$(CMAKE) $(SANITIZED) -B build/tsan -DTBQ_SANITIZE=thread
+	$(CMAKE) --build build/tsan
+	@touch $@
+
+# The fuzz targets with libFuzzer, which comes with clang (Debian: clang libclang-rt-14-dev).
+build/fuzz/built: $(CORE) $(VENV)/cmake-installed
+	$(CMAKE) $(SANITIZED) -B build/fuzz -DTBQ_LIBFUZZER=ON -DCMAKE_CXX_COMPILER=$(CLANG)
+	$(CMAKE) --build build/fuzz
+	@touch $@
+
+FUZZERS := $(sort $(patsubst cpp/fuzz/fuzz_%.cpp,%,$(wildcard cpp/fuzz/fuzz_*.cpp)))
+# Makes the targets $(1), as many at a time as there are CPUs.
+together = @$(MAKE) --no-print-directory -j "$$(getconf _NPROCESSORS_ONLN)" $(1)
+
+build/seeds/unpacked: cpp/fuzz/corpus.py $(wildcard cpp/fuzz/corpus/*.txt) $(BIN)/python
+	$(BIN)/python cpp/fuzz/corpus.py unpack build/seeds
+	@touch $@
+
+native: build/checked/built build/seeds/unpacked ## C++ tests, and the fuzz targets for a few seconds
+	build/checked/tbq_tests
+	build/checked/tbq_memory
+	$(call together,$(FUZZERS:%=blind-%) FUZZ_SECONDS=2)
+
+tsan: build/tsan/built ## decoding with eight threads under ThreadSanitizer
+	build/tsan/tbq_threads
+
+CLANG ?= clang++
+LIBFUZZER := -max_len=256 -entropic=0 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -dict=cpp/fuzz/dictionary.txt
+# A third faster: what the sanitizer notes of allocations is short, and freed memory rests for a few inputs, not thousands.
+GUIDED := ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=1:thread_local_quarantine_size_kb=64:max_malloc_fill_size=16
+
+fuzz: ## the fuzz targets for FUZZ_SECONDS each, guided by coverage if there is a clang++ with libFuzzer
+	@mkdir -p build
+	@if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' \
+	  | $(CLANG) -x c++ -fsanitize=fuzzer,address - -o build/probe 2> /dev/null; \
+	then $(MAKE) --no-print-directory guided; else $(MAKE) --no-print-directory blind; fi
+
+guided: build/fuzz/built build/seeds/unpacked
+	@echo "guided by coverage; what is found is kept in build/corpus, what fails in build/failures"
+	$(call together,$(FUZZERS:%=guided-%))
+
+blind: build/checked/built build/seeds/unpacked
+	@echo "blind mutation, since $(CLANG) is not there or has no libFuzzer"
+	$(call together,$(FUZZERS:%=blind-%))
+
+$(FUZZERS:%=blind-%): blind-%:
+	@build/checked/fuzz_$* -seconds=$(FUZZ_SECONDS) build/seeds/$*
+
+$(FUZZERS:%=guided-%): guided-%:
+	@mkdir -p build/corpus/$* build/failures
+	@$(GUIDED) build/fuzz/fuzz_$* $(LIBFUZZER) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/failures/$*- \
+	  build/corpus/$* build/seeds/$* 2> build/fuzz/$*.log || (tail -n 60 build/fuzz/$*.log; exit 1)
+	@echo "$*: $$(grep '^Done' build/fuzz/$*.log), no failure"
+
+corpus: build/checked/built build/fuzz/built build/seeds/unpacked ## what make fuzz found, minimised, into cpp/fuzz/corpus
+	for name in $(FUZZERS); do \
+	  build/checked/fuzz_$$name -write=build/seeds/$$name && rm -rf build/merged/$$name \
+	  && mkdir -p build/merged/$$name build/corpus/$$name \
+	  && build/fuzz/fuzz_$$name -merge=1 -use_counters=0 build/merged/$$name build/seeds/$$name build/corpus/$$name 2> build/merged/$$name.log \
+	  && $(BIN)/python cpp/fuzz/corpus.py pack $$name build/merged/$$name || exit 1; done
 
 bench: $(VENV)/installed $(VENV)/tests-installed ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench

@@ -228,12 +228,16 @@ void bind_decode(nb::module_& m) {
       .def(
           "scalars",
           [](Result& self, const std::vector<std::string>& runs) {
+            std::vector<ScalarBatch> batches;  // taken with the GIL held: another thread may ask too
+            if (!self.take_scalars(batches)) {
+              throw nb::value_error("the scalars of this result have been taken already");
+            }
             Stream stream;
             const nb::gil_scoped_release free;
-            export_scalars(self, runs, stream.get());
+            export_scalars(self, std::move(batches), runs, stream.get());
             return stream;
           },
-          "runs"_a, "The scalars as an Arrow stream; they are moved out.")
+          "runs"_a, "The scalars as an Arrow stream; they are moved out, and can be taken once.")
       .def(
           "series",
           [](const Result& self, const std::vector<std::string>& runs) {

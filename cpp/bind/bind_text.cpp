@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "bind/bind.hpp"
@@ -38,18 +41,44 @@ void fill_style(TextStyle* style, bool json, const std::string& separator, bool 
   style->list_minus_inf = list_specials.at(2);
 }
 
-nb::tuple write_rows(TextRows& rows, const std::vector<TextColumn>& columns, size_t begin, size_t end,
+// A writer as Python has it: one call at a time, since it runs without the GIL.
+class Writer : public TextRows {
+ public:
+  using TextRows::TextRows;
+  std::atomic<bool> writing = false;
+};
+
+// Text that a memoryview keeps alive.
+struct TextBlock {
+  std::shared_ptr<const void> held;
+  std::string_view text;
+};
+
+int text_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  const auto* block = nb::inst_ptr<TextBlock>(self);
+  return PyBuffer_FillInfo(view, self, const_cast<char*>(block->text.data()),
+                           static_cast<Py_ssize_t>(block->text.size()), 1, flags);
+}
+
+PyType_Slot text_block_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(text_buffer)}, {0, nullptr}};
+
+nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_t begin, size_t end,
                      size_t block) {
-  if (columns.size() != rows.style().before.size()) throw nb::value_error("a column for each header, please");
+  if (columns.size() != rows.style().before.size()) throw nb::value_error("columns: want one per header");
+  if (rows.writing.exchange(true)) throw std::runtime_error("another thread is writing with this TextRows");
+  struct Done {
+    Writer& rows;
+    ~Done() { rows.writing = false; }
+  } done{rows};
   size_t next;
   {
     nb::gil_scoped_release unlocked;
     next = rows.write(columns, begin, end, block);
   }
-  const std::string_view text = rows.text();
-  return nb::make_tuple(next,
-                        nb::steal(PyMemoryView_FromMemory(const_cast<char*>(text.data()),
-                                                          static_cast<Py_ssize_t>(text.size()), PyBUF_READ)));
+  const nb::object made = nb::cast(TextBlock{rows.held(), rows.text()});
+  PyObject* view = PyMemoryView_FromObject(made.ptr());
+  if (view == nullptr) throw nb::python_error();
+  return nb::make_tuple(next, nb::steal(view));
 }
 
 std::string float_text(double value, bool narrow) {
@@ -87,27 +116,28 @@ void bind_text(nb::module_& m) {
           nb::arg("large") = false, nb::arg("narrow") = false, nb::arg("labels").none() = nb::none(),
           nb::keep_alive<1, 9>());
 
-  nb::class_<TextRows>(m, "TextRows", "Writes rows of Arrow columns as CSV or JSON text, block by block.")
+  nb::class_<TextBlock>(m, "TextBlock", nb::type_slots(text_block_slots), "Text that was written; a buffer.");
+
+  nb::class_<Writer>(m, "TextRows", "Writes rows of Arrow columns as CSV or JSON text, block by block.")
       .def(
           "__init__",
-          [](TextRows* self, bool json, const std::string& separator, bool spreadsheet,
+          [](Writer* self, bool json, const std::string& separator, bool spreadsheet,
              std::vector<std::string> before, std::vector<std::string> ends,
              std::vector<std::string> specials, std::vector<std::string> list_specials) {
             TextStyle style;
             fill_style(&style, json, separator, spreadsheet, std::move(before), std::move(ends),
                        std::move(specials), std::move(list_specials));
-            new (self) TextRows(std::move(style));
+            new (self) Writer(std::move(style));
           },
           nb::arg("json"), nb::arg("separator"), nb::arg("spreadsheet"), nb::arg("before"), nb::arg("ends"),
           nb::arg("specials"), nb::arg("list_specials"),
           "ends: between rows, after a row. specials: absent, nan, inf, -inf. list_specials: nan, inf, -inf.")
       .def_prop_ro(
-          "json", [](const TextRows& self) { return self.style().quoting == Quoting::json; },
+          "json", [](const Writer& self) { return self.style().quoting == Quoting::json; },
           "Whether rows are JSON objects.")
       .def(
           "labels",
-          [](const TextRows& self, uintptr_t bytes, uintptr_t offsets, size_t first, size_t count,
-             bool large) {
+          [](const Writer& self, uintptr_t bytes, uintptr_t offsets, size_t first, size_t count, bool large) {
             return large ? Labels(self.style(), at<char>(bytes), at<int64_t>(offsets) + first, count)
                          : Labels(self.style(), at<char>(bytes), at<int32_t>(offsets) + first, count);
           },
@@ -115,19 +145,19 @@ void bind_text(nb::module_& m) {
           "The strings of a dictionary, ready for this style.")
       .def(
           "quoted",
-          [](const TextRows& self, const std::string& text) {
+          [](const Writer& self, const std::string& text) {
             std::string out;
             append_quoted(out, text, self.style());
             return nb::str(out.data(), out.size());
           },
           nb::arg("text"), "One string as this style writes it.")
-      .def("write", &write_rows,
-           nb::sig("def write(self, columns: Sequence[TextColumn], begin: int, end: int, block: int) -> "
-                   "tuple[int, memoryview]"),
-           nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("block"),
-           "Rows [begin, end) up to about `block` bytes: (first row not written, the text). The text is a "
-           "view that "
-           "the next call overwrites.");
+      .def(
+          "write", &write_rows,
+          nb::sig("def write(self, columns: Sequence[TextColumn], begin: int, end: int, block: int) -> "
+                  "tuple[int, memoryview]"),
+          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("block"),
+          "Rows [begin, end) up to about `block` bytes: (first row not written, the text), which stays as it "
+          "is for as long as it is held.");
 
   m.def("float_text", &float_text, nb::arg("value"), nb::arg("narrow") = true,
         "A finite float in its shortest form; `narrow` prints what is exactly a float32 as one.");

@@ -1,8 +1,9 @@
-// The Python module tbq._core: one bind_*.cpp a part of the core, all registered here.
+// The Python module tbq._core: one bind_*.cpp per part of the core, all registered here.
 #include <nanobind/nanobind.h>
 
 #include "bind/bind.hpp"
 #include "bytes/crc32c.hpp"
+#include "io/slab.hpp"
 
 namespace nb = nanobind;
 
@@ -15,6 +16,13 @@ NB_MODULE(_core, m) {
       },
       nb::arg("data"), nb::arg("crc") = 0, "CRC32C of data, unmasked.");
   m.def("crc32c_implementation", &tbq::crc32c_implementation, "What computes CRC32C on this machine.");
+  m.def(
+      "release_memory",
+      [] {
+        const nb::gil_scoped_release free;
+        return tbq::release_memory();
+      },
+      "Give memory back that tbq keeps for the next decode (at most 128 MB); returns how many bytes it was.");
   tbq::bind_curve(m);
   tbq::bind_decode(m);
   tbq::bind_kinds(m);

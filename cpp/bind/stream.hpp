@@ -16,10 +16,12 @@ class Stream {
 
   nanobind::object capsule() {
     if (!stream_) throw nanobind::value_error("this stream has been taken already");
-    ArrowArrayStream* taken = stream_.release();
-    return nanobind::steal(PyCapsule_New(taken, "arrow_array_stream", [](PyObject* capsule) {
-      release(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream")));
-    }));
+    PyObject* capsule = PyCapsule_New(stream_.get(), "arrow_array_stream", [](PyObject* held) {
+      release(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(held, "arrow_array_stream")));
+    });
+    if (capsule == nullptr) throw nanobind::python_error();
+    stream_.release();
+    return nanobind::steal(capsule);
   }
 
  private:

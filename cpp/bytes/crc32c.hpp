@@ -1,4 +1,4 @@
-// Masked CRC32C as TFRecord uses it: by CPU instruction where there is one (chosen at run time), else by
+// Masked CRC32C as TFRecord uses it: by CPU instruction if there is one (chosen at run time), otherwise by
 // table.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The CPU's CRC32C instruction, where the compiler knows one. A function that uses it carries TBQ_CRC_TARGET
+// The CPU's CRC32C instruction, if the compiler knows one. A function that uses it carries TBQ_CRC_TARGET
 // and runs only after cpu_has_crc() said so.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <nmmintrin.h>
 #ifdef _MSC_VER
 #include <intrin.h>
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
 #define TBQ_CRC_TARGET
 #define TBQ_CRC_INLINE __forceinline
 #else

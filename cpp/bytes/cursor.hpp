@@ -11,6 +11,8 @@
 
 namespace tbq {
 
+static_assert(sizeof(size_t) == 8, "lengths and offsets of files are held in size_t");
+
 using Bytes = std::span<const uint8_t>;
 
 inline std::string_view as_text(Bytes bytes) {
@@ -31,7 +33,7 @@ inline T load_le(const uint8_t* from) {
   return value;
 }
 
-// Tells the CPU that `row` of a column will soon be written, where it can be told; past the end is fine.
+// Tells the CPU that `row` of a column will soon be written, if it can be told; past the end is fine.
 template <class T>
 inline void will_write([[maybe_unused]] T* column, [[maybe_unused]] size_t row) {
 #if defined(__GNUC__)

@@ -80,7 +80,7 @@ class Decoder {
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
     std::vector<std::thread> threads;
     threads.reserve(count);
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < count && !options_.in_place; ++i) {
       try {
         const std::lock_guard lock(mutex_);
         threads.emplace_back([this, i] { loop(*workers_[i]); });

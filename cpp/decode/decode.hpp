@@ -34,6 +34,7 @@ struct DecodeOptions {
   unsigned threads = 1;
   size_t block = BlockReader::kBlock;
   uint64_t split = uint64_t{16} << 20;  // a file is split for threads into parts of at least this size
+  bool in_place = false;                // start no thread, whatever `threads` says of parts
   bool defer = false;
   bool session_tables = false;  // report sessions and segments too
   bool verify = false;          // check every record, also those of which nothing is wanted

@@ -51,6 +51,7 @@ void add_faults(FileReport& report, const Parts& parts, size_t index, const int6
 
 void report_file(uint32_t index, const Parts& parts, FileReport& report) {
   const int64_t* last_step = nullptr;  // of the session so far
+  bool empty = true;                   // nothing has been found in it
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& part = parts[i];
     if (part->file != index) continue;
@@ -65,8 +66,12 @@ void report_file(uint32_t index, const Parts& parts, FileReport& report) {
     if (report.file_version.empty()) report.file_version = part->file_version;
     add_faults(report, parts, i, last_step);
     for (const Session& session : part->sessions) {
-      if (!session.continues || report.sessions == 0) ++report.sessions;
-      if (!session.continues) last_step = nullptr;
+      if (report.sessions == 0 || (!session.continues && !empty)) {
+        ++report.sessions;
+        last_step = nullptr;
+        empty = true;
+      }
+      if (session.records + part->passed > 0) empty = false;
       if (session.steps.count > 0) last_step = &session.steps.last;
       report.steps.merge(session.steps);
       report.times.merge(session.times);

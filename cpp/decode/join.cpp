@@ -160,7 +160,7 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
 }
 
 // Calls keep(place, begin, end) for each stretch of stored rows that stays, in order. `step_of(place, row)`
-// gives a stored row's step. False where rows would have to go that are not stored.
+// gives a stored row's step. False if rows that are not stored would have to go.
 template <class StepOf, class Keep>
 bool resolve(const DecodeOptions& options, const std::vector<Place>& places, const RunSessions& sessions,
              SeriesReport& report, StepOf&& step_of, Keep&& keep) {

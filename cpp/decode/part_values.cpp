@@ -137,7 +137,13 @@ void PartDecoder::add_blob(uint64_t at, const ValueRef& value, const EventBytes&
 
 // The first metadata of a tag counts for all of its values; it may stand on this one.
 void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const EventBytes& bytes) {
-  if (!value.has_metadata || knows_metadata(entry)) return;
+  if (knows_metadata(entry)) return;
+  if (!value.has_metadata) {
+    // A value like those of an earlier session may hold the first metadata of this one: it must not be passed
+    // by.
+    if (!entry.metadata.empty()) entry.forget_templates();
+    return;
+  }
   const Bytes metadata = bytes.of(value.metadata);
   SessionMetadata first;
   first.session = session_;

@@ -15,19 +15,24 @@ size_t size_class(uint32_t rows) {
 
 }  // namespace
 
-uint8_t* Pool::carve(size_t bytes) {
+Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint32_t columns) {
   bytes = (bytes + 63) / 64 * 64;
+  if (!recycled_) {
+    std::shared_ptr<void> own = make_slab(bytes);
+    auto* data = static_cast<uint8_t*>(own.get());
+    return {std::move(own), data, rows, columns, false};
+  }
   if (bytes > left_) {
     const size_t size = (std::max(bytes, next_slab_) + 63) / 64 * 64;
     slab_ = make_slab(size);
     at_ = static_cast<uint8_t*>(slab_.get());
     left_ = size;
-    next_slab_ = std::min(next_slab_ * 2, kLargestSlab);
+    next_slab_ = std::min(next_slab_ * 2, SlabCache::kLargestSlab);
   }
   uint8_t* data = at_;
   at_ += bytes;
   left_ -= bytes;
-  return data;
+  return {slab_, data, rows, columns, false};
 }
 
 Pool::Block Pool::acquire(uint32_t rows) {
@@ -37,8 +42,7 @@ Pool::Block Pool::acquire(uint32_t rows) {
     free.pop_back();
     return block;
   }
-  uint8_t* data = carve(columns_ * stride(rows) * sizeof(double));
-  return {slab_, data, rows, columns_, false};
+  return carve(columns_ * stride(rows) * sizeof(double), rows, columns_);
 }
 
 Pool::Block Pool::first() {
@@ -48,12 +52,9 @@ Pool::Block Pool::first() {
 }
 
 void Pool::give_back(Block&& block) {
-  if (block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
+  if (recycled_ && block.data && !block.handed) free_[size_class(block.rows)].push_back(std::move(block));
 }
 
-Pool::Block Pool::raw(size_t bytes) {
-  uint8_t* data = carve(bytes);
-  return {slab_, data, 0, 0, false};
-}
+Pool::Block Pool::raw(size_t bytes) { return carve(bytes, 0, 0); }
 
 }  // namespace tbq

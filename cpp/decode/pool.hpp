@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "io/sanitizer.hpp"
 #include "io/slab.hpp"
 
 namespace tbq {
@@ -14,8 +15,10 @@ namespace tbq {
 // decoding into it. One Pool belongs to one thread at a time.
 class Pool {
  public:
-  // Without wall times rows have two columns.
-  explicit Pool(bool walls = true) : columns_(walls ? 3 : 2) {}
+  // Without wall times rows have two columns. Unless blocks are `recycled`, each is memory of its own, in
+  // which a sanitizer sees every stray access.
+  explicit Pool(bool walls = true, bool recycled = !kSanitized)
+      : columns_(walls ? 3 : 2), recycled_(recycled) {}
 
   // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
   struct Block {
@@ -42,8 +45,9 @@ class Pool {
   static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:
-  uint8_t* carve(size_t bytes);
+  Block carve(size_t bytes, uint32_t rows, uint32_t columns);
   uint32_t columns_;
+  bool recycled_;
   std::shared_ptr<void> slab_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;

@@ -2,6 +2,7 @@
 #include "decode/result.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "bytes/names.hpp"
 
@@ -27,6 +28,12 @@ uint64_t Result::scalar_rows() const {
   uint64_t rows = 0;
   for (const ScalarBatch& batch : scalars) rows += batch.rows;
   return rows;
+}
+
+bool Result::take_scalars(std::vector<ScalarBatch>& out) {
+  if (std::exchange(scalars_taken, true)) return false;
+  out = std::exchange(scalars, {});
+  return true;
 }
 
 std::vector<std::string> Result::tags(Kind kind) const {

@@ -114,10 +114,13 @@ struct Result {
   std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs
   std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
   bool cancelled = false;
+  bool scalars_taken = false;
 
   uint64_t scalar_rows() const;
   // The tags that have values of this kind, in order.
   std::vector<std::string> tags(Kind kind) const;
+  // The batches of scalars, once: false if they have been taken before.
+  bool take_scalars(std::vector<ScalarBatch>& out);
 };
 
 }  // namespace tbq

@@ -6,18 +6,23 @@
 namespace tbq {
 namespace {
 
-// One that continues is the same as the last one of the part before.
+// One that continues is the same as the last one of the part before; so is one before which nothing was
+// found.
 std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<FileReport>& files,
                                       std::vector<std::vector<uint32_t>>& places) {
   std::vector<RunSession> joined;
+  bool empty = false;  // the last one, so far
   for (const auto& part : parts) {
     std::vector<uint32_t>& of_part = places.emplace_back();
     for (const Session& session : part->sessions) {
-      if (session.continues && !joined.empty() && joined.back().file == part->file) {
+      const bool nothing = session.records + part->passed == 0;
+      if ((session.continues || empty) && !joined.empty() && joined.back().file == part->file) {
+        empty = empty && nothing;
         RunSession& earlier = joined.back();
         earlier.times.merge(session.times);
         earlier.start.merge(session.start);
       } else {
+        empty = nothing;
         joined.push_back({part->file, files[part->file].path, session.offset, session.times, session.start});
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));

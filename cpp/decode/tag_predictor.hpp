@@ -11,6 +11,9 @@ class TagPredictor {
   // Null if there is none.
   Tag* guess() const { return guess_; }
 
+  // The one that came last; null if there is none.
+  Tag* last() const { return previous_; }
+
   void follow(Tag* tag) {
     if (tag != guess_ && previous_) previous_->next = tag;
     previous_ = tag;

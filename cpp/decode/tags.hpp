@@ -50,6 +50,12 @@ struct TagEntry {
   uint64_t rounded = 0;                           // integers that float64 could not hold
   uint64_t refused = 0;                           // values of a scalar tag that are not exactly one number
   std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
+
+  // What comes next of the tag is looked at as if it were its first value.
+  void forget_templates() {
+    scalar_template = {};
+    blob_template.reset();
+  }
 };
 
 class TagTable {

@@ -34,7 +34,7 @@ struct EventRef {
   void clear();
 };
 
-// Finds everything in the Event that `source` holds. False where the protobuf is malformed; what was found
+// Finds everything in the Event that `source` holds. False if the protobuf is malformed; what was found
 // until then stays in `out`.
 template <class Source>
 bool walk_event(Source& source, EventRef& out);

@@ -57,7 +57,7 @@ class Fields {
   Fields(Source& source, Range range)
       : source_(source), at_(range.offset), end_(range.offset + range.length) {}
 
-  // False at the end of the message, and where it is malformed: then ok() is false.
+  // False at the end of the message, and if it is malformed: then ok() is false.
   bool next(Item& out) {
     if (at_ == end_ || !ok_) return false;
     ok_ = read(out);

@@ -15,7 +15,7 @@ struct TagMetadata {
   std::string description;
   uint32_t data_class = 0;
 };
-// False where it is malformed.
+// False if it is malformed.
 bool parse_metadata(Bytes bytes, TagMetadata& out);
 
 // plugin_data.content of a SummaryMetadata.

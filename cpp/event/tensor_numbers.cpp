@@ -108,7 +108,7 @@ TensorError room_for(uint64_t count, size_t size, uint64_t stored, RepeatBudget&
   return TensorError::none;
 }
 
-// Fills up to the claimed count: with the last element, or with zeros where there is none.
+// Fills up to the claimed count: with the last element, or with zeros if there is none.
 TensorError repeat(uint64_t count, size_t size, size_t start, RepeatBudget& budget,
                    GrowableBuffer<char>& out) {
   const size_t stored = out.size() - start;

@@ -1,10 +1,12 @@
-// Drives a fuzz target where libFuzzer is absent: mutates its seeds for a while, or runs the files it is
-// given.
-//   fuzz_X -seconds=N [-seed=S]     fuzz_X FILE…
+// Drives a fuzz target without libFuzzer: runs its seeds and the files it is given (folders: all in them),
+// then, with -seconds, mutates them blindly for a while.
+//   fuzz_X FILE…     fuzz_X -seconds=N [-seed=S] FOLDER…     fuzz_X -write=FOLDER (the seeds, for libFuzzer)
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
+#include "io/sanitizer.hpp"
 
 namespace {
 
@@ -98,41 +101,71 @@ class Mutator {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TBQ_ADDRESS_SANITIZER
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
 #endif
 
+namespace {
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "%s: cannot be read\n", path.string().c_str());
+    std::exit(1);
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void read_inputs(const std::filesystem::path& path, std::vector<std::string>& out) {
+  if (!std::filesystem::is_directory(path)) {
+    out.push_back(content_of(path));
+    return;
+  }
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) out.push_back(content_of(file));
+}
+
+// As files of their own, named by their number: what the seeds no longer are is removed.
+void write_seeds(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("seed-")) std::filesystem::remove(entry.path());
+  }
+  for (size_t i = 0; i < seeds().size(); ++i) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "seed-%03zu", i);
+    std::ofstream(folder / name, std::ios::binary)
+        .write(seeds()[i].data(), static_cast<std::streamsize>(seeds()[i].size()));
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::signal(SIGABRT, on_abort);
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TBQ_ADDRESS_SANITIZER
   __sanitizer_set_death_callback(print_input);
 #endif
-  double seconds = 3;
+  double seconds = 0;
   uint64_t seed = 1;
-  size_t files = 0;
+  std::vector<std::string> corpus = seeds();
+  corpus.emplace_back();
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("-seconds=")) {
       seconds = std::strtod(argv[i] + 9, nullptr);
     } else if (argument.starts_with("-seed=")) {
       seed = std::strtoull(argv[i] + 6, nullptr, 10);
+    } else if (argument.starts_with("-write=")) {
+      write_seeds(argument.substr(7));
+      return 0;
     } else {
-      std::ifstream file(argv[i], std::ios::binary);
-      if (!file) {
-        std::fprintf(stderr, "%s: cannot be read\n", argv[i]);
-        return 1;
-      }
-      run(std::string(std::istreambuf_iterator<char>(file), {}));
-      ++files;
+      read_inputs(argument, corpus);
     }
   }
-  if (files > 0) {
-    std::printf("%s: %zu files, no failure\n", argv[0], files);
-    return 0;
-  }
-  std::vector<std::string> corpus = seeds();
-  corpus.emplace_back();
-  for (const std::string& one : corpus) run(one);
+  for (const std::string& input : corpus) run(input);
   Mutator mutator(seed);
   size_t runs = corpus.size();
   const auto start = std::chrono::steady_clock::now();
@@ -143,8 +176,9 @@ int main(int argc, char** argv) {
     const std::string input = mutator.next(corpus);
     run(input);
     ++runs;
-    if (corpus.size() < 4096 && runs % 50 == 0)
+    if (corpus.size() < 4096 && runs % 50 == 0) {
       corpus.push_back(input);  // further mutations start from mutations
+    }
   }
   std::printf("%s: %zu inputs in %.1f s, seed %llu, no failure\n", argv[0], runs, passed(),
               static_cast<unsigned long long>(seed));

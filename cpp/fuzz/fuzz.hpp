@@ -1,5 +1,5 @@
-// What a fuzz target and its driver share: the entry point that libFuzzer would call, seeds, and bytes to
-// make them of.
+// What a fuzz target and its driver share: the entry point that libFuzzer calls too, seeds, and bytes to make
+// them of.
 #pragma once
 
 #include <cstdint>
@@ -26,3 +26,37 @@ inline std::vector<std::string>& seeds() {
       std::abort();                                                                \
     }                                                                              \
   } while (0)
+
+// Reads an input from its front: numbers that say what is done, then the bytes it is done to. Past the end
+// everything is 0.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  uint8_t byte() {
+    if (size_ == 0) return 0;
+    --size_;
+    return *data_++;
+  }
+  template <class T>
+  T number() {
+    T value{};
+    const size_t got = size_ < sizeof(T) ? size_ : sizeof(T);
+    if (got > 0) std::memcpy(&value, data_, got);
+    data_ += got;
+    size_ -= got;
+    return value;
+  }
+  std::string text(size_t count) {
+    if (count > size_) count = size_;
+    std::string taken(reinterpret_cast<const char*>(data_), count);
+    data_ += count;
+    size_ -= count;
+    return taken;
+  }
+  const uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+};

@@ -1,159 +1,103 @@
-// Bytes as an event file: however it is read (block size, split, threads), the tables are the same.
-#include <bit>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <random>
-#include <tuple>
-
-#include "decode/decode.hpp"
+// Bytes as an event file, raw or described by a script: decoded in any way, what is said of it adds up.
 #include "fuzz/fuzz.hpp"
+#include "fuzz/logs.hpp"
+#include "fuzz/rows.hpp"
+#include "fuzz/script.hpp"
+#include "fuzz/tables.hpp"
+#include "io/memory_file.hpp"
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
 #include "tables/session_tables.hpp"
 
 namespace {
 
-using Row = std::tuple<int64_t, uint64_t, uint64_t>;
-using Rows = std::map<std::string, std::vector<Row>>;
-
-struct Seen {
-  Rows scalars;
-  std::map<std::pair<std::string, tbq::Kind>, std::vector<std::string>> blobs;
-  uint64_t records = 0;
-  uint64_t truncated = 0;
-  uint64_t lost = 0;
-  uint64_t resume = 0;
-  std::vector<std::tuple<tbq::FaultCode, uint64_t, uint64_t>> faults;
-  bool operator==(const Seen&) const = default;
-};
-
-Seen look(tbq::Result& result) {
-  Seen seen;
-  for (const tbq::ScalarBatch& batch : result.scalars) {
-    size_t at = 0;
-    for (const auto& stretch : batch.stretches) {
-      auto& rows = seen.scalars[result.series[stretch.series].tag];
-      for (uint32_t i = 0; i < stretch.rows; ++i, ++at) {
-        rows.emplace_back(batch.steps[at], std::bit_cast<uint64_t>(batch.walls[at]),
-                          std::bit_cast<uint64_t>(batch.values[at]));
-      }
-    }
-    REQUIRE(at == batch.rows);
-  }
-  for (size_t kind = 0; kind < tbq::kKindCount; ++kind) {
-    if (!result.blobs[kind]) continue;
-    for (const tbq::BlobRow& row : *result.blobs[kind]) {
-      REQUIRE(!row.deferred);
-      seen.blobs[{result.series[row.tag].tag, static_cast<tbq::Kind>(kind)}].emplace_back(
-          reinterpret_cast<const char*>(row.payload), row.payload_length);
-    }
-  }
-  const tbq::FileReport& report = result.files[0];
-  seen.records = report.records;
-  seen.truncated = report.truncated;
-  seen.lost = report.lost_bytes;
-  seen.resume = report.resume;
-  for (const tbq::Fault& fault : report.faults)
-    seen.faults.emplace_back(fault.code, fault.offset, fault.length);
-  REQUIRE(report.lost_bytes + report.truncated <= report.bytes);
-  REQUIRE(report.resume <= report.bytes);
-  return seen;
-}
-
-// The tables through the Arrow interface, as a consumer takes them.
-void drain(ArrowArrayStream& stream) {
-  ArrowSchema schema;
-  REQUIRE(stream.get_schema(&stream, &schema) == 0);
-  schema.release(&schema);
-  for (;;) {
-    ArrowArray array;
-    REQUIRE(stream.get_next(&stream, &array) == 0);
-    if (!array.release) break;
-    array.release(&array);
-  }
-  stream.release(&stream);
-}
-
-const std::string& path() {
-  static const std::string made =
-      (std::filesystem::temp_directory_path() / ("tbq_fuzz_" + std::to_string(std::random_device{}())))
-          .string();
-  static const struct Remove {
-    ~Remove() { std::filesystem::remove(made); }
-  } remove;
-  return made;
-}
-
-Seen decode(const tbq::DecodeOptions& options) {
-  tbq::Result result = tbq::decode({{path(), 0}}, options);
-  Seen seen = look(result);
-  ArrowArrayStream stream;
-  tbq::export_series(result, {"run"}, &stream);
-  drain(stream);
-  tbq::export_scalars(result, {"run"}, &stream);
-  drain(stream);
-  return seen;
-}
+constexpr uint8_t kRaw = 4;
 
 const bool added = [] {
-  using namespace bytes;
-  const std::string file =
-      record(version(1e9)) + record(scalar("loss", 1, 0.5F)) + record(scalar("loss", 2, 0.25F)) +
-      record(
-          event(1e9, 3, summary(message(1, "v2") + message(8, tensor(2, of(0.5))) + metadata("scalars")))) +
-      record(event(1e9, 4, summary(message(1, "v2") + message(8, tensor(2, of(0.25)))))) +
-      record(event(2e9, 2, message(7, number(1, 1)))) + record(version(3e9)) +
-      record(scalar("loss", 1, 7.0F, 3e9));
-  const std::string image =
-      event(1e9, 5, summary(message(1, "img") + message(4, message(4, std::string(5000, 'x')))));
-  seeds().push_back("r" + file);
-  seeds().push_back("r" + file + record(image) + record(image) + file);
-  seeds().push_back("r" + file.substr(0, 100) + std::string(200, '\0') + file);
-  seeds().push_back("r" + of(uint64_t{1} << 60) + file);
-  // Framed anew, so that what a mutation does to an event is not caught by its checksum.
-  seeds().push_back("f" + of(uint16_t{26}) + scalar("loss", 1, 0.5F) + of(uint16_t{26}) +
-                    scalar("loss", 2, 0.5F));
-  seeds().push_back("f" + of(uint16_t{5100}) + image + image);
+  uint8_t options = 0;
+  for (const std::string& log : log_scripts()) {
+    seeds().push_back(std::string{static_cast<char>(options & ~kRaw), static_cast<char>(options * 5 | 3)} +
+                      log);
+    options = static_cast<uint8_t>(options + 9);
+  }
+  for (const std::string& log : log_scripts()) {
+    const std::string file = script::file_of(reinterpret_cast<const uint8_t*>(log.data()), log.size());
+    if (file.size() < 500) seeds().push_back(std::string{static_cast<char>(kRaw), 3} + file);
+  }
   return true;
 }();
+
+void check(const tbq::FileReport& report) {
+  REQUIRE(report.lost_bytes + report.truncated <= report.bytes);
+  REQUIRE(report.resume <= report.bytes);
+  uint64_t lost = 0;
+  uint64_t end = 0;
+  for (const tbq::Fault& fault : report.faults) {
+    REQUIRE(fault.offset >= end && fault.length > 0);
+    end = fault.offset + fault.length;
+    lost += fault.length;
+  }
+  REQUIRE(end <= report.bytes && (report.more_faults > 0 || lost == report.lost_bytes));
+}
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  std::string file(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] == 'f') {  // each payload behind its length: made into sound records
-    std::string framed;
-    for (size_t at = 0; at + 2 <= file.size();) {
-      uint16_t length;
-      std::memcpy(&length, file.data() + at, 2);
-      framed += bytes::record(std::string_view(file).substr(at + 2, length));
-      at += 2 + size_t{length};
-    }
-    file = framed;
-  }
-  std::ofstream(path(), std::ios::binary | std::ios::trunc)
-      .write(file.data(), static_cast<std::streamsize>(file.size()));
-
+  Input input(data, size);
+  const uint8_t flags = input.byte();
+  static const std::vector<std::string> names = tbq::table_names();
+  static constexpr size_t blocks[] = {1, 13, 100, 4096};
   tbq::DecodeOptions options;
-  options.kinds = ~tbq::Kinds{0};
-  options.restarts = static_cast<tbq::Restarts>(size % 4);
-  const Seen whole = decode(options);
-  for (const size_t block : {size_t{1}, size_t{13}, size_t{4096}}) {
-    if (block == 1 && file.size() > 2000) continue;
-    options.block = block;
-    REQUIRE(decode(options) == whole);
+  options.in_place = true;
+  options.restarts = static_cast<tbq::Restarts>(flags % 4);
+  options.defer = (flags & 8) != 0;
+  options.verify = (flags & 16) != 0;
+  options.session_tables = (flags & 32) != 0;
+  const uint8_t amount = input.byte();
+  options.block = blocks[amount % 4];
+  options.kinds = (flags & 64) != 0 ? tbq::bit(tbq::Kind::scalars) : ~tbq::Kinds{0};
+  if ((flags & 128) != 0) {
+    options.first_step = 2;
+    options.last_step = 20;
   }
-  options.kinds = tbq::bit(tbq::Kind::scalars);
-  const Seen scalars = decode(options);
-  REQUIRE(scalars.scalars == whole.scalars);
-  options.kinds = ~tbq::Kinds{0};
-  options.threads = 3;
-  options.split = 1 + size % 300;
-  const Seen split = decode(options);
-  REQUIRE(split.scalars == whole.scalars);
-  REQUIRE(split.blobs == whole.blobs);
-  REQUIRE(split.faults == whole.faults && split.records == whole.records && split.resume == whole.resume);
+  tbq::MemoryFile file((flags & kRaw) != 0 ? input.text(input.size())
+                                           : script::file_of(input.data(), input.size()));
+  if (file.content().size() > 4000) options.block = 4096;
+  tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+  check(result.files[0]);
+  uint64_t rows[tbq::kKindCount] = {};
+  for (const tbq::SeriesReport& series : result.series) {
+    rows[static_cast<size_t>(series.kind)] += series.rows;
+    REQUIRE(series.rows + series.dropped.count <= series.seen.steps.count);
+    REQUIRE(series.seen.steps.min <= series.seen.steps.max);
+  }
+  for (size_t kind = 1; kind < tbq::kKindCount; ++kind) {
+    if (result.blobs[kind]) REQUIRE(result.blobs[kind]->size() == rows[kind]);
+  }
+  REQUIRE(result.scalar_rows() == rows[0]);
+  rows_of(result, file);
+  // One of the tables, or none, as a consumer of Arrow sees it.
+  ArrowArrayStream stream{};
+  switch (const size_t which = amount / 4; which) {
+    case 0:
+      tbq::export_series(result, {"run"}, &stream);
+      break;
+    case 1:
+      tbq::export_files(result, &stream);
+      break;
+    case 2:
+      tbq::export_sessions(result, &stream);
+      break;
+    case 3:
+      tbq::export_segments(result, &stream);
+      break;
+    case 4:
+      tbq::export_scalars(result, result.scalars, {"run"}, &stream);
+      break;
+    default:
+      if (which < 5 + names.size()) table_of(result, *tbq::table_kind(names[which - 5]));
+      return 0;
+  }
+  drain(stream);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "io/sanitizer.hpp"
 #include "io/slab.hpp"
 
 namespace tbq {
@@ -19,11 +20,12 @@ uint8_t* Arena::block(size_t bytes) {
 }
 
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
-  if (size > left_) {
-    if (size > next_) {  // a large value has a block of its own, and the current one stays in use
+  if (size > left_ || kSanitized) {
+    // A large value has a block of its own, and the current one stays in use.
+    if (size > next_ || kSanitized) {
       uint8_t* own = block(size);
       size_ += size;
-      std::memcpy(own, data, size);
+      if (size > 0) std::memcpy(own, data, size);
       return own;
     }
     at_ = block(next_);

@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>  // SEEK_SET
 #include <cstring>
+
+#include "io/memory_file.hpp"
+#include "io/sanitizer.hpp"
 
 #ifdef _WIN32
 #include <fcntl.h>
@@ -19,9 +23,27 @@
 #endif
 
 namespace tbq {
+namespace {
+
+constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
+
+}  // namespace
 
 int File::open(const std::string& path) {
   close();
+  if (MemoryFile::is_path(path)) {
+    memory_ = MemoryFile::find(path);
+    if (!memory_) return ENOENT;
+    size_ = memory_->size();
+  } else if (const int error = open_disk(path); error != 0) {
+    return error;
+  }
+  static std::atomic<uint64_t> opened{0};
+  id_ = ++opened;
+  return 0;
+}
+
+int File::open_disk(const std::string& path) {
 #ifdef _WIN32
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   fd_ = _wopen(native.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
@@ -37,13 +59,12 @@ int File::open(const std::string& path) {
   if (S_ISDIR(info.st_mode)) return EISDIR;
   if (!S_ISREG(info.st_mode)) return EINVAL;
 #endif
-  static std::atomic<uint64_t> opened{0};
-  id_ = ++opened;
   size_ = static_cast<uint64_t>(info.st_size);
   return 0;
 }
 
 void File::close() {
+  memory_.reset();
   if (fd_ < 0) return;
 #ifdef _WIN32
   _close(fd_);
@@ -54,20 +75,26 @@ void File::close() {
 }
 
 int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
+  if (memory_) {
+    const uint64_t size = memory_->size();
+    const auto got = static_cast<size_t>(offset < size ? std::min<uint64_t>(count, size - offset) : 0);
+    if (got > 0) std::memcpy(into, memory_->data() + offset, got);
+    return static_cast<int64_t>(got);
+  }
   size_t done = 0;
   while (done < count) {
+    const size_t wanted = std::min(count - done, kLargestCall);
 #ifdef _WIN32
     if (_lseeki64(fd_, static_cast<int64_t>(offset + done), SEEK_SET) < 0) return -errno;
-    const auto got = _read(fd_, static_cast<uint8_t*>(into) + done,
-                           static_cast<unsigned>(std::min<size_t>(count - done, 1U << 30)));
+    const auto got = _read(fd_, static_cast<uint8_t*>(into) + done, static_cast<unsigned>(wanted));
 #else
     const auto got =
-        ::pread(fd_, static_cast<uint8_t*>(into) + done, count - done, static_cast<off_t>(offset + done));
+        ::pread(fd_, static_cast<uint8_t*>(into) + done, wanted, static_cast<off_t>(offset + done));
 #endif
     if (got < 0) {
       if (errno == EINTR) continue;
       if (done > 0)
-        break;  // a bad sector: what lies before it is read, and the next call says why no more is
+        break;  // a bad sector: what lies before it is read, and the next call says why it stops there
       return -errno;
     }
     if (got == 0) break;
@@ -77,6 +104,7 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 }
 
 uint64_t File::next_data(uint64_t offset) const {
+  if (memory_) return offset;
 #if defined(SEEK_DATA) && !defined(_WIN32)
   const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
   if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
@@ -84,6 +112,8 @@ uint64_t File::next_data(uint64_t offset) const {
 #endif
   return offset;
 }
+
+BlockReader::~BlockReader() { unpoison(buffer_.get(), capacity_); }
 
 void BlockReader::reset(const File* file, uint64_t end) {
   file_ = file;
@@ -116,9 +146,11 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
     const size_t capacity = std::max(want, block_ * 2);
     auto bigger = std::make_unique_for_overwrite<uint8_t[]>(capacity);
     if (keep > 0) std::memcpy(bigger.get(), buffer_.get(), keep);
+    unpoison(buffer_.get(), capacity_);
     buffer_ = std::move(bigger);
     capacity_ = capacity;
   }
+  unpoison(buffer_.get(), capacity_);
   const int64_t got = file_->read_at(offset + keep, buffer_.get() + keep, want - keep);
   if (got < 0) {
     error_ = static_cast<int>(-got);
@@ -132,6 +164,7 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
       if (more < 0) error_ = static_cast<int>(-more);
     }
   }
+  poison(buffer_.get() + have_, capacity_ - have_);  // a read past the window is an error, and shall be seen
   return count <= have_ ? buffer_.get() : nullptr;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tbq {
 
-// An open file. Paths are UTF-8 (on POSIX: whatever bytes the system uses).
+// An open file. Paths are UTF-8 (on POSIX: whatever bytes the system uses), or those of a MemoryFile.
 class File {
  public:
   File() = default;
@@ -29,7 +29,9 @@ class File {
   uint64_t next_data(uint64_t offset) const;
 
  private:
+  int open_disk(const std::string& path);
   int fd_ = -1;
+  std::shared_ptr<const std::string> memory_;  // in place of a descriptor
   uint64_t size_ = 0;
   uint64_t id_ = 0;
 };
@@ -39,12 +41,15 @@ class File {
 class BlockReader {
  public:
   explicit BlockReader(size_t block = kBlock) : block_(block < 1 ? 1 : block) {}
+  ~BlockReader();
+  BlockReader(const BlockReader&) = delete;
+  BlockReader& operator=(const BlockReader&) = delete;
 
   // Starts on a file, which must outlive its use here; bytes at or past `end` are never seen. What has been
   // read of this same file stays in the window.
   void reset(const File* file, uint64_t end);
 
-  // Where the file ends for this reader: less than it was where a read came back short.
+  // Where the file ends for this reader: less than it was if a read came back short.
   uint64_t end() const { return end_; }
   int error() const { return error_; }
   uint64_t bytes_read() const { return bytes_read_; }

@@ -1,9 +1,11 @@
-// Output by write(2), and by its like on Windows.
+// Output by write(2), and by _write on Windows.
 #include "io/output.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "io/memory_file.hpp"
 
 #ifdef _WIN32
 #include <fcntl.h>
@@ -23,6 +25,12 @@ int Output::open(const std::string& path) {
   error_ = 0;
   bytes_ = 0;
   if (path.empty()) return 0;
+  if (MemoryFile::is_path(path)) {
+    memory_ = MemoryFile::find(path);
+    if (!memory_) return error_ = ENOENT;
+    if (!memory_->empty()) return error_ = EEXIST;
+    return 0;
+  }
 #ifdef _WIN32
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   fd_ =
@@ -36,6 +44,7 @@ int Output::open(const std::string& path) {
 }
 
 int Output::close() {
+  memory_.reset();
   if (fd_ < 0) return error_;
   flush();
 #ifdef _WIN32
@@ -51,6 +60,7 @@ int Output::close() {
 bool Output::write(Bytes bytes) {
   if (error_ != 0) return false;
   bytes_ += bytes.size();
+  if (memory_) memory_->append(as_text(bytes));
   if (fd_ < 0 || bytes.empty()) return true;
   if (bytes.size() > kBuffer - used_ && !flush()) return false;
   if (bytes.size() >= kBuffer) return put(bytes.data(), bytes.size());
@@ -66,11 +76,13 @@ bool Output::flush() {
 }
 
 bool Output::put(const uint8_t* data, size_t size) {
+  constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
   while (size > 0) {
+    const size_t wanted = std::min(size, kLargestCall);
 #ifdef _WIN32
-    const auto done = _write(fd_, data, static_cast<unsigned>(std::min<size_t>(size, 1U << 30)));
+    const auto done = _write(fd_, data, static_cast<unsigned>(wanted));
 #else
-    const auto done = ::write(fd_, data, size);
+    const auto done = ::write(fd_, data, wanted);
 #endif
     if (done < 0) {
       if (errno == EINTR) continue;

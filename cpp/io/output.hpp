@@ -16,7 +16,8 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Makes a file that must not be there yet; an empty path only counts. Returns 0 or an errno.
+  // Makes a file that must not be there yet; an empty path only counts, that of a MemoryFile (which must be
+  // empty) fills it. Returns 0 or an errno.
   int open(const std::string& path);
   // Writes what is in the buffer and closes. Returns the first errno of all writes, or 0.
   int close();
@@ -31,6 +32,7 @@ class Output {
 
   static constexpr size_t kBuffer = 256 * 1024;
   int fd_ = -1;
+  std::shared_ptr<std::string> memory_;  // in place of a descriptor
   int error_ = 0;
   uint64_t bytes_ = 0;
   size_t used_ = 0;

@@ -82,8 +82,6 @@ size_t zeros_at(const uint8_t* data, size_t size) {
     return bytes.size();                                                                            \
   }
 
-TBQ_SPLIT(split_table, TableCrc, )
-TBQ_FIND(find_table, TableCrc, )
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
 TBQ_SPLIT(split_cpu, CpuCrc, TBQ_CRC_TARGET)
 TBQ_FIND(find_cpu, CpuCrc, TBQ_CRC_TARGET)
@@ -91,18 +89,21 @@ TBQ_FIND(find_cpu, CpuCrc, TBQ_CRC_TARGET)
 
 }  // namespace
 
+TBQ_SPLIT(split_records_table, TableCrc, )
+TBQ_FIND(find_header_table, TableCrc, )
+
 Frames split_records(Bytes bytes, Frame* out, size_t capacity) {
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
   if (cpu_has_crc()) return split_cpu(bytes, out, capacity);
 #endif
-  return split_table(bytes, out, capacity);
+  return split_records_table(bytes, out, capacity);
 }
 
 size_t find_header(Bytes bytes, uint64_t longest) {
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
   if (cpu_has_crc()) return find_cpu(bytes, longest);
 #endif
-  return find_table(bytes, longest);
+  return find_header_table(bytes, longest);
 }
 
 bool read_header(const uint8_t* header, uint64_t& length) {

@@ -43,6 +43,10 @@ bool read_header(const uint8_t* header, uint64_t& length);
 // bytes.size().
 size_t find_header(Bytes bytes, uint64_t longest);
 
+// The same two without the CPU's instruction, whatever the CPU: the fallback, and the oracle of the tests.
+Frames split_records_table(Bytes bytes, Frame* out, size_t capacity);
+size_t find_header_table(Bytes bytes, uint64_t longest);
+
 bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked);
 
 // How many bytes at the start of back-to-back records are whole records, by their lengths alone.

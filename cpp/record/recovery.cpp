@@ -1,4 +1,4 @@
-// The search for records behind damage, with a bound on what crafted headers can make it cost.
+// The search for records after damage, with a bound on what crafted headers can make it cost.
 #include "record/recovery.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace tbq {
 namespace {
 
-// How many bytes may be checksummed for records that turn out to be none, before a valid header behind one is
-// required first: crafted headers could otherwise make a file cost the square of its size.
+// How many bytes may be checksummed for records that turn out not to be records, before a valid header after
+// one is required first: crafted headers could otherwise make a file cost the square of its size.
 constexpr uint64_t kFailedBudget = uint64_t{256} << 20;
 constexpr size_t kPiece = 64 * 1024;
 

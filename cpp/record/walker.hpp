@@ -29,7 +29,7 @@ enum class Large : uint8_t {
 //   void refused(uint64_t at, uint64_t length)
 //       the same, when its data did not agree with its checksum; lost() follows
 //   bool lost(FaultCode code, uint64_t at, uint64_t length)
-//       bytes that are no records
+//       bytes that do not hold records
 //   void passed(uint64_t bytes)
 //       progress
 template <class Visitor>
@@ -142,7 +142,6 @@ class RecordWalker {
   }
 
   // ---- damage
-  // -------------------------------------------------------------------------------------------------
 
   static FaultCode damage_of_header(const uint8_t* header) {
     return std::all_of(header, header + kHeader, [](uint8_t byte) { return byte == 0; })

@@ -69,7 +69,7 @@ bool Decisions::fast(Bytes payload, Decision& decision) {
   if (state.rule->renamed && !state.rule->drop) return false;
   if (partial_) {
     const Bytes rest = cursor.rest();
-    if (rest.size() != 5 || rest[0] != kSimpleValueKey || (state.metadata_lost && !state.metadata_kept)) {
+    if (rest.size() != 5 || rest[0] != kSimpleValueKey || (states->metadata_lost && !states->metadata_kept)) {
       return false;
     }
   } else {
@@ -95,18 +95,19 @@ Decision Decisions::of_event(Bytes payload) {
   for (const ValueRef& value : event_.values) {
     ValueEdit edit;
     if (SeriesState* state = state_of(value, payload)) {
+      TagStates& tag = *predictor_.last();
       const Kind kind = state->report->kind;
       moves = moves || !stepless(kind) || kind == Kind::logs;
       if (!wanted(*state, event_.step, &value, payload)) {
         edit.drop = true;
-        state->metadata_lost = state->metadata_lost || value.has_metadata;
+        tag.metadata_lost = tag.metadata_lost || value.has_metadata;
       } else {
         if (state->rule->renamed && tagged(value.field)) edit.tag = &state->rule->tag;
-        if (tagged(value.field) && !state->metadata_kept && needs_metadata(*state, value, payload)) {
-          const std::string& metadata = state->report->metadata_bytes;
+        if (tagged(value.field) && !tag.metadata_kept && needs_metadata(tag, value, payload)) {
+          const std::string& metadata = tag.report().metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
         }
-        state->metadata_kept = state->metadata_kept || value.has_metadata || !edit.metadata.empty();
+        tag.metadata_kept = tag.metadata_kept || value.has_metadata || !edit.metadata.empty();
       }
     }
     any = any || edit.any();
@@ -127,15 +128,15 @@ Decision Decisions::of_event(Bytes payload) {
 
 // Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
 // and without it the value would be of another kind.
-bool Decisions::needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const {
-  if (state.report->metadata_bytes.empty()) return false;
+bool Decisions::needs_metadata(const TagStates& tag, const ValueRef& value, Bytes payload) const {
+  if (tag.report().metadata_bytes.empty()) return false;
   const bool by_plugin = value.field == ValueField::tensor || value.field == ValueField::none;
-  if (!value.has_metadata) return state.metadata_lost || (partial_ && by_plugin);
+  if (!value.has_metadata) return tag.metadata_lost || (partial_ && by_plugin);
   // Its own would now be the first of the tag; that of a field that comes later counts.
   TagMetadata own;
-  return state.metadata_lost && by_plugin &&
+  return tag.metadata_lost && by_plugin &&
          parse_metadata(payload.subspan(value.metadata.offset, value.metadata.length), own) &&
-         own.plugin != state.report->metadata.plugin;
+         own.plugin != tag.report().metadata.plugin;
 }
 
 SeriesState* Decisions::state_of(const ValueRef& value, Bytes payload) {
@@ -145,7 +146,7 @@ SeriesState* Decisions::state_of(const ValueRef& value, Bytes payload) {
   TagStates* found = states_of(tag);
   if (!found) return nullptr;
   predictor_.follow(found);
-  Kind kind = kind_of(value.field, found->all.front()->report->metadata.plugin);
+  Kind kind = kind_of(value.field, found->report().metadata.plugin);
   if (kind == Kind::scalars && value.field == ValueField::tensor && found->all.size() > 1 &&
       found->has(Kind::tensors)) {
     if (!number(value, payload, nullptr)) kind = Kind::tensors;

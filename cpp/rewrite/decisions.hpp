@@ -43,7 +43,7 @@ class Decisions {
   bool fast(Bytes payload, Decision& decision);
   Decision of_event(Bytes payload);
   TagStates* states_of(std::string_view tag);
-  bool needs_metadata(const SeriesState& state, const ValueRef& value, Bytes payload) const;
+  bool needs_metadata(const TagStates& tag, const ValueRef& value, Bytes payload) const;
   SeriesState* state_of(const ValueRef& value, Bytes payload);
   bool wanted(SeriesState& state, int64_t step, const ValueRef* value = nullptr, Bytes payload = {});
 

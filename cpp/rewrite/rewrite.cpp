@@ -1,4 +1,4 @@
-// The rewriter's loop: verified records in batches, copied in long stretches where nothing changes.
+// The rewriter's loop: verified records in batches, copied in long stretches if nothing changes.
 #include "rewrite/rewrite.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class RunRewriter {
 
   // ---- sessions and damage
 
-  // One pass over all sessions of the run; false where it stopped, with the reason in the report.
+  // One pass over all sessions of the run; false if it stopped, with the reason in the report.
   bool walk(Pass pass) {
     report_ = {};
     pass_ = pass;

@@ -83,6 +83,7 @@ RunStates::RunStates(const Result& survey, uint32_t run, const std::vector<Serie
 
 void RunStates::rewind() {
   each([](SeriesState& state) { state.rewind(); });
+  for (auto& [name, tag] : tags_) tag->metadata_lost = tag->metadata_kept = false;
 }
 
 }  // namespace tbq

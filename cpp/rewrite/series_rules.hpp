@@ -47,10 +47,8 @@ struct SeriesState {
   const SeriesReport* report = nullptr;
   const SeriesRule* rule = nullptr;
   std::span<const SegmentReport> segments;
-  size_t segment = 0;          // the first one that is not before the session at hand
-  uint64_t seen = 0;           // values that restarts and steps left
-  bool metadata_lost = false;  // a value that carried the tag's metadata was dropped
-  bool metadata_kept = false;
+  size_t segment = 0;  // the first one that is not before the session at hand
+  uint64_t seen = 0;   // values that restarts and steps left
   Picks picks;
 
   int64_t limit(uint32_t session) {
@@ -61,14 +59,15 @@ struct SeriesState {
   void rewind() {
     segment = 0;
     seen = 0;
-    metadata_lost = metadata_kept = false;
   }
 };
 
 // The series of one tag; most often there is one.
 struct TagStates {
   std::vector<std::unique_ptr<SeriesState>> all;
-  TagStates* next = nullptr;  // see TagPredictor
+  TagStates* next = nullptr;   // see TagPredictor
+  bool metadata_lost = false;  // a value that carried the tag's metadata was dropped
+  bool metadata_kept = false;
 
   SeriesState& of(Kind kind) const {
     for (const auto& state : all) {
@@ -77,7 +76,9 @@ struct TagStates {
     return *all.front();
   }
   bool has(Kind kind) const { return of(kind).report->kind == kind; }
-  std::string_view name() const { return all.front()->report->tag; }
+  // Of its first series; the tag and its metadata are the same in all of them.
+  const SeriesReport& report() const { return *all.front()->report; }
+  std::string_view name() const { return report().tag; }
 };
 
 class RunStates {

@@ -1,9 +1,9 @@
 // Export of columns through the Arrow C interfaces: each exported struct owns what it points to.
 #include "tables/arrow.hpp"
 
-
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
@@ -11,7 +11,18 @@
 namespace tbq {
 namespace {
 
+// What an exported schema owns. A consumer may have moved children out of it; the rest goes with it.
 struct SchemaHold {
+  SchemaHold() = default;
+  ~SchemaHold() {
+    for (ArrowSchema& child : children) {
+      if (child.release) child.release(&child);
+    }
+    if (dictionary.release) dictionary.release(&dictionary);
+  }
+  SchemaHold(const SchemaHold&) = delete;
+  SchemaHold& operator=(const SchemaHold&) = delete;
+
   std::string format;
   std::string name;
   std::vector<ArrowSchema> children;
@@ -19,19 +30,16 @@ struct SchemaHold {
   ArrowSchema dictionary{};
 };
 
-void release_schema(ArrowSchema* schema) {
-  auto* hold = static_cast<SchemaHold*>(schema->private_data);
-  for (ArrowSchema& child : hold->children) {
-    if (child.release) child.release(&child);
-  }
-  if (hold->dictionary.release) hold->dictionary.release(&hold->dictionary);
-  delete hold;
+void release_schema(ArrowSchema* schema) noexcept {
+  delete static_cast<SchemaHold*>(schema->private_data);
   schema->release = nullptr;
 }
 
+// Leaves `out` released if it throws.
 void fill_schema(const std::string& name, const std::string& format, const std::vector<Column>& children,
                  const Column* dictionary, ArrowSchema* out) {
-  auto* hold = new SchemaHold;
+  *out = {};
+  auto hold = std::make_unique<SchemaHold>();
   hold->format = format;
   hold->name = name;
   hold->children.resize(children.size());
@@ -41,7 +49,6 @@ void fill_schema(const std::string& name, const std::string& format, const std::
   }
   for (ArrowSchema& child : hold->children) hold->pointers.push_back(&child);
   if (dictionary) fill_schema("", dictionary->format, {}, nullptr, &hold->dictionary);
-  *out = {};
   out->format = hold->format.c_str();
   out->name = hold->name.c_str();
   out->flags = ARROW_FLAG_NULLABLE;
@@ -49,10 +56,21 @@ void fill_schema(const std::string& name, const std::string& format, const std::
   out->children = hold->pointers.data();
   out->dictionary = dictionary ? &hold->dictionary : nullptr;
   out->release = release_schema;
-  out->private_data = hold;
+  out->private_data = hold.release();
 }
 
+// What an exported array owns.
 struct ArrayHold {
+  ArrayHold() = default;
+  ~ArrayHold() {
+    for (ArrowArray& child : children) {
+      if (child.release) child.release(&child);
+    }
+    if (dictionary.release) dictionary.release(&dictionary);
+  }
+  ArrayHold(const ArrayHold&) = delete;
+  ArrayHold& operator=(const ArrayHold&) = delete;
+
   std::vector<Buffer> buffers;
   std::vector<const void*> data;
   std::vector<ArrowArray> children;
@@ -60,19 +78,16 @@ struct ArrayHold {
   ArrowArray dictionary{};
 };
 
-void release_array(ArrowArray* array) {
-  auto* hold = static_cast<ArrayHold*>(array->private_data);
-  for (ArrowArray& child : hold->children) {
-    if (child.release) child.release(&child);
-  }
-  if (hold->dictionary.release) hold->dictionary.release(&hold->dictionary);
-  delete hold;
+void release_array(ArrowArray* array) noexcept {
+  delete static_cast<ArrayHold*>(array->private_data);
   array->release = nullptr;
 }
 
+// Leaves `out` released if it throws.
 void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std::vector<Column> children,
                 const Column* dictionary, ArrowArray* out) {
-  auto* hold = new ArrayHold;
+  *out = {};
+  auto hold = std::make_unique<ArrayHold>();
   hold->buffers = std::move(buffers);
   for (const Buffer& buffer : hold->buffers) hold->data.push_back(buffer.data);
   hold->children.resize(children.size());
@@ -86,7 +101,6 @@ void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std:
     fill_array(dictionary->length, dictionary->null_count, dictionary->buffers, {}, nullptr,
                &hold->dictionary);
   }
-  *out = {};
   out->length = length;
   out->null_count = nulls;
   out->n_buffers = static_cast<int64_t>(hold->data.size());
@@ -95,90 +109,93 @@ void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std:
   out->children = hold->pointers.data();
   out->dictionary = dictionary ? &hold->dictionary : nullptr;
   out->release = release_array;
-  out->private_data = hold;
+  out->private_data = hold.release();
 }
 
 struct StreamHold {
   Batch schema;
-  std::vector<Batch> batches;
-  size_t next = 0;
-};
-
-int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  const auto* hold = static_cast<StreamHold*>(stream->private_data);
-  fill_schema("", "+s", hold->schema.columns, nullptr, out);
-  return 0;
-}
-
-int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
-  auto* hold = static_cast<StreamHold*>(stream->private_data);
-  *out = {};
-  if (hold->next == hold->batches.size()) return 0;
-  Batch batch = std::move(hold->batches[hold->next++]);
-  fill_array(batch.length, 0, {Buffer{}}, std::move(batch.columns), nullptr, out);
-  return 0;
-}
-
-const char* stream_error(ArrowArrayStream*) { return nullptr; }
-
-struct LazyHold {
-  Batch schema;
   std::function<bool(Batch&)> next;
-  const char* error = nullptr;
+  int failed = 0;        // of the batch that could not be made: there is none after it
+  char error[256] = "";  // no string, since to say that memory is short must not need any
+
+  void say(const char* why) noexcept {
+    std::strncpy(error, why, sizeof(error) - 1);
+    error[sizeof(error) - 1] = 0;
+  }
 };
 
-int lazy_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  const auto* hold = static_cast<LazyHold*>(stream->private_data);
-  fill_schema("", "+s", hold->schema.columns, nullptr, out);
-  return 0;
-}
+StreamHold& hold_of(ArrowArrayStream* stream) { return *static_cast<StreamHold*>(stream->private_data); }
 
-int lazy_next(ArrowArrayStream* stream, ArrowArray* out) {
-  auto* hold = static_cast<LazyHold*>(stream->private_data);
-  *out = {};
+// Runs the work of a C callback, out of which no exception may go: 0, or an errno, with the reason in the
+// hold.
+template <class Work>
+int guarded(StreamHold& hold, Work&& work) noexcept {
   try {
-    Batch batch;
-    if (!hold->next(batch)) return 0;
-    fill_array(batch.length, 0, {Buffer{}}, std::move(batch.columns), nullptr, out);
+    work();
+    return 0;
   } catch (const std::bad_alloc&) {
-    hold->error = "out of memory";
+    hold.say("out of memory");
     return ENOMEM;
+  } catch (const std::exception& failure) {
+    hold.say(failure.what());
+    return EIO;
+  } catch (...) {
+    hold.say("unknown failure");
+    return EIO;
   }
-  return 0;
 }
 
-const char* lazy_error(ArrowArrayStream* stream) {
-  return static_cast<LazyHold*>(stream->private_data)->error;
+int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept {
+  StreamHold& hold = hold_of(stream);
+  *out = {};
+  return guarded(hold, [&] { fill_schema("", "+s", hold.schema.columns, nullptr, out); });
 }
 
-void release_lazy(ArrowArrayStream* stream) {
-  delete static_cast<LazyHold*>(stream->private_data);
-  stream->release = nullptr;
+int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept {
+  StreamHold& hold = hold_of(stream);
+  *out = {};
+  if (hold.failed == 0) {
+    hold.failed = guarded(hold, [&] {
+      Batch batch;
+      if (!hold.next(batch)) return;
+      fill_array(batch.length, 0, {Buffer{}}, std::move(batch.columns), nullptr, out);
+    });
+  }
+  return hold.failed;
 }
 
-void release_stream(ArrowArrayStream* stream) {
-  delete static_cast<StreamHold*>(stream->private_data);
+const char* stream_error(ArrowArrayStream* stream) noexcept {
+  const StreamHold& hold = hold_of(stream);
+  return hold.error[0] != 0 ? hold.error : nullptr;
+}
+
+void release_stream(ArrowArrayStream* stream) noexcept {
+  delete &hold_of(stream);
   stream->release = nullptr;
 }
 
 }  // namespace
 
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out) {
-  *out = {};
-  out->get_schema = stream_schema;
-  out->get_next = stream_next;
-  out->get_last_error = stream_error;
-  out->release = release_stream;
-  out->private_data = new StreamHold{std::move(schema), std::move(batches)};
+  auto held = std::make_shared<std::vector<Batch>>(std::move(batches));
+  const auto next = [held, at = size_t{0}](Batch& batch) mutable {
+    if (at == held->size()) return false;
+    batch = std::move((*held)[at++]);
+    return true;
+  };
+  export_lazy(std::move(schema), next, out);
 }
 
 void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStream* out) {
   *out = {};
-  out->get_schema = lazy_schema;
-  out->get_next = lazy_next;
-  out->get_last_error = lazy_error;
-  out->release = release_lazy;
-  out->private_data = new LazyHold{std::move(schema), std::move(next)};
+  auto hold = std::make_unique<StreamHold>();
+  hold->schema = std::move(schema);
+  hold->next = std::move(next);
+  out->get_schema = stream_schema;
+  out->get_next = stream_next;
+  out->get_last_error = stream_error;
+  out->release = release_stream;
+  out->private_data = hold.release();
 }
 
 Column dictionary_column(std::string name, Buffer codes, int64_t length,

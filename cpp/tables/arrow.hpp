@@ -14,7 +14,7 @@
 
 namespace tbq {
 
-// Memory that a column points into, kept alive by `owner`; null where Arrow allows an absent buffer.
+// Memory that a column points into, kept alive by `owner`; null if Arrow allows an absent buffer.
 struct Buffer {
   std::shared_ptr<const void> owner;
   const void* data = nullptr;
@@ -54,15 +54,17 @@ struct Batch {
 // are used).
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
 
-// A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end.
+// A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end. If
+// it throws, the consumer gets an errno and the message, and the stream has ended.
 void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStream* out);
 
 // A dictionary<int32, string> column whose codes lie in `codes`.
 Column dictionary_column(std::string name, Buffer codes, int64_t length,
                          std::shared_ptr<const Column> values);
 
-// The dictionary itself: a string column ("u"), or one of large strings ("U") where its offsets could not
-// hold more than `limit` bytes. Bytes that are not UTF-8 are replaced (U+FFFD), as Python's "replace" does.
+// The dictionary itself: a string column ("u"), or one of large strings ("U") if there are more than
+// `limit` bytes, which its offsets could not hold. Bytes that are not UTF-8 are replaced (U+FFFD), as
+// Python's "replace" does.
 std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values,
                                                 size_t limit = INT32_MAX);
 // The dictionary of tags, each by the name that it is shown by.

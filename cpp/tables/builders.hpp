@@ -37,11 +37,10 @@ class Validity {
     }
   }
   int64_t nulls() const { return nulls_; }
-  // As all builders: what was built moves out, and building can begin anew.
   Buffer finish() {
-    Buffer made = bits_.empty() ? Buffer{} : Buffer::of(std::move(bits_));
+    Buffer built = bits_.empty() ? Buffer{} : Buffer::of(std::move(bits_));
     *this = {};
-    return made;
+    return built;
   }
 
  private:
@@ -133,7 +132,7 @@ template <class Offset>
 class VarBuilder {
  public:
   explicit VarBuilder(const char* format) : format_(format) { offsets_.push(0); }
-  // False, and nothing done, where the offsets could not hold that much.
+  // False, and nothing done, if the offsets could not hold that much.
   bool append(std::string_view value) {
     if constexpr (sizeof(Offset) == 4) {
       if (value.size() > size_t{INT32_MAX} - data_.size()) return false;
@@ -182,7 +181,7 @@ class ListBuilder {
  public:
   ListBuilder() { offsets_.push(0); }
   GrowableBuffer<T>& values() { return values_; }
-  // False, with the row's values taken back, where the offsets could not hold that much.
+  // False, with the row's values removed again, if the offsets could not hold that much.
   bool close() {
     const bool fits = values_.size() <= size_t{INT32_MAX};
     if (!fits) values_.shrink(static_cast<size_t>(offsets_[offsets_.size() - 1]));

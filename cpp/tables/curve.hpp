@@ -11,7 +11,7 @@ namespace tbq {
 void smooth_curve(const double* values, size_t count, double weight, double* out);
 
 // Marks in `keep` at most `points` of a curve by largest triangle three buckets; the first and the last stay.
-// A value that is not finite is kept only where its bucket has no other.
+// A value that is not finite is kept only if its bucket has no other.
 void keep_triangles(const int64_t* steps, const double* values, size_t count, size_t points, uint8_t* keep);
 
 // Marks the smallest and the largest value of each of points / 2 stretches; with one point, the last.

@@ -22,7 +22,7 @@ struct Value {
   const BlobRow* row = nullptr;
   const SeriesReport* series = nullptr;
   Bytes payload;
-  // This event's own SummaryMetadata, else the tag's first.
+  // This event's own SummaryMetadata, otherwise the tag's first.
   Bytes metadata;
   int32_t run = 0;  // codes into the dictionaries
   int32_t tag = 0;

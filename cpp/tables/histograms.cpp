@@ -125,19 +125,21 @@ class Histograms final : public Expander {
     numbers_.clear();
     Cursor cursor(value.payload);
     Field field;
-    bool good = true;
-    while (good && !cursor.empty()) {
-      good = cursor.field(field);
-      if (!good) break;
+    bool good = true;  // of the lists; what else can be read does not depend on them
+    while (!cursor.empty()) {
+      if (!cursor.field(field)) {
+        good = false;
+        break;
+      }
       if (field.wire == Wire::fixed64 && field.number >= schema::Histogram::min &&
           field.number <= schema::Histogram::sum_squares) {
         statistics[field.number] = field.as_double();
       } else if (!lists()) {
         continue;
       } else if (field.number == schema::Histogram::bucket_limit) {
-        good = push_doubles(field, limits_);
+        good = push_doubles(field, limits_) && good;
       } else if (field.number == schema::Histogram::bucket) {
-        good = push_doubles(field, numbers_);
+        good = push_doubles(field, numbers_) && good;
       }
     }
     min_.append(statistics[schema::Histogram::min]);

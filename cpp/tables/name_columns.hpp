@@ -7,7 +7,7 @@
 
 namespace tbq {
 
-// The event's own, else the tag's first.
+// The event's own, otherwise the tag's first.
 class NameColumns {
  public:
   void append(const Value& value) {

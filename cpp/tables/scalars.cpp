@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "tables/arrow.hpp"
 
@@ -47,7 +48,8 @@ class CodeColumns {
 
 }  // namespace
 
-void export_scalars(Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out) {
+void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+                    const std::vector<std::string>& runs, ArrowArrayStream* out) {
   const std::vector<SeriesReport>& series = result.series;
   std::vector<std::string_view> tags;
   for (const SeriesReport& report : series) {
@@ -78,7 +80,7 @@ void export_scalars(Result& result, const std::vector<std::string>& runs, ArrowA
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
-  for (ScalarBatch& from : result.scalars) {
+  for (const ScalarBatch& from : taken) {
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;
@@ -102,7 +104,6 @@ void export_scalars(Result& result, const std::vector<std::string>& runs, ArrowA
     if (wanted(ScalarColumn::value)) add("value", "g", from.values);
     batches.push_back(std::move(batch));
   }
-  result.scalars.clear();
   export_stream(std::move(schema), std::move(batches), out);
 }
 

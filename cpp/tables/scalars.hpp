@@ -9,7 +9,8 @@
 
 namespace tbq {
 
-// Run and tag as dictionaries over `runs` and all tags. The batches are moved out.
-void export_scalars(Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out);
+// The batches that were taken from `result`, with run and tag as dictionaries over `runs` and all tags.
+void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+                    const std::vector<std::string>& runs, ArrowArrayStream* out);
 
 }  // namespace tbq

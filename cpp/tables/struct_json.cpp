@@ -2,43 +2,33 @@
 #include "tables/struct_json.hpp"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
+#include "bytes/number_text.hpp"
 #include "event/schema.hpp"
+#include "text/text_rows.hpp"
 
 namespace tbq {
 namespace {
 
 void json_text(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') {
-      out += '\\';
-      out += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof(code), "\\u%04x", static_cast<unsigned>(letter));
-      out += code;
-    } else {
-      out += letter;
-    }
-  }
-  out += '"';
+  static const TextStyle style = [] {
+    TextStyle json;
+    json.quoting = Quoting::json;
+    return json;
+  }();
+  append_quoted(out, text, style);
 }
 
-// Shortest of 15, 16 and 17 digits that reads back; NaN and infinities as JSON has them not.
+// In its shortest form, whole numbers without a point; NaN and infinities as strings, since JSON has none.
 void json_number(double number, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
     return;
   }
-  char text[40];
-  for (int digits = 15; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof(text), "%.*g", digits, number);
-    if (std::strtod(text, nullptr) == number) break;
-  }
-  out += text;
+  char text[kNumberChars];
+  std::string_view written(text, static_cast<size_t>(write_float64(text, number, false) - text));
+  if (written.ends_with(".0")) written.remove_suffix(2);
+  out += written;
 }
 
 bool json_struct(Bytes fields, std::string& out, int depth) {

@@ -6,9 +6,12 @@
 namespace tbq {
 
 std::shared_ptr<const Column> dtype_dictionary() {
-  std::vector<std::string> names;
-  for (uint64_t i = 0; i < kDtypeCount; ++i) names.emplace_back(i == 0 ? "invalid" : dtype_name(i));
-  return string_dictionary(names);
+  static const std::shared_ptr<const Column> all = [] {
+    std::vector<std::string> names;
+    for (const DtypeInfo& dtype : kDtypes) names.emplace_back(dtype.name[0] == 0 ? "invalid" : dtype.name);
+    return string_dictionary(names);
+  }();
+  return all;
 }
 
 // A string tensor's data are count + 1 offsets (int64) into the bytes that follow them.

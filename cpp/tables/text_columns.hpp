@@ -19,8 +19,8 @@ inline void append_text_or_null(TextBuilder& column, std::string_view text) {
   }
 }
 
-// A text that stands once in a message but on many rows: null, with the budget spent, instead of more than is
-// let.
+// A text that stands once in a message but on many rows: null once the budget is
+// spent.
 inline bool append_repeated(TextBuilder& column, std::string_view text, RepeatBudget& budget) {
   if (text.size() > budget.left) {
     column.append_null();

@@ -16,7 +16,7 @@ class Texts final : public Expander {
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
     // Many dimensions times many texts are far more than the file holds.
     const uint64_t indices = tensor.rank * texts_.size() * sizeof(int64_t);
-    if (indices > kLargestRepeat && indices > 32 * value.row->payload_length) {
+    if (indices > kLargestRepeat && indices > 32 * uint64_t{value.row->payload_length}) {
       return refuse(value, "a text tensor of too many dimensions");
     }
     add_keys(value, texts_.size());

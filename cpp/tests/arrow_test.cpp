@@ -1,8 +1,7 @@
 #include <cstring>
 
-#include "tables/builders.hpp"
-
 #include "bytes/utf8.hpp"
+#include "tables/builders.hpp"
 #include "tests/check.hpp"
 
 TEST(a_stream_owns_what_it_hands_out) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "io/memory_file.hpp"
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
 #include "tables/session_tables.hpp"
@@ -64,6 +65,63 @@ TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
   }
 }
 
+// The report of a file read whole, and in parts of any size.
+template <class Check>
+void check_reports(const std::string& content, Check&& check) {
+  const tbq::MemoryFile file(content);
+  tbq::DecodeOptions asked = options();
+  asked.in_place = true;
+  asked.kinds = ~tbq::Kinds{0};
+  for (uint64_t split = 1; split <= content.size(); split += 7) {
+    for (const unsigned threads : {1U, 2U, 3U}) {
+      asked.threads = threads;
+      asked.split = split;
+      check(tbq::decode({{file.path(), 0}}, asked));
+    }
+  }
+}
+
+TEST(a_file_began_with_its_first_record_also_in_parts) {
+  using namespace bytes;
+  std::string file;
+  for (int step = 0; step < 8; ++step) file += record(scalar("loss", step, 1.0F, 100.0 - step));
+  check_reports(file, [](const tbq::Result& result) {
+    CHECK(result.files[0].times.start() == 100 && result.files[0].times.end == 100);
+  });
+}
+
+TEST(a_session_of_nothing_is_none_also_in_parts) {
+  const std::string file = std::string(300, '\0') + log(0, 3, 10);
+  check_reports(file, [](const tbq::Result& result) {
+    CHECK(result.files[0].sessions == 1 && result.files[0].records == 4);
+  });
+}
+
+TEST(what_was_before_damage_is_of_its_session_also_in_parts) {
+  const std::string file = log(5, 8, 10) + bytes::record(bytes::version(20)) + std::string(60, '\0') +
+                           bytes::record(bytes::scalar("loss", 9, 1.0F, 21));
+  check_reports(file, [](const tbq::Result& result) {
+    CHECK(result.files[0].faults.size() == 1);
+    const tbq::Fault& fault = result.files[0].faults[0];
+    CHECK(!fault.has_before && fault.has_after && fault.step_after == 9);
+  });
+}
+
+TEST(the_first_metadata_is_that_of_the_first_session_also_if_the_clock_was_set_back) {
+  using namespace bytes;
+  const auto number_of = [](const char* plugin, double wall) {
+    return record(version(wall)) +
+           record(
+               event(wall, 1, summary(message(1, "x") + message(8, tensor(1, of(1.0F))) + metadata(plugin))));
+  };
+  check_reports(number_of("mine", 50) + number_of("scalars", 20), [](const tbq::Result& result) {
+    CHECK(result.series.size() == 1 && result.series[0].kind == tbq::Kind::scalars);
+  });
+  check_reports(number_of("scalars", 50) + number_of("mine", 20), [](const tbq::Result& result) {
+    CHECK(result.series.size() == 1 && result.series[0].kind == tbq::Kind::others);
+  });
+}
+
 TEST(what_a_file_is_goes_into_its_report) {
   const TestFile empty(""), text(std::string(100, 'x')),
       lfs("version https://git-lfs.github.com/spec/v1\noid 1\n"), good(log(0, 3, 1));
@@ -121,7 +179,9 @@ TEST(no_files_are_no_rows) {
   tbq::Result result = tbq::decode({}, options());
   CHECK(result.scalar_rows() == 0 && result.series.empty());
   ArrowArrayStream stream;
-  tbq::export_scalars(result, {}, &stream);
+  std::vector<tbq::ScalarBatch> batches;
+  CHECK(result.take_scalars(batches));
+  tbq::export_scalars(result, std::move(batches), {}, &stream);
   ArrowArray array;
   CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
   stream.release(&stream);
@@ -135,7 +195,10 @@ TEST(columns_that_nobody_wants_are_not_made) {
   tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
   CHECK(result.scalar_rows() == 104);
   ArrowArrayStream stream{};
-  tbq::export_scalars(result, {"run"}, &stream);
+  std::vector<tbq::ScalarBatch> batches;
+  CHECK(result.take_scalars(batches));
+  CHECK(!result.take_scalars(batches) && batches.size() == 1);  // once
+  tbq::export_scalars(result, std::move(batches), {"run"}, &stream);
   ArrowSchema schema{};
   CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2);
   schema.release(&schema);
@@ -152,4 +215,25 @@ TEST(columns_that_nobody_wants_are_not_made) {
   }
   CHECK(rows == 104);
   stream.release(&stream);
+}
+
+TEST(the_first_metadata_of_a_session_counts_behind_a_value_without_any) {
+  const auto tensor = [](double wall, const char* plugin) {
+    return bytes::record(bytes::event(
+        wall, 7,
+        bytes::summary(bytes::message(1, "a") + bytes::message(8, bytes::tensor(1, bytes::of(0.5F))) +
+                       bytes::metadata(plugin))));
+  };
+  // The second session began first: what it says first of its tag counts, which looks like an earlier value.
+  const tbq::MemoryFile file(
+      bytes::record(bytes::version(2e9)) + tensor(2e9, "scalars") + bytes::record(bytes::version(1e9)) +
+      bytes::record(bytes::scalar("a", 6, 0.5F, 1e9)) + tensor(1e9, "scalars") + tensor(1e9, "mesh"));
+  for (const bool general_only : {false, true}) {
+    tbq::DecodeOptions asked = options();
+    asked.kinds = ~tbq::Kinds{0};
+    asked.restarts = tbq::Restarts::keep;
+    asked.general_only = general_only;
+    const tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
+    CHECK((rows_of(result) == Rows{{"0a", 6}, {"0a", 7}, {"0a", 7}, {"0a", 7}}));
+  }
 }

@@ -1,12 +1,14 @@
 #include "tables/kinds.hpp"
 
-#include "decode/decode.hpp"
-
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <random>
 #include <string>
 
+#include "decode/decode.hpp"
 #include "event/tensor.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
@@ -187,5 +189,67 @@ TEST(columns_of_bytes_that_are_wrong) {
     }
     const TestFile file(log);
     CHECK(rows_of(file, names[which], &heads) == rows_of(file, names[which], nullptr));
+  }
+}
+
+TEST(the_limit_of_a_text_tensor_holds_past_128_mib) {
+  // 65,536 texts in 33 dimensions: 17 MB of indices, which a value of 128 MiB may well have.
+  std::string dims = held(2, number(1, 65536));
+  for (int i = 1; i < 33; ++i) dims += held(2, number(1, 1));
+  std::string head = number(1, 7) + held(2, dims);
+  for (int i = 0; i < 65535; ++i) head += held(8, "");
+  const size_t size = size_t{1} << 27;
+  const size_t filled = size - head.size() - 5;  // the last text fills it up: a key and four bytes of length
+  head += varint(8 << 3 | 2) + varint(filled);
+  CHECK(head.size() + filled == size);
+  const std::unique_ptr<uint8_t, void (*)(void*)> payload(static_cast<uint8_t*>(std::calloc(size, 1)),
+                                                          std::free);
+  std::memcpy(payload.get(), head.data(), head.size());
+  tbq::Result result;
+  result.series.emplace_back();
+  result.files.emplace_back();
+  auto rows = std::make_shared<tbq::BlobTable>();
+  tbq::BlobRow row;
+  row.field = tbq::ValueField::tensor;
+  row.payload = payload.get();
+  row.payload_length = static_cast<uint32_t>(size);
+  rows->push_back(row);
+  result.blobs[static_cast<size_t>(tbq::Kind::texts)] = rows;
+  const auto problems = std::make_shared<tbq::ValueProblems>();
+  const std::vector<std::string> columns = {"index"};
+  ArrowArrayStream stream{};
+  tbq::export_table(result, *tbq::table_kind("texts"), {"run"}, nullptr, &columns, problems, &stream);
+  ArrowArray array;
+  CHECK(stream.get_next(&stream, &array) == 0 && array.length == 65536);
+  array.release(&array);
+  stream.release(&stream);
+  uint64_t more = 0;
+  CHECK(problems->drain(more).empty());
+}
+
+TEST(a_histograms_statistics_do_not_depend_on_the_columns_that_are_wanted) {
+  // Limits that are no doubles, before a statistic.
+  const std::string bad = held(6, "1234567") + varint(2 << 3 | 1) + std::string(8, '\x40');
+  tbq::Result result;
+  result.series.emplace_back();
+  result.files.emplace_back();
+  auto rows = std::make_shared<tbq::BlobTable>();
+  tbq::BlobRow row;
+  row.field = tbq::ValueField::histo;
+  row.payload = view(bad).data();
+  row.payload_length = static_cast<uint32_t>(bad.size());
+  rows->push_back(row);
+  result.blobs[static_cast<size_t>(tbq::Kind::histograms)] = rows;
+  const std::vector<std::string> only = {"max"};
+  for (const auto* columns : {static_cast<const std::vector<std::string>*>(nullptr), &only}) {
+    ArrowArrayStream stream{};
+    tbq::export_table(result, *tbq::table_kind("histograms"), {"run"}, nullptr, columns,
+                      std::make_shared<tbq::ValueProblems>(), &stream);
+    ArrowArray array;
+    CHECK(stream.get_next(&stream, &array) == 0);
+    const ArrowArray& max = *array.children[columns ? 0 : 5];
+    CHECK(static_cast<const double*>(max.buffers[1])[0] == std::bit_cast<double>(0x4040404040404040));
+    array.release(&array);
+    stream.release(&stream);
   }
 }

@@ -14,13 +14,15 @@ struct Split {
   std::vector<std::string> payloads;
   size_t consumed = 0;
   Stop stop = Stop::more;
+  bool operator==(const Split&) const = default;
 };
 
-Split split(const std::string& file, size_t capacity = 100) {
+Split split_by(tbq::Frames (*split_records)(tbq::Bytes, tbq::Frame*, size_t), const std::string& file,
+               size_t capacity) {
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[file.size()]);
   std::memcpy(exact.get(), file.data(), file.size());
   std::vector<tbq::Frame> frames(capacity);
-  const tbq::Frames found = tbq::split_records({exact.get(), file.size()}, frames.data(), capacity);
+  const tbq::Frames found = split_records({exact.get(), file.size()}, frames.data(), capacity);
   Split out;
   for (size_t i = 0; i < found.count; ++i) {
     out.payloads.emplace_back(reinterpret_cast<const char*>(frames[i].payload), frames[i].length);
@@ -30,10 +32,19 @@ Split split(const std::string& file, size_t capacity = 100) {
   return out;
 }
 
+// Both versions, of which every CPU runs at least one.
+Split split(const std::string& file, size_t capacity = 100) {
+  const Split found = split_by(tbq::split_records, file, capacity);
+  CHECK(split_by(tbq::split_records_table, file, capacity) == found);
+  return found;
+}
+
 size_t find(const std::string& bytes, uint64_t longest = ~uint64_t{0}) {
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
   std::memcpy(exact.get(), bytes.data(), bytes.size());
-  return tbq::find_header({exact.get(), bytes.size()}, longest);
+  const size_t found = tbq::find_header({exact.get(), bytes.size()}, longest);
+  CHECK(tbq::find_header_table({exact.get(), bytes.size()}, longest) == found);
+  return found;
 }
 
 // The same search one byte at a time.
@@ -86,6 +97,18 @@ TEST(a_large_record_is_left_to_the_caller) {
   CHECK(split(just).payloads.size() == 1);
   CHECK(split(large).stop == Stop::large && split(large).consumed == 0);
   CHECK(split(large.substr(0, tbq::kHeader)).stop == Stop::large);
+}
+
+TEST(records_of_every_size_around_the_limits_are_split) {
+  for (const size_t around : {size_t{8}, size_t{192}, size_t{256}, size_t{768}, size_t{4096}}) {
+    for (size_t size = around < 12 ? 0 : around - 12; size < around + 12; ++size) {
+      std::string file = bytes::record(std::string(size, 'x')) + bytes::record("next");
+      const Split got = split(file);
+      CHECK(size > tbq::kLargeRecord ? got.stop == Stop::large : got.payloads.size() == 2);
+      file[tbq::kHeader + size / 2] ^= 1;
+      if (size > 0 && size <= tbq::kLargeRecord) CHECK(split(file).stop == Stop::bad_payload);
+    }
+  }
 }
 
 TEST(a_header_is_found_at_every_offset) {

@@ -52,7 +52,7 @@ TEST(the_number_of_a_template) {
 }
 
 TEST(columns_that_grow_together_spread_over_the_cache) {
-  tbq::Pool pool;
+  tbq::Pool pool(true, true);
   tbq::ScalarSeries first;
   tbq::ScalarSeries second;
   for (int64_t i = 0; i < 100'000; ++i) {
@@ -68,4 +68,21 @@ TEST(columns_that_grow_together_spread_over_the_cache) {
     for (size_t j = 0; j < i; ++j) CHECK(lines[i] != lines[j]);
   }
   CHECK(first.rows() == 100'000 && a.steps()[first.size - 1] == 99'999);
+}
+
+TEST(wall_times_that_are_not_kept_are_absent) {
+  for (const bool walls : {true, false}) {
+    tbq::Pool pool(walls);
+    tbq::ScalarSeries series;
+    for (int i = 0; i < 1000; ++i) series.append(pool, i, 100 + i, -i);
+    series.finish();
+    for (const tbq::ScalarChunk& chunk : series.chunks) {
+      CHECK(chunk.has_walls() == walls && (chunk.walls() != nullptr) == walls);
+      for (uint32_t i = 0; i < chunk.rows; ++i) {
+        CHECK(chunk.values()[i] == -static_cast<double>(chunk.steps()[i]));
+        if (walls) CHECK(chunk.walls()[i] == 100 + static_cast<double>(chunk.steps()[i]));
+      }
+    }
+    series.release(pool);
+  }
 }

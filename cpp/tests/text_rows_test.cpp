@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -193,4 +194,34 @@ TEST(labels_of_every_length_are_copied_whole) {
     const std::string cell = size == 0 ? "\"\"" : name;
     CHECK(rows.text() == cell + ";" + cell + ";;");
   }
+}
+
+TEST(text_that_is_held_is_not_written_to) {
+  tbq::TextStyle style;
+  style.row_end = "\n";
+  style.before = {""};
+  tbq::TextRows rows(style);
+  std::vector<int64_t> numbers(100);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
+  const tbq::TextColumn column{tbq::Cell::int64, false, false, 0, nullptr, numbers.data(), nullptr, nullptr};
+  std::vector<std::pair<std::shared_ptr<const void>, std::string_view>> held;
+  for (size_t row = 0; row < numbers.size();) {
+    row = rows.write({&column, 1}, row, numbers.size(), 10);
+    held.emplace_back(rows.held(), rows.text());
+  }
+  std::string all;
+  for (const auto& [owner, text] : held) all += text;
+  std::string want;
+  for (const int64_t number : numbers) want += std::to_string(number) + "\n";
+  CHECK(held.size() > 10 && all == want);
+  // Let go of, two buffers take turns.
+  held.clear();
+  rows.write({&column, 1}, 0, 100, 10);
+  const char* first = rows.text().data();
+  auto keep = rows.held();
+  rows.write({&column, 1}, 0, 100, 10);
+  const char* second = rows.text().data();
+  keep = rows.held();
+  rows.write({&column, 1}, 0, 100, 10);
+  CHECK(first != second && rows.text().data() == first);
 }

@@ -55,7 +55,7 @@ struct Run {
 // each one keeps, and the rest of it. Consecutive indices share almost all, so that is 2 to 3 bytes each.
 std::vector<uint8_t> index_page(std::span<const Run> runs);
 
-// CSV lines `prefix index separator value` of one array, the index in quotes where it holds the separator.
+// CSV lines `prefix index separator value` of one array, the index in quotes if it holds the separator.
 // Values are written in the shortest form that reads back to their type. Threads may share one.
 class ElementLines {
  public:
@@ -81,7 +81,7 @@ class ElementLines {
   std::string close_;            // the quote that closes it, and the separator
   std::vector<uint64_t> outer_;  // the leading axes, written once for inner_ lines
   uint64_t inner_ = 1;           // elements of the others
-  std::vector<Tail> tails_;      // their indices; empty where that is one long axis
+  std::vector<Tail> tails_;      // their indices; empty if that is one long axis
   size_t longest_ = 0;
 };
 

@@ -115,9 +115,10 @@ TextRows::TextRows(TextStyle style) : style_(std::move(style)), row_end_(style_.
 
 // Room for `wanted` more bytes at `to`; returns `to`, which moves when the buffer grows.
 char* TextRows::room(char* to, size_t wanted) {
-  const auto used = static_cast<size_t>(to - buffer_.data());
-  if (buffer_.size() - used < wanted) buffer_.resize(std::max(buffer_.size() * 2, used + wanted));
-  return buffer_.data() + used;
+  std::vector<char>& buffer = *buffer_;
+  const auto used = static_cast<size_t>(to - buffer.data());
+  if (buffer.size() - used < wanted) buffer.resize(std::max(buffer.size() * 2, used + wanted));
+  return buffer.data() + used;
 }
 
 char* TextRows::write_float(char* to, double value, bool narrow, bool in_list) const {
@@ -205,11 +206,15 @@ size_t TextRows::write(std::span<const TextColumn> columns, size_t begin, size_t
     if (columns[i].cell == Cell::label) fixed += columns[i].labels->longest() + Labels::kSlack;
     open = open || columns[i].cell >= Cell::text;
   }
-  if (buffer_.size() < block + fixed) buffer_.resize(block + fixed);
-  char* to = buffer_.data();
+  if (buffer_.use_count() > 1) {
+    std::swap(buffer_, spare_);
+    if (buffer_.use_count() > 1) buffer_ = std::make_shared<std::vector<char>>();
+  }
+  if (buffer_->size() < block + fixed) buffer_->resize(block + fixed);
+  char* to = buffer_->data();
   size_t row = begin;
   bool between = !first_row_ && !style_.between.empty();
-  for (; row < end && static_cast<size_t>(to - buffer_.data()) < block; ++row) {
+  for (; row < end && static_cast<size_t>(to - buffer_->data()) < block; ++row) {
     to = room(to, fixed);
     if (between) to = append(to, style_.between);
     between = !style_.between.empty();
@@ -220,7 +225,7 @@ size_t TextRows::write(std::span<const TextColumn> columns, size_t begin, size_t
     }
     to = append(to, row_end_);
   }
-  size_ = static_cast<size_t>(to - buffer_.data());
+  size_ = static_cast<size_t>(to - buffer_->data());
   first_row_ = first_row_ && row == begin;
   return row;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,13 +54,13 @@ struct TextColumn {
   bool narrow = false;  // float64: a value that is exactly a float32 prints as one
   bool large = false;   // text and lists: offsets are 64-bit
   size_t first = 0;
-  const uint8_t* valid = nullptr;  // a bit a row, or absent
+  const uint8_t* valid = nullptr;  // one bit per row, or absent
   const void* values = nullptr;    // numbers, bits, dictionary indices (int32), or the bytes of all strings
   const void* offsets = nullptr;   // text and lists
   const Labels* labels = nullptr;  // label
 };
 
-// A short fixed text that is copied in one move where it fits.
+// A short fixed text that is copied in one move if it fits.
 struct Mark {
   static constexpr size_t kInline = 16;
   explicit Mark(std::string_view from);
@@ -74,9 +75,10 @@ class TextRows {
   const TextStyle& style() const { return style_; }
 
   // Writes rows [begin, end) until about `block` bytes are there; returns the first row not written.
-  // The text is in `text()` until the next call.
+  // The text is in `text()` until the next call, or for as long as held() is kept.
   size_t write(std::span<const TextColumn> columns, size_t begin, size_t end, size_t block);
-  std::string_view text() const { return {buffer_.data(), size_}; }
+  std::string_view text() const { return {buffer_->data(), size_}; }
+  std::shared_ptr<const void> held() const { return buffer_; }
 
  private:
   char* room(char* to, size_t wanted);
@@ -91,7 +93,10 @@ class TextRows {
   TextStyle style_;
   Mark row_end_;
   std::vector<Mark> before_;
-  std::vector<char> buffer_;
+  // A buffer that somebody still holds is not written to; two are enough for a reader that is one block
+  // late.
+  std::shared_ptr<std::vector<char>> buffer_ = std::make_shared<std::vector<char>>();
+  std::shared_ptr<std::vector<char>> spare_ = std::make_shared<std::vector<char>>();
   size_t size_ = 0;
   bool first_row_ = true;
 };

@@ -14,7 +14,7 @@ struct Histogram {
   double max = 0;
   double sum = 0;
   double sum_squares = 0;
-  std::vector<int64_t> counts;  // one a bin, default_bin_edges().size() - 1 of them
+  std::vector<int64_t> counts;  // one per bin, default_bin_edges().size() - 1 of them
 };
 
 // 1e-12 times powers of 1.1 up to 1e20, their negatives, and zero, ascending.

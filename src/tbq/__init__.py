@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tbq import results as results
+    from tbq._core import release_memory as release_memory
     from tbq.doctor import Finding as Finding
     from tbq.doctor import doctor as doctor
     from tbq.errors import TbqError as TbqError
@@ -32,6 +33,7 @@ _LAZY = {
     "TbqWarning": "tbq.errors",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
+    "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "doctor",
     "open",
     "read",
+    "release_memory",
     "results",
     "rewrite",
 ]

@@ -137,7 +137,7 @@ class Damaged(NamedTuple):
     hit: dict[str, set[int]]
 
     def __repr__(self) -> str:
-        heads = {name: [payload[:60] for payload in payloads] for name, payloads in self.made.items()}
+        heads = {name: [payload[:160] for payload in payloads] for name, payloads in self.made.items()}
         return f"Damaged({heads}, hit={self.hit})"
 
 

@@ -49,7 +49,7 @@ def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: Op
 
 
 def blocks(table: pa.Table, writer: TextRows, options: Options) -> Iterator[memoryview]:
-    """The rows as blocks of text; a block is overwritten by the next."""
+    """The rows as blocks of text."""
     labels: dict[tuple[int, int, int], tuple[Labels, object]] = {}
     for batch in _batches(table):
         alive: list[object] = []

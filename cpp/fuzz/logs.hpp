@@ -1,0 +1,9 @@
+// Event files as seeds of the targets that read them: every kind, small and large, sessions, restarts,
+// damage.
+#pragma once
+
+#include <string>
+#include <vector>
+
+// Scripts (see script.hpp).
+std::vector<std::string> log_scripts();

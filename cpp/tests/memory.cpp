@@ -1,0 +1,174 @@
+// Every allocation fails once. A program of its own, since it replaces operator new.
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "decode/decode.hpp"
+#include "io/memory_file.hpp"
+#include "tables/kinds.hpp"
+#include "tables/scalars.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+
+namespace {
+
+thread_local int64_t allocations_left = -1;  // the one after them fails; -1: none does
+
+void* allocate(size_t size, size_t alignment) {
+  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+  void* memory = alignment == 0
+                     ? std::malloc(size == 0 ? 1 : size)
+                     : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+// Calls work() with each of its allocations failing in turn, until one call needs no more than may succeed.
+// work() returns whether it failed.
+template <class Work>
+void fail_each(Work&& work) {
+  for (int64_t n = 0;; ++n) {
+    allocations_left = n;
+    const bool failed = work();
+    const bool reached = allocations_left < 0;
+    allocations_left = -1;
+    CHECK(failed == reached);
+    if (!reached) break;
+  }
+}
+
+std::string log_of_every_path() {
+  using namespace bytes;
+  std::string file = record(version(1e9));
+  const std::string triples = number(1, 2) + message(2, message(2, number(1, 2)) + message(2, number(1, 3))) +
+                              message(4, std::string(48, '\1'));
+  for (int64_t step = 1; step < 40; ++step) {
+    file += record(scalar("loss", step, 0.5F)) + record(scalar("accuracy", step, 0.5F));
+    file += record(event(1e9, step, summary(message(1, "h") + message(8, triples) + metadata("histograms"))));
+  }
+  const std::string text =
+      number(1, 7) + message(2, message(2, number(1, 1))) + message(8, std::string(5000, 't'));
+  file += record(event(1e9, 1, summary(message(1, "t") + message(8, text) + metadata("text"))));
+  file += record(event(1e9, 2, summary(message(1, "t") + message(8, text) + metadata("text"))));
+  return file + std::string(100, '\0') + record(version(2e9)) + record(scalar("loss", 3, 0.25F, 2e9));
+}
+
+tbq::DecodeOptions all_kinds() {
+  tbq::DecodeOptions options;
+  options.in_place = true;
+  options.kinds = ~tbq::Kinds{0};
+  options.session_tables = true;
+  return options;
+}
+
+// Reads a stream to its end; false, with an errno and a message, where it fails.
+bool drained(ArrowArrayStream& stream) {
+  ArrowSchema schema;
+  int error = stream.get_schema(&stream, &schema);
+  if (error == 0) {
+    schema.release(&schema);
+    for (;;) {
+      ArrowArray array;
+      error = stream.get_next(&stream, &array);
+      if (error != 0) CHECK(!array.release);
+      if (!array.release) break;
+      array.release(&array);
+    }
+  } else {
+    CHECK(!schema.release);
+  }
+  if (error != 0) {
+    CHECK(error == ENOMEM && std::strcmp(stream.get_last_error(&stream), "out of memory") == 0);
+  }
+  return error == 0;
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return allocate(size, 0); }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<size_t>(alignment));
+}
+// Whoever asks this way can do without.
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return std::malloc(size == 0 ? 1 : size); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+TEST(a_stream_reports_every_failed_allocation) {
+  const tbq::MemoryFile file(log_of_every_path());
+  for (const std::string& name : tbq::table_names()) {
+    if (name != "histograms" && name != "texts") continue;
+    const tbq::Result result = tbq::decode({{file.path(), 0}}, all_kinds());
+    ArrowArrayStream stream{};
+    fail_each([&] {
+      try {
+        tbq::export_table(result, *tbq::table_kind(name), {"run"}, nullptr, nullptr,
+                          std::make_shared<tbq::ValueProblems>(), &stream);
+      } catch (const std::bad_alloc&) {
+        CHECK(!stream.release);
+        return true;
+      }
+      const bool failed = !drained(stream);
+      stream.release(&stream);
+      return failed;
+    });
+  }
+}
+
+TEST(scalars_report_every_failed_allocation) {
+  const tbq::MemoryFile file(log_of_every_path());
+  fail_each([&] {
+    const int64_t left = std::exchange(allocations_left, -1);
+    tbq::Result result = tbq::decode({{file.path(), 0}}, all_kinds());
+    ArrowArrayStream stream{};
+    allocations_left = left;
+    try {
+      tbq::export_scalars(result, result.scalars, {"run"}, &stream);
+    } catch (const std::bad_alloc&) {
+      CHECK(!stream.release);
+      return true;
+    }
+    const bool failed = !drained(stream);
+    stream.release(&stream);
+    return failed;
+  });
+}
+
+TEST(decode_throws_whichever_allocation_fails) {
+  const tbq::MemoryFile file(log_of_every_path());
+  fail_each([&] {
+    try {
+      tbq::decode({{file.path(), 0}}, all_kinds());
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+    return false;
+  });
+}
+
+TEST(no_exception_leaves_a_callback) {
+  const auto failing = [](auto&& failure) {
+    ArrowArrayStream stream{};
+    tbq::export_lazy({}, [&](tbq::Batch&) -> bool { throw failure; }, &stream);
+    ArrowArray array;
+    const int error = stream.get_next(&stream, &array);
+    CHECK(error != 0 && !array.release);
+    CHECK(stream.get_next(&stream, &array) == error && !array.release);  // and so it stays
+    const std::string message = stream.get_last_error(&stream);
+    stream.release(&stream);
+    return std::pair(error, message);
+  };
+  CHECK(failing(std::runtime_error("the disk is gone")) == std::pair(EIO, std::string("the disk is gone")));
+  CHECK(failing(std::runtime_error(std::string(999, 'x'))).second == std::string(255, 'x'));
+  CHECK(failing(std::bad_alloc()) == std::pair(ENOMEM, std::string("out of memory")));
+  CHECK(failing(42).first == EIO);
+  ArrowArrayStream sound{};
+  tbq::export_lazy({}, [](tbq::Batch&) { return false; }, &sound);
+  CHECK(sound.get_last_error(&sound) == nullptr);
+  sound.release(&sound);
+}
