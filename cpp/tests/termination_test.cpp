@@ -18,6 +18,7 @@ template <class Act>
 int end_of(Act&& act) {
   const pid_t child = fork();
   if (child == 0) {
+    for (const int number : {SIGTERM, SIGHUP}) signal(number, SIG_DFL);  // nohup has SIGHUP ignored
     act();
     _exit(0);
   }

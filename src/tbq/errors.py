@@ -16,8 +16,16 @@ their attributes are exact.
 from __future__ import annotations
 
 import os
+import sys
+import warnings
+from typing import TYPE_CHECKING
 
 from tbq.printable import paragraph
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_PACKAGE = __file__.removesuffix("errors.py")
 
 
 class TbqError(Exception):
@@ -95,3 +103,25 @@ def missing(module: str, *, needed_for: str, extra: str | None = None) -> Depend
     """The error for an extra that is not installed."""
     install = f"pip install 'tbq[{extra}]'" if extra else f"pip install {module}"
     return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's code that called into tbq."""
+    _, level = _user_frame()
+    warnings.warn(message, TbqWarning, stacklevel=level)
+
+
+def caller() -> str:
+    """`file:line` of the user's code that called into tbq."""
+    frame, _ = _user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _user_frame() -> tuple[FrameType, int]:
+    """The first frame outside of tbq, and its stack level as `warnings.warn` counts it for our caller."""
+    level = 2
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return frame, level

@@ -18,7 +18,7 @@ Run = Callable[..., CompletedProcess[str]]
 def test_healthy_log_is_0(tbq: Run, tmp_path: Path) -> None:
     pl.healthy(tmp_path)
     done = tbq("doctor", tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"{tmp_path}: nothing to complain about\n")
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}: no problems\n")
 
 
 def test_information_alone_is_0_and_a_warning_is_1(tbq: Run, tmp_path: Path) -> None:
@@ -30,10 +30,10 @@ def test_information_alone_is_0_and_a_warning_is_1(tbq: Run, tmp_path: Path) -> 
     done = tbq("doctor", tmp_path)
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert lines[0] == f"{tmp_path}: 1 warning, 1 for information"
+    assert lines[0] == f"{tmp_path}: 1 warning, 1 note"
     assert lines.index("run b") < lines.index("run a")  # the most important first
     assert lines[-2].startswith("Next: call writer.flush()")
-    assert lines[-1].strip() == "(more on it: tbq doctor --explain TBQ104)"
+    assert lines[-1].strip() == "(details: tbq doctor --explain TBQ104)"
     assert tbq("doctor", tmp_path, "--ignore", "TBQ104").returncode == 0
 
 
@@ -63,7 +63,7 @@ def test_explain(tbq: Run) -> None:
         and "What to do\n" in done.stdout
     )
     wrong = tbq("doctor", "--explain", "TBQ1")
-    assert wrong.returncode == 2 and "no finding has the code" in wrong.stderr
+    assert wrong.returncode == 2 and "unknown code" in wrong.stderr
 
 
 def test_docs_list_every_code() -> None:
@@ -101,7 +101,7 @@ def test_rewrite_says_what_it_did(tbq: Run, tmp_path: Path) -> None:
     log = library.open(tmp_path / "new")
     assert log.runs == ["job"] and log.series("acc").steps.tolist() == list(range(0, 90, 2))
     again = tbq("rewrite", tmp_path / "runs", "-o", tmp_path / "new")
-    assert again.returncode == 1 and "is already there" in again.stderr
+    assert again.returncode == 1 and "already exists" in again.stderr
 
 
 def test_rewrite_as_json_and_damage(tbq: Run, tmp_path: Path) -> None:

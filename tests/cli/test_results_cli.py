@@ -54,7 +54,7 @@ def test_elements_of_a_layer(capfdbinary, model, tmp_path):
     code, out, _ = run(capfdbinary, "weights", model, "--elements", "--layer", "dense")
     assert code == 0
     assert out.splitlines()[0] == "layer,parameter,index,value"
-    assert 'dense,weight,"0,0",0.1' in out.splitlines() and len(out.splitlines()) == 5
+    assert "dense,weight,0,0.1" in out.splitlines() and len(out.splitlines()) == 5
     code, out, err = run(
         capfdbinary, "weights", model, "--elements", "--layer", "dens", "-o", tmp_path / "w.csv"
     )
@@ -62,7 +62,7 @@ def test_elements_of_a_layer(capfdbinary, model, tmp_path):
     assert not (tmp_path / "w.csv").exists()
     code, out, _ = run(capfdbinary, "weights", model, "--elements", "--layer", "out", "--format", "jsonl")
     assert [json.loads(line) for line in out.splitlines()] == [
-        {"layer": "out", "parameter": "bias", "index": "0", "value": 1.0}
+        {"layer": "out", "parameter": "bias", "index": 0, "value": 1.0}
     ]
 
 
@@ -81,9 +81,9 @@ def test_diff(capfdbinary, model, tmp_path):
         (["model.safetensors", "b.npz"], 2, "--diff takes two"),
         (["model.safetensors", "--diff"], 2, "--diff takes two"),
         (["model.safetensors", "model.safetensors", "--diff", "--elements"], 2, "leave --elements away"),
-        (["model.onnx"], 2, "known are .safetensors, .npz, .h5"),
+        (["model.onnx"], 2, "it reads .safetensors, .npz, .h5"),
         (["none.npz"], 1, "no such file"),
-        (["cut.safetensors"], 1, "cut.safetensors @ byte 0: not a whole safetensors file"),
+        (["cut.safetensors"], 1, "cut.safetensors @ byte 0: not a valid safetensors file"),
         (["model.safetensors", "-o", "w.xyz"], 2, "can be csv"),
     ],
 )
@@ -150,15 +150,15 @@ def test_predictions_of_every_file(capfdbinary, outputs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["p.npy", "--labels", "short.npy"], "tbq: 40 outputs and 10 labels"),
-        (["p.npy", "--labels", "long.npy"], "tbq: 40 outputs and 80 labels"),
-        (["p.npy", "--labels", "number.npz"], "'y' is one number, want an array"),
-        (["both.npz"], "holds 2 arrays: logits, y"),
+        (["p.npy", "--labels", "short.npy"], "tbq: 40 outputs but 10 labels"),
+        (["p.npy", "--labels", "long.npy"], "tbq: 40 outputs but 80 labels"),
+        (["p.npy", "--labels", "number.npz"], "'y' is a single number, want an array"),
+        (["both.npz"], "has 2 arrays: logits, y"),
         (["both.npz:x"], "no array 'x'"),
-        (["table.csv"], "column 'id' holds no numbers"),
+        (["table.csv"], "column 'id' is not numeric"),
         (["table.csv:z"], "no column 'z'"),
         (["p.txt"], "no such file"),
-        (["names.txt"], "known are .npy"),
+        (["names.txt"], "it reads .npy"),
         (["p.npy", "--labels", "none.npy"], "no such file"),
         (["cut.npy"], "ends after"),
         (["p.npy", "--scores", "s.csv"], "no labels"),

@@ -17,8 +17,8 @@ import protolog as pl
 import pytest
 
 import tbq
-from tbq.doctor.look import Look
 from tbq.doctor.readers import shown
+from tbq.doctor.survey import Survey
 
 sys.modules.setdefault(
     "tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf")
@@ -103,18 +103,18 @@ SHOWN = [
 def test_counts_are_those_of_tensorboard(name: str, tmp_path: Path) -> None:
     (case,) = [case for case in broken.CASES if case.name == name]
     root = broken.make(case, tmp_path)
-    look = Look(root)
+    survey = Survey(root)
     rust, python = rust_points(root, tmp_path), python_points(root)
-    for series in range(len(look.tags)):
-        if look.kind(series) != "scalars":
+    for series in range(len(survey.tags)):
+        if survey.kind(series) != "scalars":
             continue
-        key = (look.run_of(series), look.tags[series])
-        mine = shown(look, series)
+        key = (survey.run_of(series), survey.tags[series])
+        mine = shown(survey, series)
         assert mine.rust == len(rust[key]), key
         assert mine.python == len(python[key]), key
         kept = tbq.open(root).scalars(tag=key[1], run=key[0], on_error="ignore").to_arrow()
         assert mine.tbq == len(kept), key
-        assert mine.logged == int(look.series["count"][series])
+        assert mine.logged == int(survey.series["count"][series])
 
 
 def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
         wall = pl.T0 + 1000 * place
         start = [pl.session_start(steps.start, wall + 0.5)] if mark else []
         pl.write(root, pl.header(wall), *start, *pl.scalars(["loss", "acc"], steps, wall), file=pl.name(wall))
-    look = Look(root)
+    survey = Survey(root)
     rust, python = rust_points(root, tmp_path), python_points(root)
-    for series, tag in enumerate(look.tags):
+    for series, tag in enumerate(survey.tags):
         if tag != "session_log":
-            mine = shown(look, series)
+            mine = shown(survey, series)
             assert (mine.rust, mine.python) == (len(rust[".", tag]), len(python[".", tag]))
     (found,) = tbq.doctor(root)
     assert found.code == "TBQ403" and "was resumed 3 times" in found.message

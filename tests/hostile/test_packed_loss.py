@@ -77,7 +77,7 @@ def test_rewrite_refuses_and_repair_reports(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", repair=True)
     assert [(one.code, one.path) for one in report.gone] == [("unpacking", str(path))]
-    assert "damage left out: 1 place" in str(report) and "is cut off" in str(report)
+    assert "damage skipped: 1 place" in str(report) and "is cut off" in str(report)
     got = tbq.open(tmp_path / "new").scalars().to_arrow()["step"].to_pylist()
     assert got == list(range(len(got))) and 1_000 < len(got) < ROWS
     done = command("rewrite", tmp_path / "runs", "-o", tmp_path / "other")

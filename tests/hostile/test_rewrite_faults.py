@@ -98,7 +98,7 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
     ):
         made.file("a/b", pl.name()).write_bytes(b"half")
         raise OSError(errno.ENOSPC, "as the system says it")
-    assert "free some space" in str(refused.value) and "nothing half is left" in str(refused.value)
+    assert "free some space" in str(refused.value) and "no partial output is left" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 

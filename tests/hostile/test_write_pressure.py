@@ -122,8 +122,8 @@ def test_a_broken_disk_is_not_waited_for(tmp_path, disk, small, read_events, err
         writer.add_scalar("x", 1.0, 20_000)
         writer.add_scalar("x", 1.0, 20_001)
     (again,) = told(caught)
-    assert f"writing again, but {dropped} events were lost meanwhile: [Errno {error}]" in again
-    with pytest.warns(TbqWarning, match=f"closed, but {dropped} events could not be written"):
+    assert f"writing again, but {dropped} events were lost in the meantime: [Errno {error}]" in again
+    with pytest.warns(TbqWarning, match=f"closed, but {dropped:,} events could not be written"):
         writer.close()
     got = steps(read_events(tmp_path))
     assert len(got) == 20_002 - dropped
@@ -143,10 +143,12 @@ def test_a_disk_that_hangs_is_waited_for_and_then_given_up(tmp_path, disk, small
     dropped = writer._file.buffer.dropped
     assert dropped > 10_000
     disk.stuck.set()
-    with pytest.warns(TbqWarning, match=rf"writing again, but {dropped} events were lost meanwhile"):
+    with pytest.warns(TbqWarning, match=rf"writing again, but {dropped} events were lost in the meantime"):
         writer.flush()
     writer.add_scalar("x", 1.0, 20_000)
-    with pytest.warns(TbqWarning, match=f"closed, but {dropped} events could not be written: nothing could"):
+    with pytest.warns(
+        TbqWarning, match=f"closed, but {dropped:,} events could not be written: nothing could"
+    ):
         writer.close()
     got = steps(read_events(tmp_path))
     assert len(got) == 20_001 - dropped and got[-1] == 20_000
@@ -179,8 +181,8 @@ def test_who_does_not_want_to_wait_is_told_once_and_counted_at_the_end(tmp_path,
     said = told(caught)
     assert dropped > 0
     assert len(said) <= 4
-    assert "max_wait=0 forbids to wait" in said[0]
-    assert f"closed, but {dropped} events could not be written" in said[-1]
+    assert "max_wait=0 does not allow waiting" in said[0]
+    assert f"closed, but {dropped:,} events could not be written" in said[-1]
     assert len(steps(read_events(tmp_path), "x/text_summary")) == 3_000 - dropped
 
 

@@ -123,4 +123,4 @@ def test_keras_and_a_second_fit_into_the_same_directory(tmp_path: Path) -> None:
         ("TBQ408", "batches/train"),
         ("TBQ408", "batches/validation"),
     ]
-    assert all("(50 %)" in one.message and "directory of its own" in (one.hint or "") for one in found)
+    assert all("(50 %)" in one.message and "its own directory" in (one.hint or "") for one in found)

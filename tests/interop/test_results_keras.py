@@ -52,7 +52,7 @@ def expected():
     for variable in MODEL.weights:
         array = variable.numpy()
         name = variable.path.removeprefix(MODEL.name + "/")
-        want |= {(name, ",".join(map(str, index))): float(array[index]) for index in np.ndindex(array.shape)}
+        want |= {(name, index): float(value) for index, value in enumerate(array.flat)}
     return want
 
 

@@ -122,7 +122,7 @@ def test_repair_saves_every_undamaged_record(folder: Path, records: list[bytes],
     try:
         report = tbq.rewrite(root / "runs", root / "new", repair=True)
     except SourceError as nothing:
-        assert want == [] and "no file in it holds a record" in str(nothing)
+        assert want == [] and "no file contains a record" in str(nothing)
         assert source.read_bytes() == data and not (root / "new").exists()
         return
     assert source.read_bytes() == data

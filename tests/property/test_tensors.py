@@ -16,6 +16,7 @@ from protos import tensor, value, write
 from tensorboard.util.tensor_util import make_ndarray
 
 import tbq
+from tbq.errors import DependencyError
 
 # TensorFlow's number, the NumPy dtype, and the list that holds its elements.
 DTYPES: dict[str, tuple[int, Any, str]] = {
@@ -168,20 +169,22 @@ def test_garbage_in_place_of_a_tensor_is_a_row_with_its_bytes(garbage: bytes) ->
             assert any(problem.code == "bad_tensor" for problem in log.problems)
 
 
-def test_without_ml_dtypes_small_floats_are_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ml_dtypes_bfloat16_is_float32_and_float8_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import sys
 
+    from tbq import arrays
     from tbq.kinds import tensors
 
-    for name, (_, dtype, field) in DTYPES.items():
-        if field not in ("half_val", "float8_val") or name == "float16":
-            continue
-        size = np.dtype(dtype).itemsize
-        every = np.arange(256 if size == 1 else 65536, dtype=np.uint8 if size == 1 else np.uint16)
-        expected = every.view(dtype).astype(np.float32)
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "ml_dtypes", None)
-            with pytest.warns(tbq.TbqWarning, match="float32"):
-                got = tensors.array(name, [len(every)], every.tobytes())
-        assert got.dtype == np.float32
-        assert np.array_equal(got, expected, equal_nan=True), name
+    every = np.arange(65536, dtype=np.uint16)
+    expected = every.view(DTYPES["bfloat16"][1]).astype(np.float32)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    arrays._values.cache_clear()
+    with pytest.warns(tbq.TbqWarning, match="float32"):
+        got = tensors.array("bfloat16", [len(every)], every.tobytes())
+    assert got.dtype == np.float32 and np.array_equal(got, expected, equal_nan=True)
+    for name, (_, _, field) in DTYPES.items():
+        if field == "float8_val":
+            with pytest.raises(DependencyError, match=r"tbq\[weights\]"):
+                tensors.array(name, [1], b"\0")

@@ -129,7 +129,7 @@ def test_a_log_that_is_rotated_by_copy_and_truncate(tmp_path, read_events, caplo
     header, *events = read_events(file)  # fails on zeros, or on anything but whole records
     assert header.file_version == "brain.Event:2"
     assert [event.step for event in events] == list(range(100, 200))
-    assert "was cut to 0 bytes while it was written; going on after them" in caplog.text
+    assert "was truncated to 0 bytes while it was being written; continuing after them" in caplog.text
 
 
 def test_a_log_that_is_cut_inside_a_record_goes_on_in_a_new_file(tmp_path, read_events, caplog):
@@ -144,7 +144,7 @@ def test_a_log_that_is_cut_inside_a_record_goes_on_in_a_new_file(tmp_path, read_
             writer.add_scalar("x", 1.0, step)
     assert first.read_bytes() == cut  # what others left is not changed
     assert [event.step for event in read_events(writer.path)[1:]] == list(range(100, 200))
-    assert "was cut to 1000 bytes while it was written; going on in a new file" in caplog.text
+    assert "was truncated to 1000 bytes while it was being written; continuing in a new file" in caplog.text
 
 
 def test_a_file_that_is_replaced_is_not_written_to_nowhere(tmp_path, read_events):

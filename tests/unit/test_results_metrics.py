@@ -174,11 +174,11 @@ def test_wrong_files_say_what_is_wrong_and_where(tmp_path, name, text, message):
 
 
 def test_unknown_endings_missing_files_and_wrong_objects(tmp_path):
-    with pytest.raises(UsageError, match=r"known are .*\.csv"):
+    with pytest.raises(UsageError, match=r"it reads .*\.csv"):
         metrics(write(tmp_path / "a.txt", "x"))
     with pytest.raises(SourceError, match="no such file"):
         metrics(tmp_path / "none.csv")
-    with pytest.raises(UsageError, match="no metrics in a int"):
+    with pytest.raises(UsageError, match="got a int, which has no metrics"):
         metrics(3)
     with pytest.raises(UsageError, match="'loss' is a float"):
         metrics({"loss": 0.5})

@@ -82,7 +82,7 @@ def test_resume_starts_where_there_is_nothing(tmp_path, ending):
 def test_an_unfinished_last_row_is_dropped_with_a_warning(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("epoch,loss\n0,0.5\n1,0.2")
-    with pytest.warns(TbqWarning, match=r"dropped: '1,0\.2'"):
+    with pytest.warns(TbqWarning, match=r"dropping its unfinished last row: '1,0\.2'"):
         table = MetricsTable(path, resume=True)
     table.log(1, loss=0.25)
     assert path.read_text() == "epoch,loss\n0,0.5\n1,0.25\n"
@@ -178,9 +178,9 @@ def test_two_writers_are_told_apart(tmp_path):
     first.log(0, loss=1)
     second = MetricsTable(path, resume=True)
     second.log(1, loss=1)
-    with pytest.raises(OutputError, match="something else writes to it"):
+    with pytest.raises(OutputError, match="another program writes to it"):
         first.log(1, loss=2)
-    with pytest.raises(OutputError, match="something else writes to it"):
+    with pytest.raises(OutputError, match="another program writes to it"):
         first.log(1, other=2)
     assert path.read_text() == "epoch,loss\n0,1\n1,1\n"
 
@@ -204,7 +204,7 @@ def test_a_disk_that_is_full_leaves_the_rows_there_were(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(b"a,b\n1,2,3\n", "row 2 is longer"), (b"a,a\n", "stands twice"), (b"\xff\xff\n", "not a CSV")],
+    [(b"a,b\n1,2,3\n", "row 2 is longer"), (b"a,a\n", "occurs twice"), (b"\xff\xff\n", "not a CSV")],
 )
 def test_a_file_that_is_no_table_of_metrics_is_not_continued(tmp_path, text, message):
     (tmp_path / "m.csv").write_bytes(text)

@@ -144,17 +144,17 @@ def test_a_class_called_as_a_column():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0.5, 0.5]], [0, 1]), "1 outputs and 2 labels"),
-        (([[0.5, 0.5]], [0], None, [1, 2]), "1 outputs and 2 ids"),
+        (([[0.5, 0.5]], [0, 1]), "1 outputs but 2 labels"),
+        (([[0.5, 0.5]], [0], None, [1, 2]), "1 outputs but 2 ids"),
         (([[0.5], [0.5, 0.5]],), "differ in length"),
-        (([[0.5, 0.5]], [2]), "labels hold 2, want 0 to 1"),
-        (([[0.5, 0.5]], [-1]), "labels hold -1"),
-        (([[0.5, 0.5]], ["x"], ["a", "b"]), "label 'x' is none of the classes"),
+        (([[0.5, 0.5]], [2]), "labels contain 2, want 0 to 1"),
+        (([[0.5, 0.5]], [-1]), "labels contain -1"),
+        (([[0.5, 0.5]], ["x"], ["a", "b"]), "label 'x' is not one of the classes"),
         (([[0.5, 0.5]], [0], ["a"]), "1 classes for 2 columns"),
-        (([[0.5, 0.5]], [0], ["a", "a"]), "stands twice"),
+        (([[0.5, 0.5]], [0], ["a", "a"]), "occurs twice"),
         (([[0.5, 0.5]], [0], "ab"), "want a list of names"),
         ((np.zeros((2, 2, 2)),), "have shape"),
-        ((np.float64(3),), "one number"),
+        ((np.float64(3),), "single number"),
         ((np.array(["a"]),), "want numbers"),
         ((np.array([{}]),), "Python objects"),
     ],
@@ -183,12 +183,12 @@ def test_wrong_options_are_told(options, message):
 @pytest.mark.parametrize(
     ("batches", "message"),
     [
-        ([np.zeros((2, 3)), np.zeros((2, 4))], "batch 1: 4 columns of outputs, the batches before have 3"),
-        ([(np.zeros((2, 3)), [0, 1]), (np.zeros((2, 3)), [0])], "batch 1: 2 outputs and 1 labels"),
+        ([np.zeros((2, 3)), np.zeros((2, 4))], "batch 1: 4 columns of outputs, but earlier batches have 3"),
+        ([(np.zeros((2, 3)), [0, 1]), (np.zeros((2, 3)), [0])], "batch 1: 2 outputs but 1 labels"),
         ([(np.zeros((2, 3)), [0, 1]), np.zeros((2, 3))], "batch 1: labels missing"),
         ([(np.zeros((1, 3)), [[0, 0, 1]]), (np.zeros((1, 3)), [[1, 0, 1]])], "task='multilabel'"),
         ([(1, 2, 3, 4)], "batch 0: a tuple of 4"),
-        ([], "no batch came"),
+        ([], "got no batches"),
     ],
 )
 def test_ragged_batches_are_told(tmp_path, batches, message):

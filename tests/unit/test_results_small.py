@@ -72,7 +72,9 @@ def test_a_class_called_score_is_still_a_class() -> None:
 
 def test_batches_must_agree_on_what_they_are() -> None:
     rows = predictions(iter([np.array([[0.2, 0.8]]), LOGITS[:, :2]]))
-    with pytest.raises(UsageError, match="batch 1: the outputs are not probabilities, but those before are"):
+    with pytest.raises(
+        UsageError, match="batch 1: the outputs are not probabilities, but those of earlier batches are"
+    ):
         rows.to_arrow()
     codes = predictions(iter([np.array([1, 1]), np.array([3])]))
     assert codes.to_arrow()["predicted"].to_pylist() == [1, 1, 3]

@@ -10,11 +10,11 @@ import pytest
 import safetensors.numpy
 
 import tbq
+from tbq.arrays import widen
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
 from tbq.results import weights, weights_diff
 from tbq.results.checkpoint import parameters
 from tbq.results.checkpoint.parameter import slabs, split_name
-from tbq.results.dtypes import widen
 
 MODEL = {
     "encoder.0.weight": np.arange(6, dtype=np.float32).reshape(2, 3) / 10,
@@ -62,8 +62,8 @@ def test_names_are_split_at_the_last_dot_or_slash():
 
 def test_every_format_gives_the_same_elements_and_statistics(tmp_path):
     want = {(r["layer"], r["parameter"], r["index"]): r["value"] for r in rows(weights(MODEL, elements=True))}
-    assert want["encoder.0", "weight", "1,2"] == pytest.approx(0.5)
-    assert want["head", "steps", ""] == 7 and want["head", "weight", "1,0,0"] == -2
+    assert want["encoder.0", "weight", 5] == pytest.approx(0.5)
+    assert want["head", "steps", 0] == 7 and want["head", "weight", 1] == -2
     stats = {(r["layer"], r["parameter"]): r for r in rows(weights(MODEL))}
     for name in files(tmp_path):
         slash = "/" if name == "m.h5" else "."
@@ -127,8 +127,8 @@ def test_bfloat16_and_bool_in_safetensors(tmp_path):
         (r["parameter"], r["index"]): r["value"]
         for r in rows(weights(tmp_path / "m.safetensors", elements=True))
     }
-    assert [got["w", str(i)] for i in range(3)] == [float(x) for x in model["a.w"]]
-    assert [got["mask", str(i)] for i in range(3)] == [1, 0, 1]
+    assert [got["w", i] for i in range(3)] == [float(x) for x in model["a.w"]]
+    assert [got["mask", i] for i in range(3)] == [1, 0, 1]
     assert {r["parameter"]: r["dtype"] for r in rows(weights(model))} == {"w": "bfloat16", "mask": "bool"}
 
 
@@ -137,11 +137,11 @@ def test_csv_of_elements_is_read_back_as_they_were(tmp_path):
     with open(tmp_path / "w.csv", newline="") as file:
         got = list(csv.reader(file))
     assert got[0] == ["layer", "parameter", "index", "value"]
-    assert got[2] == ["encoder.0", "weight", "0,1", "0.1"]  # as float32 prints
+    assert got[2] == ["encoder.0", "weight", "1", "0.1"]  # as float32 prints
     assert got[8] == ["encoder.0", "bias", "1", "nan"]
-    assert got[-1] == ["head", "steps", "", "7"]
+    assert got[-1] == ["head", "steps", "0", "7"]
     weights(MODEL, elements=True).write(tmp_path / "w.tsv")
-    assert (tmp_path / "w.tsv").read_text().splitlines()[2] == "encoder.0\tweight\t0,1\t0.1"
+    assert (tmp_path / "w.tsv").read_text().splitlines()[2] == "encoder.0\tweight\t1\t0.1"
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "json", "parquet", "arrow", "sqlite"])
@@ -170,7 +170,7 @@ def test_every_format_holds_every_element(tmp_path, ending):
             f"select layer, parameter, \"index\", value from {reader}('{path.as_posix()}')"
         ).fetchall()
         got = [dict(zip(("layer", "parameter", "index", "value"), row, strict=True)) for row in found]
-    assert [r["index"] for r in got] == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
+    assert [r["index"] for r in got] == list(range(6))
     assert {r["layer"] for r in got} == {"a,b"}
     np.testing.assert_array_equal(np.float32([r["value"] for r in got]), MODEL["encoder.0.weight"].ravel())
 
@@ -212,9 +212,9 @@ def test_parquet_of_elements_is_the_same_to_every_reader(tmp_path, model):
     path = tmp_path / "w.parquet"
     weights(model, elements=True).write(path)
     want = [
-        (*split_name(name), ",".join(map(str, index)), float(array[index]))
+        (*split_name(name), index, float(value))
         for name, array in model.items()
-        for index in np.ndindex(array.shape)
+        for index, value in enumerate(array.flat)
     ]
     with pq.ParquetFile(path) as file:
         assert file.metadata.num_rows == len(want)
@@ -254,7 +254,7 @@ def test_complex_has_a_norm_and_no_elements():
 
 def test_text_in_an_archive_has_no_statistics_and_says_so(tmp_path):
     np.savez(tmp_path / "m.npz", names=np.array(["a", "b"]), w=np.ones(2))
-    with pytest.warns(TbqWarning, match="no statistics of 'names'"):
+    with pytest.warns(TbqWarning, match="no statistics for 'names'"):
         got = rows(weights(tmp_path / "m.npz"))
     assert [(r["parameter"], r["count"], r["mean"]) for r in got] == [("names", 2, None), ("w", 2, 1.0)]
     with pytest.raises(SourceError, match="'names' cannot be read"):
@@ -267,7 +267,7 @@ def test_integers_past_2_53_are_exact_in_csv_and_warned_of_in_tables(tmp_path):
     weights(model, elements=True).write(tmp_path / "w.csv")
     values = [line.rsplit(",", 1)[1] for line in (tmp_path / "w.csv").read_text().splitlines()[1:]]
     assert values == [str(2**53 + 1), str(-(2**62) - 1), str(2**64 - 1)]
-    with pytest.warns(TbqWarning, match="past 2"):
+    with pytest.warns(TbqWarning, match="above 2"):
         weights(model, elements=True).to_arrow()
 
 
@@ -320,7 +320,7 @@ def test_models_are_taken_by_what_they_offer():
     ]
     assert [(r["layer"], r["count"]) for r in rows(weights(Torch()))] == [("fc", 3)]
     assert [r["layer"] for r in rows(weights({"params": {"dense": {"w": np.ones(1)}}}))] == ["params.dense"]
-    with pytest.raises(UsageError, match="no parameters in a list"):
+    with pytest.raises(UsageError, match="got a list, which has no parameters"):
         weights([1, 2])
 
 
@@ -390,3 +390,36 @@ def test_blocks_of_chunked_and_of_fortran_arrays_are_in_c_order(tmp_path, size):
             blocks = list(found.blocks(size))
         assert max(block.size for block in blocks) <= size
         np.testing.assert_array_equal(np.concatenate(blocks), array.ravel())
+
+
+def test_a_directory_is_refused_with_what_to_do(tmp_path):
+    (tmp_path / "none").mkdir()
+    with pytest.raises(SourceError, match="is a directory, want a checkpoint file") as caught:
+        weights(tmp_path / "none")
+    assert "no file that ends in .safetensors" in (caught.value.hint or "")
+    with tbq.SummaryWriter(tmp_path / "log") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    with pytest.raises(SourceError) as caught:
+        weights(tmp_path / "log", elements=True)
+    assert (caught.value.hint or "").startswith("it has event files, not weights: tbq ls ")
+    (tmp_path / "log" / "checkpoints").mkdir()
+    np.savez(tmp_path / "log" / "checkpoints" / "model.npz", w=np.ones(2))
+    with pytest.raises(SourceError) as caught:
+        weights(tmp_path / "log")
+    assert caught.value.hint == f"tbq weights {tmp_path / 'log' / 'checkpoints' / 'model.npz'}"
+
+
+def test_elements_of_logged_tensors_are_as_those_of_weights(tmp_path):
+    array = np.arange(6, dtype=np.float16).reshape(2, 3)
+    with tbq.SummaryWriter(tmp_path / "log") as writer:
+        writer.add_tensor("w", array, 3)
+        writer.add_tensor("odd", np.array([1j]), 3)
+    tensors = tbq.open(tmp_path / "log").tensors()
+    with pytest.warns(TbqWarning, match="1 tensor without real numbers left out"):
+        elements = tensors.elements()
+    got = elements.to_arrow()
+    assert got.column_names == ["run", "tag", "step", "wall_time", "index", "value"]
+    want = weights({"w": array}, elements=True).to_arrow()
+    assert got.select(["index", "value"]).to_pylist() == want.select(["index", "value"]).to_pylist()
+    elements.write(tmp_path / "elements.csv")
+    assert (tmp_path / "elements.csv").read_text().splitlines()[0] == "run,tag,step,wall_time,index,value"

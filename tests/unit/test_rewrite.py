@@ -190,7 +190,7 @@ def test_tail_and_files_without_records_are_told(tmp_path: Path) -> None:
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new")
     assert records(new(tmp_path / "new")) == rows
     said = str(report)
-    assert "at the end of 1 file" in said and "1 file without a byte" in said
+    assert "at the end of 1 file" in said and "1 file without content" in said
     assert "1 file of other kinds" in said
 
 
@@ -205,9 +205,9 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
     for target, words in (
         (source, "is the source itself"),
         (source / ".." / "runs", "is the source itself"),
-        (source / "new", "inside of the source"),
-        (source / "a" / "new", "inside of the source"),
-        (tmp_path / "there", "already there"),
+        (source / "new", "inside the source"),
+        (source / "a" / "new", "inside the source"),
+        (tmp_path / "there", "already exists"),
         (tmp_path / "no" / "such" / "folder", "is not there"),
     ):
         with pytest.raises(OutputError, match=words):
@@ -247,6 +247,6 @@ def test_nothing_left_is_an_error_and_no_directory(tmp_path: Path) -> None:
         with pytest.raises(SelectionError, match="nothing would be left"):
             tbq.rewrite(tmp_path / "runs", tmp_path / "new", drop_tag="*", dry_run=dry_run)
     pl.write(tmp_path / "zero")
-    with pytest.raises(SourceError, match="no file in it holds a record"):
+    with pytest.raises(SourceError, match="no file contains a record"):
         tbq.rewrite(tmp_path / "zero", tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "zero"]

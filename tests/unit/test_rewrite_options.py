@@ -102,7 +102,7 @@ def test_a_run_that_holds_nothing_else_is_left_out(tmp_path: Path) -> None:
     write(tmp_path / "runs/b", header(), *scalars(["lr"], range(5)))
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", keep_tag="loss")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a"]
-    assert "1 run with nothing" in str(report)
+    assert "1 run with no selected data" in str(report)
 
 
 def test_pattern_that_drops_nothing_warns_and_that_keeps_nothing_fails(tmp_path: Path) -> None:
@@ -152,17 +152,17 @@ def test_unknown_fields_survive_an_edit(tmp_path: Path) -> None:
         ({"rename": {"loss": "train/acc"}}, UsageError, "would both be called 'train/acc'"),
         ({"rename": {"re:.*": "x"}}, UsageError, "would both be called 'x'"),
         ({"rename": {"lss": "x"}}, SelectionError, "no tag is called 'lss'"),
-        ({"rename": {"re:(": "x"}}, UsageError, "no regular expression"),
-        ({"rename": {"re:(.*)": r"\2"}}, UsageError, "no regular expression"),
-        ({"rename": {"loss": ""}}, UsageError, "cannot be renamed to nothing"),
+        ({"rename": {"re:(": "x"}}, UsageError, "not a valid regular expression"),
+        ({"rename": {"re:(.*)": r"\2"}}, UsageError, "not a valid regular expression"),
+        ({"rename": {"loss": ""}}, UsageError, "cannot be renamed to an empty name"),
         ({"rename_run": {"a": "b"}}, UsageError, "would both be called 'b'"),
         ({"rename_run": {"a": "../a"}}, UsageError, "cannot be the name of a run"),
         ({"rename_run": {"a": "/tmp/a"}}, UsageError, "cannot be the name of a run"),
         ({"rename_run": {"c": "d"}}, SelectionError, "no run is called 'c'"),
         ({"merge_runs": {"m": ["a", "c"]}}, SelectionError, "no run is called 'c'"),
-        ({"merge_runs": {"m": ["a", "a"]}}, UsageError, "needs two runs"),
+        ({"merge_runs": {"m": ["a", "a"]}}, UsageError, "needs at least two runs"),
         ({"merge_runs": {"m": ["a", "b"], "n": ["a", "b"]}}, UsageError, "merged twice"),
-        ({"drop_kind": "pictures"}, UsageError, "no kind"),
+        ({"drop_kind": "pictures"}, UsageError, "not a kind"),
         ({"every": 0}, UsageError, "every: got 0"),
         ({"every": 1.5}, UsageError, "every: got 1.5"),
         ({"max_points": 0}, UsageError, "max_points: got 0"),

@@ -225,4 +225,4 @@ def test_twenty_sub_runs_are_many(tmp_path: Path) -> None:
     for i in range(20):
         write(tmp_path, *add_hparams({"lr": 1.0}), scalar("acc", 1.0), run=f"17000000{i:02d}.5")
     found = tbq.doctor(tmp_path, select="TBQ604")
-    assert [finding.message for finding in found] == ["add_hparams made 20 sub-runs, below ."]
+    assert [finding.message for finding in found] == ["add_hparams created 20 sub-runs, below ."]

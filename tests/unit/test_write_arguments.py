@@ -31,7 +31,7 @@ CASES = {
     ),
     "step float": (
         lambda w: w.add_scalar("a", 1.0, 0.5),
-        "global_step: got 0.5 (float), want a whole number",
+        "global_step: got 0.5 (float), want an integer",
     ),
     "step nan": (lambda w: w.add_scalar("a", 1.0, float("nan")), "global_step: got nan"),
     "step str": (lambda w: w.add_scalar("a", 1.0, "3"), "global_step: got '3'"),
@@ -51,7 +51,7 @@ CASES = {
     "image str": (lambda w: w.add_image("a", "cat.png", 1), "img_tensor: got 'cat.png'"),
     "image bytes": (
         lambda w: w.add_image("a", b"no image at all", 1),
-        "img_tensor: got 15 bytes that are no image",
+        "img_tensor: got 15 bytes that are not an image",
     ),
     "image objects": (
         lambda w: w.add_image("a", np.array([[[None]]]), 1),
@@ -71,7 +71,7 @@ CASES = {
         "snd_tensor: has samples that are not finite",
     ),
     "audio empty": (lambda w: w.add_audio("a", np.array([]), 1), "snd_tensor: got shape (0,)"),
-    "audio bytes": (lambda w: w.add_audio("a", b"RIFF", 1), "snd_tensor: got 4 bytes that are no WAV"),
+    "audio bytes": (lambda w: w.add_audio("a", b"RIFF", 1), "snd_tensor: got 4 bytes that are not a WAV"),
     "text": (lambda w: w.add_text("a", 3, 1), "text_string: got 3 (int)"),
     "text surrogate": (lambda w: w.add_text("a", "\udc00", 1), "text_string: has a lone surrogate"),
     "histogram empty": (lambda w: w.add_histogram("a", [], 1), "values: has no element"),
@@ -92,7 +92,7 @@ CASES = {
         lambda w: w.add_pr_curve("a", [1, 0], [0.5], 1),
         "predictions: got 1 predictions for 2 labels",
     ),
-    "pr range": (lambda w: w.add_pr_curve("a", [1], [1.5], 1), "predictions: has values outside of [0, 1]"),
+    "pr range": (lambda w: w.add_pr_curve("a", [1], [1.5], 1), "predictions: has values outside [0, 1]"),
     "pr thresholds": (
         lambda w: w.add_pr_curve("a", [1], [0.5], 1, num_thresholds=1),
         "num_thresholds: got 1",
@@ -104,7 +104,7 @@ CASES = {
     "mesh": (lambda w: w.add_mesh("a", np.zeros((4, 3))), "vertices: got shape (4, 3)"),
     "mesh config": (
         lambda w: w.add_mesh("a", np.zeros((1, 4, 3)), config_dict={"a": {1}}),
-        "config_dict: is nothing",
+        "config_dict: cannot be encoded as JSON",
     ),
     "graph": (lambda w: w.add_graph("model"), "model: got 'model'"),
     "hparams list": (lambda w: w.add_hparams([1], {}), "hparam_dict: got [1]"),
@@ -182,7 +182,7 @@ def test_a_path_that_is_a_file(tmp_path):
     file = tmp_path / "file"
     file.write_text("precious")
     for path in (file, file / "below"):
-        with pytest.raises(OutputError, match="log_dir: got the path of a file, want a directory"):
+        with pytest.raises(OutputError, match="log_dir: is a file, want a directory"):
             tbq.SummaryWriter(path)
     assert file.read_text() == "precious"
 

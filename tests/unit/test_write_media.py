@@ -113,7 +113,7 @@ def test_sound_of_every_form(tmp_path, read_events):
         writer.add_audio("batched", mono[np.newaxis].astype(np.float32), 1)
         writer.add_audio("stereo", stereo, 1, sample_rate=8000)
         writer.add_audio("pcm", np.array([1, -2, 32767], dtype=np.int16), 1)
-        with pytest.warns(TbqWarning, match=r"snd_tensor: samples outside of \[-1, 1\] are cut off"):
+        with pytest.warns(TbqWarning, match=r"snd_tensor: samples outside \[-1, 1\] are clipped"):
             writer.add_audio("loud", mono * 2, 1)
         mono_file = values_now(writer, read_events)["mono"].audio.encoded_audio_string
         writer.add_audio("file", mono_file, 1)

@@ -147,7 +147,7 @@ def test_step_stamps_what_is_logged_inside(tmp_path, read_events):
 def test_steps_that_go_back_or_stand_still_are_told_once_a_tag(tmp_path):
     with tbq.SummaryWriter(tmp_path) as writer:
         writer.add_scalar("back", 1.0, 10)
-        with pytest.warns(TbqWarning, match=r"'back': step went back from 10 to 9") as caught:
+        with pytest.warns(TbqWarning, match=r"'back': the step decreased from 10 to 9") as caught:
             writer.add_scalar("back", 1.0, 9)
         assert caught[0].filename == __file__
         writer.add_scalar("back", 1.0, 8)

@@ -1,4 +1,4 @@
-"""The doctor: why nothing shows up, what was lost, what each reader will make of a log, and what to do."""
+"""The doctor: why nothing shows up, what was lost, what each reader makes of a log, and what to do."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 
@@ -27,25 +27,27 @@ def doctor(
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
 ) -> list[Finding]:
-    """Examine a path, whether or not anything is there, and say what was found: the worst first, run by run.
+    """Examine a path, whether or not anything is there, and return what is wrong: worst first, then by run.
 
-    Nothing is changed, and no file makes this fail. `select` and `ignore` take codes or how they begin ("TBQ2");
+    It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
     `max_unpacked` is as in `tbq.open`.
 
-    >>> for finding in doctor("runs"):                          # doctest: +SKIP
+    >>> for finding in tbq.doctor("runs", select="TBQ5"):
     ...     print(finding.code, finding.severity, finding)
+    TBQ501 warning run diverged: tag hparam/accuracy: is NaN from step 200 on, until the end
+    TBQ501 warning run diverged: tag train/loss: is NaN from step 120 on, until the end
+    TBQ501 warning run diverged: tag val/loss: is NaN from step 139 on, until the end
     """
     from tbq.doctor.checks import chosen
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
     checks = chosen(select, ignore)
-    look = Look(path, threads=threads, progress=progress, max_unpacked=max_unpacked)
-    found = [finding for check in checks for finding in check.run(look)]
-    return sorted(found, key=Finding.order)
+    survey = Survey(path, threads=threads, progress=progress, max_unpacked=max_unpacked)
+    return sorted((finding for check in checks for finding in check.run(survey)), key=Finding.order)
 
 
 def explain(code: str) -> str:
-    """What a check does, why it matters, and what to do.
+    """Explain a finding: what the check does, why it matters, and what to do.
 
     >>> print(explain("TBQ104").splitlines()[0])
     TBQ104 header-only (warning)
@@ -56,7 +58,11 @@ def explain(code: str) -> str:
 
 
 def codes() -> dict[str, str]:
-    """Every code, with one line on it."""
+    """Every code with its title.
+
+    >>> codes()["TBQ501"]
+    'A metric is NaN or infinite.'
+    """
     from tbq.doctor.checks import all_checks
 
     return {check.rule.code: check.title for check in all_checks()}

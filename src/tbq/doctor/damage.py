@@ -1,4 +1,4 @@
-"""Damaged places of files, by their cause: what was lost, between which steps, and what is still there."""
+"""Damaged places in files, by cause: what was lost, between which steps, and what is left."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ if TYPE_CHECKING:
 
     from tbq._core import Fault, FileReport
     from tbq.doctor.finding import Finding, Rule
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
-# Held against TensorBoard in tests/differential/test_doctor_tensorboard.py.
-_EFFECTS = {"bad_payload": "TensorBoard shows what the damaged bytes say, or stops there (--load_fast=false)"}
-_LARGEST = 64 << 20  # a longer stretch is not one record whose header was hit
+# Checked against TensorBoard in tests/differential/test_doctor_tensorboard.py.
+_EFFECTS = {"bad_payload": "TensorBoard shows the damaged values, or stops there (--load_fast=false)"}
+_LARGEST = 64 << 20  # a longer stretch is not a single record with a damaged header
 
 
-def damage(look: Look, rule: Rule, cause: str, words: str) -> Iterator[Finding]:
-    """One finding a file for all of its damage of this cause."""
-    for index in look.rows((look.files["faults"] > 0) & (look.files["state"] == 0)):
-        if index in look.overwritten and cause != "bad_event":
+def damage(survey: Survey, rule: Rule, cause: str, words: str) -> Iterator[Finding]:
+    """One finding per file for all of its damage of this cause."""
+    for index in survey.rows((survey.files["faults"] > 0) & (survey.files["state"] == 0)):
+        if index in survey.overwritten and cause != "bad_event":
             continue
-        report = look.reports[index]
-        mine = [fault for fault in report.faults if _cause(report, fault) == cause]
-        if not mine:
+        report = survey.reports[index]
+        faults = [fault for fault in report.faults if _cause(report, fault) == cause]
+        if not faults:
             continue
-        lost = sum(fault.length for fault in mine)
-        places = f" at {len(mine):,} places" if len(mine) > 1 else ""
+        lost = sum(fault.length for fault in faults)
+        places = f" at {len(faults):,} places" if len(faults) > 1 else ""
         more = f" ({report.more_faults:,} more damaged places are not listed)" if report.more_faults else ""
         yield rule.finding(
-            f"{words}{places}: {lost:,} bytes lost {_steps(mine)}; {report.records:,} records are sound{more}",
-            run=look.run_of_file(index),
-            path=look.paths[index],
-            offset=mine[0].offset,
-            hint=f"{_EFFECTS.get(cause, 'TensorBoard stops there')}; to save the rest: "
+            f"{words}{places}: {lost:,} bytes lost {_steps(faults)}; {report.records:,} records are valid{more}",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
+            offset=faults[0].offset,
+            hint=f"{_EFFECTS.get(cause, 'TensorBoard stops there')}; to keep the rest: "
             "tbq rewrite LOGDIR -o NEW --repair",
         )
 
 
 def _cause(report: FileReport, fault: Fault) -> str:
-    """The cause, told apart further than the reader needs to: one record that was hit, or bytes that are none."""
+    """The cause, in finer detail than the reader needs: one damaged record, or bytes that are not records."""
+    from tbq import _core
+
     if fault.code == "torn":
         return "garbage"
     if fault.code not in ("bad_length", "bad_payload") or report.compressed:
@@ -47,9 +49,9 @@ def _cause(report: FileReport, fault: Fault) -> str:
     data = _bytes(report, fault)
     if data is None:
         return fault.code
-    if fault.code == "bad_payload":  # all of the record that its header announces, or a part of it
+    if fault.code == "bad_payload":  # the whole record that its header announces, or a part of it
         return "bad_payload" if int.from_bytes(data[:8], "little") + 16 == fault.length else "garbage"
-    return "bad_length" if len(data) >= 16 and _masked(data[12:-4]) == data[-4:] else "garbage"
+    return "bad_length" if len(data) >= 16 and _core.frame(data[12:-4])[-4:] == data[-4:] else "garbage"
 
 
 def _bytes(report: FileReport, fault: Fault) -> bytes | None:
@@ -61,17 +63,10 @@ def _bytes(report: FileReport, fault: Fault) -> bytes | None:
         return None
 
 
-def _masked(data: bytes) -> bytes:
-    from tbq import _core
-
-    crc = _core.crc32c(data)
-    return ((((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
-
-
 def _steps(faults: list[Fault]) -> str:
     first, last = faults[0].step_before, faults[-1].step_after
     if first is not None and last is not None:
         return f"between step {first:,} and step {last:,}"
     if first is not None:
-        return f"behind step {first:,}"
+        return f"after step {first:,}"
     return f"before step {last:,}" if last is not None else "with no step on either side"

@@ -1,12 +1,12 @@
-"""A finding as a value, and the rule that it is an instance of."""
+"""A finding as a value, and the rule behind it."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from tbq.names import shown_path
+from tbq.natural import natural
 from tbq.printable import printable
 
 SEVERITIES = ("error", "warning", "info")
@@ -14,7 +14,7 @@ SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing the doctor found; `code` is stable, `hint` says what to do."""
+    """What the doctor reports; `code` is stable, `hint` says what to do."""
 
     code: str
     name: str
@@ -38,27 +38,23 @@ class Finding:
         )
         return printable(where + self.message)
 
-    def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
-        """The most important first; then by code and place."""
+    def order(self) -> tuple[int, str, list[tuple[int, int | str]], str, int, str]:
+        """A sort key: the most important first, then by code and place."""
         place = (natural(self.run or ""), self.path or "", self.offset or 0, self.tag or "")
         return (SEVERITIES.index(self.severity), self.code, *place)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, the path as it is shown."""
+        """Everything as plain values, with the path as it is displayed.
+
+        >>> tbq.doctor("runs")[0].to_dict()["severity"]
+        'warning'
+        """
         return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that compares digits as numbers."""
-    return [
-        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in re.split(r"(\d+)", name)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What all findings of one check share."""
+    """What all findings of a check share."""
 
     code: str
     name: str

@@ -1,4 +1,4 @@
-"""The surroundings: event files near a path that has none."""
+"""Event files near a path that has none."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from typing import TYPE_CHECKING
 from tbq.source import is_event_file
 
 if TYPE_CHECKING:
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
-_MOST = 5000  # entries looked at around a path
+_MOST = 5000  # entries listed around a path
 _DEEP = 4
 
 
-def near(look: Look) -> list[str]:
-    """Directories with event files near the one path that has none: around it first, then above. Remembered.
+def near(survey: Survey) -> list[str]:
+    """Directories with event files near the only path, which has none: around it first, then above it. Cached.
 
-    None if something at the path cannot be read, or is on another machine: the logs may be there, and others are not
-    what was asked for.
+    Empty if something at the path cannot be read, or is on another machine: the logs may be there, and the user did
+    not ask about others.
     """
-    if look.near is None:
-        elsewhere = look.unreadable or any(error.code == "remote" for error in look.errors)
-        nothing = not look.runs and not look.clash and not elsewhere and len(look.given) == 1
-        look.near = _near(look) if nothing else []
-    return look.near
+    if survey.near is None:
+        elsewhere = survey.unreadable or any(error.code == "remote" for error in survey.errors)
+        nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.given) == 1
+        survey.near = _near(survey) if nothing else []
+    return survey.near
 
 
-def _near(look: Look) -> list[str]:
-    path = Path(os.path.normpath(Path.cwd() / Path(look.given[0]).expanduser()))  # links stay what they are
+def _near(survey: Survey) -> list[str]:
+    path = Path(os.path.normpath(Path.cwd() / Path(survey.given[0]).expanduser()))  # links are not followed
     parent = path.parent
     while not parent.is_dir() and parent != parent.parent:
         parent = parent.parent
-    if parent == parent.parent:  # the root of a file system is nobody's neighbourhood
+    if parent == parent.parent:  # everything is near the root of a file system
         return []
-    found = _search(parent, path)
+    folders = _search(parent, path)
     above = parent.parent
-    if not found and above != above.parent and _has_events(above):
-        found = [str(above)]
-    return found
+    if not folders and above != above.parent and _has_events(above):
+        folders = [str(above)]
+    return folders
 
 
 def _search(top: Path, leave_out: Path) -> list[str]:
     """Directories with event files below `top`, the highest first."""
-    found: list[str] = []
+    folders: list[str] = []
     queue = deque([(top, 0)])
     seen = 0
-    while queue and len(found) < 20:
+    while queue and len(folders) < 20:
         folder, depth = queue.popleft()
         if folder == leave_out:
             continue
@@ -60,7 +60,7 @@ def _search(top: Path, leave_out: Path) -> list[str]:
                 for entry in entries:
                     seen += 1
                     if seen > _MOST:
-                        return found
+                        return folders
                     if entry.is_dir(follow_symlinks=False):
                         inner.append(Path(entry.path))
                     else:
@@ -68,10 +68,10 @@ def _search(top: Path, leave_out: Path) -> list[str]:
         except OSError:
             continue
         if has:
-            found.append(str(folder))
+            folders.append(str(folder))
         if depth < _DEEP:
-            queue.extend((one, depth + 1) for one in sorted(inner))
-    return found
+            queue.extend((child, depth + 1) for child in sorted(inner))
+    return folders
 
 
 def _has_events(folder: Path) -> bool:

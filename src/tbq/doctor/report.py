@@ -1,44 +1,45 @@
-"""The report for people: short, grouped by run, the most important first, then the one thing to do next."""
+"""The report for people: short, grouped by run, the most important first, then what to do next."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tbq.doctor.finding import SEVERITIES, Finding, natural
+from tbq.doctor.finding import SEVERITIES, Finding
 from tbq.names import shown_path
+from tbq.natural import natural
 from tbq.printable import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SAME = 5  # a code found in more runs than this is told once for all of them
+_SAME = 5  # a code with findings in more runs than this gets a single line
 _RUNS = 20
 _LINES = 8
-_NAME = 100  # letters of a run or a tag
+_NAME = 100  # characters of a run or a tag
 
 
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
-    """The report; `every` leaves nothing out."""
+    """The report; `every` omits nothing."""
     if not findings:
-        return f"{printable(path)}: nothing to complain about"
-    counts = [(name, sum(one.severity == name for one in findings)) for name in SEVERITIES]
-    said = ", ".join(f"{count:,} {_plural(name, count)}" for name, count in counts if count)
-    lines = [f"{printable(path)}: {said}"]
+        return f"{printable(path)}: no problems"
+    counts = [(name, sum(finding.severity == name for finding in findings)) for name in SEVERITIES]
+    totals = ", ".join(f"{count:,} {_plural(name, count)}" for name, count in counts if count)
+    lines = [f"{printable(path)}: {totals}"]
     many = set() if every else _widespread(findings)
     blocks: list[list[str]] = []
     if many:
-        blocks.append(["", "in many runs", *(_told_once(code, findings) for code in sorted(many))])
+        blocks.append(["", "in many runs", *(_summarised(code, findings) for code in sorted(many))])
     by_run: dict[str | None, list[Finding]] = {}
     for finding in findings:
         if finding.code not in many:
             by_run.setdefault(finding.run, []).append(finding)
-    for run, mine in sorted(by_run.items(), key=lambda item: (_worst(item[1]), natural(item[0] or ""))):
-        block = ["", f"run {_name(run)}" if run is not None else "here"]
-        shown = mine if every else mine[:_LINES]
+    for run, in_run in sorted(by_run.items(), key=lambda item: (_worst(item[1]), natural(item[0] or ""))):
+        block = ["", f"run {_name(run)}" if run is not None else "this path"]
+        shown = in_run if every else in_run[:_LINES]
         block += [_line(finding) for finding in shown]
-        if len(mine) > len(shown):
-            block.append(f"  … and {len(mine) - len(shown):,} more of this run")
+        if len(in_run) > len(shown):
+            block.append(f"  … and {len(in_run) - len(shown):,} more in this run")
         blocks.append(block)
     shown_blocks = blocks if every else blocks[:_RUNS]
     for block in shown_blocks:
@@ -49,8 +50,8 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
 
 
 def _next(first: Finding) -> str:
-    what = printable(first.hint or "see what it means")
-    return f"Next: {what}\n      (more on it: tbq doctor --explain {first.code})"
+    what = printable(first.hint or "read the explanation")
+    return f"Next: {what}\n      (details: tbq doctor --explain {first.code})"
 
 
 def _line(finding: Finding) -> str:
@@ -67,18 +68,18 @@ def _name(name: str) -> str:
     return printable(shortened(name, _NAME))
 
 
-def _told_once(code: str, findings: Sequence[Finding]) -> str:
-    mine = [finding for finding in findings if finding.code == code]
-    runs = len({finding.run for finding in mine})
-    this = f"this one in run {_name(mine[0].run or '.')}"
-    return f"{_line(mine[0])}\n          … {len(mine):,} such findings in {runs:,} runs, {this}"
+def _summarised(code: str, findings: Sequence[Finding]) -> str:
+    alike = [finding for finding in findings if finding.code == code]
+    runs = len({finding.run for finding in alike})
+    example = f"the first in run {_name(alike[0].run or '.')}"
+    return f"{_line(alike[0])}\n          … {len(alike):,} such findings in {runs:,} runs, {example}"
 
 
 def _widespread(findings: Sequence[Finding]) -> set[str]:
-    runs: dict[str, set[str | None]] = {}
+    runs_of: dict[str, set[str | None]] = {}
     for finding in findings:
-        runs.setdefault(finding.code, set()).add(finding.run)
-    return {code for code, mine in runs.items() if len(mine) > _SAME}
+        runs_of.setdefault(finding.code, set()).add(finding.run)
+    return {code for code, runs in runs_of.items() if len(runs) > _SAME}
 
 
 def _worst(findings: Sequence[Finding]) -> int:
@@ -86,6 +87,5 @@ def _worst(findings: Sequence[Finding]) -> int:
 
 
 def _plural(name: str, count: int) -> str:
-    if name == "info":
-        return "for information"
-    return name if count == 1 else f"{name}s"
+    noun = "note" if name == "info" else name
+    return noun if count == 1 else f"{noun}s"

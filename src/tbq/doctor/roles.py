@@ -1,4 +1,4 @@
-"""What a tag is for, as far as its name tells: a metric, an evaluation, a setting; names only narrow other checks."""
+"""What a tag is for, judged by its name: a metric, an evaluation, a setting. Names only narrow other checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _words(tag: str) -> set[str]:
 
 
 def is_evaluation(tag: str) -> bool:
-    """Whether a tag is named as an evaluation.
+    """Whether a tag is named like an evaluation.
 
     >>> is_evaluation("val/loss"), is_evaluation("valLoss"), is_evaluation("value_loss")
     (True, True, False)
@@ -36,7 +36,7 @@ def is_evaluation(tag: str) -> bool:
 
 
 def is_training(tag: str) -> bool:
-    """Whether a tag is named as of the training.
+    """Whether a tag is named like a training metric.
 
     >>> is_training("training_loss"), is_training("loss")
     (True, False)
@@ -45,7 +45,7 @@ def is_training(tag: str) -> bool:
 
 
 def is_metric(tag: str) -> bool:
-    """Whether a tag is named as something that training changes, and not as a setting of it.
+    """Whether a tag is named like something that training changes, and not like a setting.
 
     >>> is_metric("train/loss"), is_metric("lr"), is_metric("loss_weight"), is_metric("gpu/memory")
     (True, False, False, False)
@@ -55,7 +55,7 @@ def is_metric(tag: str) -> bool:
 
 
 def is_setting(tag: str) -> bool:
-    """Whether a tag is named as a setting, which may be constant, or end when it has reached its last value.
+    """Whether a tag is named like a setting, which may be constant, or end at its final value.
 
     >>> is_setting("warmup_factor"), is_setting("gpu/util")
     (True, False)

@@ -1,4 +1,4 @@
-"""Runs that a writer made below its own: one for each line of `add_scalars`, one for each call of `add_hparams`."""
+"""Runs that a writer creates below its own: one per line of `add_scalars`, one per call of `add_hparams`."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING
 from tbq.kinds.hparam_runs import sub_runs
 
 if TYPE_CHECKING:
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 
-def of_add_scalars(look: Look) -> dict[str, list[str]]:
-    """The run above, and those that `add_scalars` made below it: they hold one tag, and are named after it."""
+def of_add_scalars(survey: Survey) -> dict[str, list[str]]:
+    """The runs that `add_scalars` created, by the run above them: each has a single tag, and is named after it."""
     import numpy as np
 
-    run = look.series["run"]
-    counts = np.bincount(run, minlength=len(look.runs))
-    if len(look.runs) < 2 or not (counts == 1).any():
+    owners = survey.series["run"]
+    counts = np.bincount(owners, minlength=len(survey.runs))
+    if len(survey.runs) < 2 or not (counts == 1).any():
         return {}
-    names = {one.name for one in look.runs}
-    single = (counts == 1)[run] & look.is_kind("scalars")
-    made: dict[str, list[str]] = {}
-    for series in look.rows(single):
-        name, tag = look.run_of(series), look.tags[series]
+    names = {run.name for run in survey.runs}
+    single = (counts == 1)[owners] & survey.is_kind("scalars")
+    created: dict[str, list[str]] = {}
+    for series in survey.rows(single):
+        name, tag = survey.run_of(series), survey.tags[series]
         if name == ".":
             continue
         torch = name.rpartition("/")[0] or "."
         if torch in names and name.rpartition("/")[2].startswith(
             tag.replace("/", "_").replace(" ", "_") + "_"
         ):
-            made.setdefault(torch, []).append(name)
+            created.setdefault(torch, []).append(name)
             continue
         above = f"/{name}".rpartition("/")[0]
         tbx = above.removesuffix(f"/{tag}").removeprefix("/") or "."
         if above.endswith(f"/{tag}") and tbx in names:
-            made.setdefault(tbx, []).append(name)
-    return made
+            created.setdefault(tbx, []).append(name)
+    return created
 
 
-def of_add_hparams(look: Look) -> dict[str, list[str]]:
-    """The run above, and those that `add_hparams` made below it."""
-    return sub_runs(look.series_table, [run.name for run in look.runs]).below
+def of_add_hparams(survey: Survey) -> dict[str, list[str]]:
+    """The runs that `add_hparams` created, by the run above them."""
+    return sub_runs(survey.series_table, [run.name for run in survey.runs]).below

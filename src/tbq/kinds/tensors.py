@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, TbqWarning
+from tbq.arrays import STORED_AS, widen
+from tbq.errors import DamageError, warn
+from tbq.printable import counted
 from tbq.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 # dtype of the table -> NumPy's, where NumPy has it. Quantised numbers are the integers they are stored as.
@@ -23,16 +22,6 @@ _NUMPY = {
     "quint16": "<u2", "qint32": "<i4",
 }  # fmt: skip
 
-# dtype -> exponent bits, mantissa bits, bias, and what its largest exponent means.
-_SMALL_FLOATS = {
-    "bfloat16": (8, 7, 127, "ieee"),
-    "float8_e5m2": (5, 2, 15, "ieee"),
-    "float8_e4m3fn": (4, 3, 7, "fn"),
-    "float8_e4m3fnuz": (4, 3, 8, "fnuz"),
-    "float8_e4m3b11fnuz": (4, 3, 11, "fnuz"),
-    "float8_e5m2fnuz": (5, 2, 16, "fnuz"),
-    "float4_e2m1fn": (2, 1, 1, "finite"),
-}
 _SMALL_INTS = {"int4": "<i1", "uint4": "<u1", "int2": "<i1", "uint2": "<u1"}  # a byte each
 
 
@@ -47,12 +36,45 @@ class TensorTable(Table):
             for dtype, shape, data in zip(*rows.columns, strict=True)
         ]
 
+    def elements(self) -> Table:
+        """One row per element: `run, tag, step, wall_time, index, value`, for CSV and frames.
+
+        `index` is the position in C order (`numpy.unravel_index`). Tensors without real numbers are left out, with a
+        warning, and so are those that could not be decoded.
+
+        >>> import tbq, tempfile
+        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_tensor("attention", [[0.5, 0.5]], 7)
+        >>> elements = tbq.open(writer.log_dir).tensors().elements()
+        >>> elements.to_arrow().select(["step", "index", "value"]).to_pylist()
+        [{'step': 7, 'index': 0, 'value': 0.5}, {'step': 7, 'index': 1, 'value': 0.5}]
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        table = self.to_arrow()
+        parts = [
+            None if part is None or part.dtype.kind in "cO" else part.reshape(-1) for part in self.arrays()
+        ]
+        left_out = sum(part is None for part in parts)
+        if left_out:
+            warn(f"{counted(left_out, 'tensor')} without real numbers left out")
+        sizes = [0 if part is None else part.size for part in parts]
+        rows = pa.array(np.repeat(np.arange(len(parts)), sizes))
+        columns = {name: table[name].take(rows) for name in ("run", "tag", "step", "wall_time")}
+        columns["index"] = pa.array(np.concatenate([np.zeros(0, np.int64), *map(np.arange, sizes)]))
+        columns["value"] = pa.array(
+            np.concatenate([np.zeros(0), *(part.astype(np.float64) for part in parts if part is not None)])
+        )
+        return Table(pa.table(columns), kind="elements")
+
 
 def array(dtype: str, shape: Sequence[int], data: Any) -> NDArray[Any]:
     """One tensor as a NumPy array of its own.
 
-    bfloat16, the float8 kinds and sub-byte numbers come in ml_dtypes' types where that package is installed,
-    else as float32 or int8, with a warning. Strings come as an object array of bytes.
+    bfloat16, the float8 kinds and sub-byte numbers come in ml_dtypes' types if that package is installed. Without it
+    bfloat16 and sub-byte integers come as float32 and int8, with a warning; floats of eight bits and less are an
+    error. Strings come as an object array of bytes.
 
     >>> array("int16", [2, 1], b"\\x01\\x00\\x02\\x00").tolist()
     [[1], [2]]
@@ -63,7 +85,7 @@ def array(dtype: str, shape: Sequence[int], data: Any) -> NDArray[Any]:
         return _strings(shape, data)
     if dtype in _NUMPY:
         return np.frombuffer(data, _NUMPY[dtype]).reshape(shape).copy()
-    if dtype in _SMALL_FLOATS or dtype in _SMALL_INTS:
+    if dtype in STORED_AS or dtype in _SMALL_INTS:
         return _small(dtype, data).reshape(shape)
     raise DamageError(
         f"tensors of dtype {dtype} cannot be decoded", hint="their bytes are in the tensors table"
@@ -96,41 +118,14 @@ def _small(dtype: str, data: Any) -> NDArray[Any]:
         if dtype in _SMALL_INTS:  # the bits above must be the sign's, as ml_dtypes reads only the low ones
             return np.frombuffer(data, _SMALL_INTS[dtype]).astype(known)
         return np.frombuffer(data, known).copy()
-    instead = "float32" if dtype in _SMALL_FLOATS else "int8" if dtype.startswith("i") else "uint8"
-    warnings.warn(
-        f"{dtype} is given as {instead}; install ml_dtypes to get it as it is", TbqWarning, stacklevel=4
+    instead = "float32" if dtype in STORED_AS else "int8" if dtype.startswith("i") else "uint8"
+    values = (
+        np.frombuffer(data, _SMALL_INTS[dtype]).copy()
+        if dtype in _SMALL_INTS
+        else widen(np.frombuffer(data, STORED_AS[dtype]), dtype)
     )
-    if dtype in _SMALL_INTS:
-        return np.frombuffer(data, _SMALL_INTS[dtype]).copy()
-    if dtype == "bfloat16":
-        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
-    return _values(dtype)[np.frombuffer(data, np.uint8)]
-
-
-@cache
-def _values(dtype: str) -> NDArray[np.float32]:
-    """What each byte means in a float of at most eight bits."""
-    import numpy as np
-
-    exponents, mantissas, bias, special = _SMALL_FLOATS[dtype]
-    out = np.zeros(256, np.float32)
-    for byte in range(256):
-        fraction = byte & ((1 << mantissas) - 1)
-        exponent = byte >> mantissas & ((1 << exponents) - 1)
-        negative = byte >> (mantissas + exponents) & 1
-        if exponent == 0:
-            value = fraction * 2.0 ** (1 - bias - mantissas)
-        else:
-            value = (1 + fraction / (1 << mantissas)) * 2.0 ** (exponent - bias)
-        top = exponent == (1 << exponents) - 1
-        if special == "ieee" and top:
-            value = float("nan") if fraction else float("inf")
-        elif (special == "fn" and top and fraction == (1 << mantissas) - 1) or (
-            special == "fnuz" and byte == 0x80
-        ):
-            value = float("nan")
-        out[byte] = -value if negative else value
-    return out
+    warn(f"{dtype} is given as {instead}; install ml_dtypes to get it as it is")
+    return values
 
 
 def corner(values: NDArray[Any], size: int = 4) -> NDArray[Any]:

@@ -1,6 +1,6 @@
-"""Results of training as tables: metrics of other loggers, predictions beside labels, weights and biases."""
+"""Results of training as tables: metrics of other loggers, predictions with labels, weights and biases."""
 
-# Not lazy: functions named as their modules would be hidden by them, once those are imported.
+# Not lazy: importing a module later would replace the function of the same name.
 from tbq.results.diff import weights_diff
 from tbq.results.metrics import is_metrics_file, metrics
 from tbq.results.metrics_table import MetricsTable

@@ -28,12 +28,13 @@ COLUMNS += ["max_abs", "mean_abs", "norm", "relative", "cosine"]
 def weights_diff(
     model: Any, other: Any, *, layer: str | Sequence[str] | None = None, max_unpacked: Size | None = None
 ) -> Table:
-    """What changed from `model` to `other`, a row a parameter.
+    """What changed from `model` to `other`, one row per parameter.
 
     `status` is `same`, `changed`, `shape` (differs, so not compared), `added` or `removed`. `changed` counts
-    the elements that differ; `max_abs`, `mean_abs` and `norm` are of the differences, `relative` is their
-    norm over that of the first checkpoint, `cosine` that of the angle between the two. Two NaN in one place
-    are the same; any other non-finite difference makes the numbers non-finite. `max_unpacked` is as in `weights`.
+    the elements that differ; `max_abs`, `mean_abs` and `norm` describe the differences, `relative` is their norm
+    divided by that of the first checkpoint, `cosine` is the cosine of the angle between the two. Two NaN at the
+    same place are equal; any other non-finite difference makes the numbers non-finite. `max_unpacked` is as in
+    `weights`.
 
     >>> import numpy as np
     >>> a, b = {"w.bias": np.zeros(3)}, {"w.bias": np.array([0.0, 0.0, 2.0])}
@@ -42,14 +43,14 @@ def weights_diff(
     """
     with (
         _where(model),
-        parameters(model, max_unpacked) as found,
+        parameters(model, max_unpacked) as ours,
         _where(other),
-        parameters(other, max_unpacked) as others,
+        parameters(other, max_unpacked) as theirs,
     ):
-        # A layer that only one side has is a match, not a miss: both sides are chosen from together.
-        chosen = {p.name for p in choose([*found, *others], layer, _path(model))}
-        before = {p.name: p for p in found if p.name in chosen}
-        after = {p.name: p for p in others if p.name in chosen}
+        # A layer that only one side has is a match too, so the selection sees both sides together.
+        chosen = {p.name for p in choose([*ours, *theirs], layer, _path(model))}
+        before = {p.name: p for p in ours if p.name in chosen}
+        after = {p.name: p for p in theirs if p.name in chosen}
         rows = [_row(before.get(name), after.get(name)) for name in {**before, **after}]
     import pyarrow as pa
 
@@ -115,7 +116,7 @@ def _wide(values: Array) -> type:
 
 
 def _aligned(left: Iterator[Array], right: Iterator[Array]) -> Iterator[tuple[Array, Array]]:
-    """Two sequences of blocks cut to the same places: readers of different formats cut at different ones."""
+    """Two sequences of blocks cut at the same places, as readers of different formats cut differently."""
     a = b = np.empty(0)
     while True:
         a = a if a.size else next(left, a)

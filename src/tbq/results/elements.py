@@ -1,21 +1,23 @@
-"""Every element of every parameter as a row `layer, parameter, index, value`, in batches that do not grow."""
+"""Every element of every parameter as a row `layer, parameter, index, value`, in batches of bounded size.
+
+`index` is the position in C order: `numpy.unravel_index(index, shape)` gives the place on each axis.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-import warnings
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from tbq import _core
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import SourceError, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,39 +30,40 @@ SCHEMA = pa.schema(
     [
         pa.field("layer", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("parameter", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("index", pa.string(), nullable=False),
+        pa.field("index", pa.int64(), nullable=False),
         pa.field("value", pa.float64(), nullable=False),
     ]
 )
-ROWS = 1 << 17  # rows of a batch
-LINES = 1 << 15  # rows formatted at once: the text stays in the CPU's cache
+ROWS = 1 << 17  # rows per batch
+LINES = 1 << 15  # rows formatted at once: their text fits the CPU cache
+_BATCHES_IN_GROUP = 8  # of a Parquet file
 _EXACT = 1 << 53  # integers up to here are exact in float64
 
 T = TypeVar("T")
 
 
 def batches(parameters: Sequence[Parameter]) -> Iterator[pa.RecordBatch]:
-    """The elements as record batches, the next ones made by a second thread while one is used."""
+    """The elements as record batches, prepared by threads while the caller uses the previous ones."""
     layers = {name: code for code, name in enumerate(dict.fromkeys(p.layer for p in parameters))}
     names = {name: code for code, name in enumerate(dict.fromkeys(p.parameter for p in parameters))}
-    dictionaries = [pa.array(list(found), pa.string()) for found in (layers, names)]
+    dictionaries = [pa.array(list(codes), pa.string()) for codes in (layers, names)]
 
     def make(pieces: list[tuple[Parameter, int, NDArray[Any]]]) -> pa.RecordBatch:
         sizes = [values.size for _, _, values in pieces]
         codes = [
-            np.repeat(np.array([found[key] for found, key in chosen], np.int32), sizes)
+            np.repeat(np.array([code_of[key] for code_of, key in chosen], np.int32), sizes)
             for chosen in (
                 [(layers, p.layer) for p, _, _ in pieces],
                 [(names, p.parameter) for p, _, _ in pieces],
             )
         ]
-        index = [_index(p.shape, start, values.size) for p, start, values in pieces]
+        index = np.concatenate([np.arange(start, start + values.size) for _, start, values in pieces])
         value = np.concatenate([values.astype(np.float64) for _, _, values in pieces])
         columns = [
             pa.DictionaryArray.from_arrays(pa.array(code), names)
             for code, names in zip(codes, dictionaries, strict=True)
         ]
-        columns += [index[0] if len(index) == 1 else pa.concat_arrays(index), pa.array(value)]
+        columns += [pa.array(index), pa.array(value)]
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
     if not any(p.count for p in parameters):
@@ -69,7 +72,7 @@ def batches(parameters: Sequence[Parameter]) -> Iterator[pa.RecordBatch]:
 
 
 def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, int, NDArray[Any]]]]:
-    """Runs of elements, small parameters together, about `ROWS` at a time."""
+    """About `ROWS` elements at a time, with small parameters combined."""
     pieces: list[tuple[Parameter, int, NDArray[Any]]] = []
     rows = 0
     for parameter in parameters:
@@ -79,11 +82,9 @@ def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, 
             if values.dtype.kind in "iu" and values.size:
                 low, high = int(values.min()), int(values.max())
                 if low < -_EXACT or high > _EXACT:
-                    warnings.warn(
-                        f"'{parameter.name}' holds integers past 2^53, rounded in the float64 column "
-                        "`value`; CSV has them exactly",
-                        TbqWarning,
-                        stacklevel=2,
+                    warn(
+                        f"'{parameter.name}' has integers above 2^53, which the float64 column `value` rounds; "
+                        "CSV keeps them exact"
                     )
             pieces.append((parameter, start, values))
             start += values.size
@@ -95,17 +96,37 @@ def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, 
         yield pieces
 
 
-def _index(shape: tuple[int, ...], start: int, count: int) -> pa.Array:
-    offsets, text = _core.index_text(shape, start, count)
-    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
+def write_parquet(parameters: Sequence[Parameter], stream: IO[bytes]) -> None:
+    """The elements as Parquet, without compression and statistics, which would take longer than all the rest."""
+    from pyarrow import parquet as pq
+
+    from tbq.export.options import Options, origin
+
+    schema = SCHEMA.with_metadata(origin(Options(kind="elements", format="parquet")))
+    with pq.ParquetWriter(
+        stream,
+        schema,
+        compression="none",
+        use_dictionary=["layer", "parameter"],
+        write_statistics=False,
+        column_encoding={"index": "DELTA_BINARY_PACKED", "value": "PLAIN"},
+    ) as writer:
+        group: list[pa.RecordBatch] = []
+        for batch in batches(parameters):
+            group.append(batch)
+            if len(group) == _BATCHES_IN_GROUP:
+                writer.write_table(pa.Table.from_batches(group, SCHEMA))
+                group = []
+        if group:
+            writer.write_table(pa.Table.from_batches(group, SCHEMA))
 
 
 def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[memoryview]:
-    """The elements as CSV text without its header; a block is overwritten once the next is asked for."""
+    """The elements as CSV text without a header; each block is valid until the next is requested."""
 
     def runs() -> Iterator[tuple[_core.ElementLines, int, NDArray[Any]]]:
         for parameter in parameters:
-            writer = _core.ElementLines(_prefix(parameter, separator), parameter.shape, separator)
+            writer = _core.ElementLines(_prefix(parameter, separator), (parameter.count,), separator)
             start = 0
             for block in parameter.blocks(LINES):
                 values = _real(parameter, block)
@@ -118,23 +139,23 @@ def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[mem
                 yield writer, start, np.ascontiguousarray(values)
                 start += values.size
 
-    # Rooms to write in, used again: fresh pages are dear.
+    # Buffers are recycled: fresh memory pages are expensive.
     free: SimpleQueue[NDArray[np.uint8]] = SimpleQueue()
 
     def text(run: tuple[_core.ElementLines, int, NDArray[Any]]) -> tuple[NDArray[np.uint8], int]:
         writer, start, values = run
         want = writer.longest * values.size
         try:
-            room = free.get_nowait()
+            buffer = free.get_nowait()
         except Empty:
-            room = np.empty(0, np.uint8)
-        if room.size < want:
-            room = np.empty(want, np.uint8)
-        return room, writer.write(start, values, room)
+            buffer = np.empty(0, np.uint8)
+        if buffer.size < want:
+            buffer = np.empty(want, np.uint8)
+        return buffer, writer.write(start, values, buffer)
 
-    for room, size in ahead(text, runs()):
-        yield room.data[:size]
-        free.put(room)
+    for buffer, size in ahead(text, runs()):
+        yield buffer.data[:size]
+        free.put(buffer)
 
 
 def header(separator: str = ",") -> bytes:
@@ -152,20 +173,20 @@ def _prefix(parameter: Parameter, separator: str) -> str:
 def _real(parameter: Parameter, block: NDArray[Any]) -> NDArray[Any]:
     if block.dtype.kind == "c":
         raise SourceError(
-            f"'{parameter.name}' is {parameter.dtype}: a complex element is not one value",
-            hint="leave it out with layer= / --layer, or ask for statistics",
+            f"'{parameter.name}' is {parameter.dtype}: a complex element is not a single value",
+            hint="exclude it with layer= (--layer), or use the statistics",
         )
     return block
 
 
-def ahead(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    """`work` of each item, in order, by threads that are a few items ahead of the caller and no more."""
+def ahead(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+    """`function` of each item, in order, computed by threads a few items ahead of the caller."""
     workers = min(4, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers, thread_name_prefix="tbq-elements") as pool:
         waiting: deque[Future[T]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
+                waiting.append(pool.submit(function, item))
                 if len(waiting) > workers + 1:
                     yield waiting.popleft().result()
             while waiting:

@@ -28,7 +28,7 @@ _ROWS = 1 << 16
 
 
 def split_key(spec: str) -> tuple[str, str | None]:
-    """`file.npz:logits` as path and key; a colon in the path itself is not one.
+    """`file.npz:logits` as path and key; a colon in the path itself does not count.
 
     >>> split_key("preds.npz:logits")
     ('preds.npz', 'logits')
@@ -40,13 +40,13 @@ def split_key(spec: str) -> tuple[str, str | None]:
 
 
 def read_array(spec: str, max_unpacked: Size | None = None) -> Array:
-    """The array of a file, or the one that `file:key` names; columns of CSV and Parquet side by side."""
+    """The array in a file, or the array `key` of `file:key`; columns of CSV and Parquet are stacked side by side."""
     parts = [block for _, block in row_blocks(spec, max_unpacked)]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
 def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[int, Array]]:
-    """The rows of an array, with the number of the first of them: a few at a time, but all of CSV and Parquet."""
+    """Blocks of rows of an array, each with the number of its first row; CSV and Parquet are one block."""
     refuse_remote(spec)
     path, key = split_key(spec)
     if not Path(path).is_file():
@@ -54,7 +54,7 @@ def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[in
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise UsageError(
-            f"no arrays are read from '{ending}' files", path=path, hint=f"known are {', '.join(ENDINGS)}"
+            f"tbq cannot read arrays from '{ending}' files", path=path, hint=f"it reads {', '.join(ENDINGS)}"
         )
     limit = Limit.of(max_unpacked)
     if ending == ".npy":
@@ -66,7 +66,7 @@ def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[in
 
 
 def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
-    """The rows of a `.npy` file, a few at a time, with the number of the first; never a pickle."""
+    """Blocks of rows of a `.npy` file, each with the number of its first row; never a pickle."""
     from tbq.results.checkpoint.npz import ZIP_FAULTS, blocks, damaged, header
 
     try:
@@ -74,13 +74,13 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
             shape, fortran, dtype = header(file)
             if dtype.hasobject:
                 raise SourceError(
-                    "is a pickle of Python objects, which tbq never loads",
+                    "contains pickled Python objects, which tbq never loads",
                     path=path,
                     hint="save plain arrays",
                     code="unsafe",
                 )
             if not shape:
-                raise SourceError("holds one number, want an array", path=path)
+                raise SourceError("contains a single number, want an array", path=path)
             flat = partial(blocks, file, shape, fortran, dtype)
             yield from _by_rows(shape, dtype.newbyteorder("="), rows, flat, path)
     except ZIP_FAULTS as error:
@@ -90,18 +90,18 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
 def _by_rows(
     shape: tuple[int, ...], dtype: Any, rows: int, blocks: Callable[[int], Iterator[Array]], path: str
 ) -> Iterator[tuple[int, Array]]:
-    """Flat blocks as whole rows of an array of this shape, about `rows` at a time."""
+    """Flat blocks as complete rows of an array of this shape, about `rows` at a time."""
     width = math.prod(shape[1:])
     rows = max(1, min(rows, (1 << 24) // max(width, 1)))
     done = 0
     rest = np.empty(0, dtype)
     for block in blocks(max(width * rows, 1)):
         flat = np.concatenate([rest, block]) if rest.size else block
-        whole = flat.size // width if width else 0
-        if whole:
-            yield done, flat[: whole * width].reshape(-1, *shape[1:])
-        done += whole
-        rest = flat[whole * width :]
+        count = flat.size // width if width else 0
+        if count:
+            yield done, flat[: count * width].reshape(-1, *shape[1:])
+        done += count
+        rest = flat[count * width :]
     if width and done != shape[0]:
         raise SourceError(f"ends after {done} of {shape[0]} rows", path=path, hint="copy it again")
     if not done:
@@ -112,46 +112,46 @@ def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[i
     from tbq.results.checkpoint import of_file
 
     with ExitStack() as stack:
-        found = {parameter.name: parameter for parameter in of_file(path, stack, limit)}
-        if key is None and len(found) != 1:
-            first = next(iter(found), "KEY")
+        arrays = {parameter.name: parameter for parameter in of_file(path, stack, limit)}
+        if key is None and len(arrays) != 1:
+            first = next(iter(arrays), "KEY")
             raise UsageError(
-                f"holds {len(found)} arrays: {', '.join(list(found)[:10])}",
+                f"has {len(arrays)} arrays: {', '.join(list(arrays)[:10])}",
                 path=path,
-                hint=f"name one: {shell_word(f'{path}:{first}')}",
+                hint=f"choose one: {shell_word(f'{path}:{first}')}",
             )
-        if key is not None and key not in found:
+        if key is not None and key not in arrays:
             raise UsageError(
-                f"no array '{key}' in it", path=path, hint=f"it holds {', '.join(list(found)[:10])}"
+                f"has no array '{key}'", path=path, hint=f"it has {', '.join(list(arrays)[:10])}"
             )
-        chosen = found[key] if key is not None else next(iter(found.values()))
+        chosen = arrays[key] if key is not None else next(iter(arrays.values()))
         if not chosen.shape:
-            raise SourceError(f"'{chosen.name}' is one number, want an array", path=path)
+            raise SourceError(f"'{chosen.name}' is a single number, want an array", path=path)
         try:
             yield from _by_rows(chosen.shape, np.float64, _ROWS, chosen.blocks, path)
         except SourceError as failure:
             failure.path = failure.path or path
             raise
-        except ValueError as error:  # of a shape without elements that NumPy does not take
+        except ValueError as error:  # a shape without elements that NumPy rejects
             raise SourceError(f"'{chosen.name}' cannot be read: {error}", path=path) from None
 
 
 def _parquet(path: str, limit: Limit) -> pa.Table:
-    """A Parquet file, if its rows are not many more than its bytes can hold: a run of one value takes a few."""
+    """A Parquet file, unless it expands to far more than its size: a long run of one value takes few bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
         texts = [
-            one.name
-            for one in file.schema_arrow
-            if pa.types.is_string(one.type) or pa.types.is_binary(one.type)
+            column.name
+            for column in file.schema_arrow
+            if pa.types.is_string(column.type) or pa.types.is_binary(column.type)
         ]
         cells = file.metadata.num_rows * file.metadata.num_columns
     refusal = limit.refusal(8 * cells, Path(path).stat().st_size)
     if refusal:
         raise SourceError(refusal, path=path)
-    with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text that repeats is held once
+    with pq.ParquetFile(path, read_dictionary=texts) as file:  # repeated texts are held only once
         return file.read()
 
 
@@ -166,7 +166,7 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
 
             parse = csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",", newlines_in_values=True)
             first = _first_line(path)
-            # A file of nothing but numbers has no header.
+            # If the first line is all numbers, there is no header.
             bare = csv.ReadOptions(
                 autogenerate_column_names=_all_numbers(first, "\t" if ending == ".tsv" else ",")
             )
@@ -176,12 +176,12 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     if key is not None:
         if key not in table.column_names:
             raise UsageError(
-                f"no column '{key}' in it", path=path, hint=f"it has {', '.join(table.column_names[:10])}"
+                f"has no column '{key}'", path=path, hint=f"it has {', '.join(table.column_names[:10])}"
             )
         return np.asarray(table.column(key).to_numpy(zero_copy_only=False))
     arrays = [column.to_numpy(zero_copy_only=False) for column in table.columns]
     if not arrays:
-        raise SourceError("no columns in it", path=path)
+        raise SourceError("has no columns", path=path)
     if len(arrays) == 1:
         return np.asarray(arrays[0])
     texts = [
@@ -195,9 +195,9 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     ]
     if texts:
         raise UsageError(
-            f"column '{texts[0]}' holds no numbers",
+            f"column '{texts[0]}' is not numeric",
             path=path,
-            hint=f"name one column: {shell_word(f'{path}:{table.column_names[0]}')}",
+            hint=f"choose one column: {shell_word(f'{path}:{table.column_names[0]}')}",
         )
     return np.column_stack(arrays)
 
@@ -233,7 +233,7 @@ def write_predictions(
     max_unpacked: Size | None = None,
     **options: Any,
 ) -> None:
-    """`predictions` of files into a file: outputs are streamed (not those of CSV and Parquet), and scores counted."""
+    """Write `predictions` of files to a file; outputs are streamed, except from CSV and Parquet."""
     from tbq.export import format_of
     from tbq.export.target import check_free
     from tbq.results.predictions import predictions
@@ -243,7 +243,7 @@ def write_predictions(
     targets = [(path, format)] + [
         (each, "csv" if each == "-" else None) for each in (confusion, scores) if each
     ]
-    for target, kind in targets:  # told before time is spent
+    for target, kind in targets:  # fail before any work is done
         format_of(target, kind)
         check_free(target, force)
     batches = _batches(outputs, labels, ids, max_unpacked)
@@ -271,10 +271,10 @@ def _batches(
     done = 0
     for start, block in row_blocks(outputs, max_unpacked):
         done = start + len(block)
-        if any(found is not None and len(found) < done for found in beside):
-            continue  # only counted
-        parts = [None if found is None else found[start:done] for found in beside]
+        if any(array is not None and len(array) < done for array in beside):
+            continue  # only count, for the message below
+        parts = [None if array is None else array[start:done] for array in beside]
         yield block, parts[0], parts[1]
-    for what, found in zip(("labels", "ids"), beside, strict=True):
-        if found is not None and len(found) != done:
-            raise UsageError(f"{done} outputs and {len(found)} {what}, want as many of both")
+    for what, array in zip(("labels", "ids"), beside, strict=True):
+        if array is not None and len(array) != done:
+            raise UsageError(f"{done} outputs but {len(array)} {what}, want the same number")

@@ -1,6 +1,6 @@
-"""Metrics that training wrote elsewhere than in event files, as the `scalars` table.
+"""Metrics from files other than event files, as the `scalars` table.
 
-One reader a format: Keras `History` and CSVLogger, Lightning's `metrics.csv`, the `trainer_state.json` of
+One reader per format: Keras `History` and CSVLogger, Lightning's `metrics.csv`, the `trainer_state.json` of
 Hugging Face, Ray Tune's `result.json` and `progress.csv`, and the files of `MetricsTable`.
 """
 
@@ -21,12 +21,12 @@ from tbq.source.remote import refuse_remote
 if TYPE_CHECKING:
     from tbq.table import Table
 
-# The columns that number a row, best first.
+# Columns that give the step, the preferred one first.
 STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
 TIME_COLUMNS = ("wall_time", "timestamp")
-# File names that say nothing of the run: it is named after the folder then.
+# File names that do not identify a run, which is then named after its folder.
 _PLAIN_NAMES = {"metrics", "progress", "result", "trainer_state", "log", "training", "history"}
-# What Ray writes about a trial rather than of its training.
+# Keys of Ray that describe a trial and are not metrics.
 _NOT_METRICS = {"config", "pid", "trial_id", "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
 _DEPTH = 32
@@ -35,10 +35,10 @@ Row = tuple[int | None, float | None, Mapping[str, Any]]
 
 
 def is_metrics_file(path: str | os.PathLike[str]) -> bool:
-    """Whether the name is one of a file of metrics: `.csv .tsv .json .jsonl .parquet`, and no event file.
+    """Whether a file name is that of a metrics file: `.csv .tsv .json .jsonl .parquet`, but not an event file.
 
-    A `.log`, as in Keras' `CSVLogger("training.log")`, is one when it is there and begins as text with a comma.
-    Such a file is input only where it is named; one that lies in a logdir is not.
+    A `.log`, as in Keras' `CSVLogger("training.log")`, counts if it exists and its first line is text with a comma.
+    tbq reads such files only if they are named explicitly, not if they are in a log directory.
 
     >>> is_metrics_file("lightning_logs/version_0/metrics.csv"), is_metrics_file("events.out.tfevents.1.host")
     (True, False)
@@ -57,16 +57,16 @@ def _is_csv_text(path: str | os.PathLike[str]) -> bool:
             first = file.readline(1 << 16)
     except OSError:
         return False
-    return b"," in first and b"\0" not in first  # the length that an event file begins with has zeros
+    return b"," in first and b"\0" not in first  # an event file starts with a length, which contains zeros
 
 
 def metrics(history: Any, *, run: str | None = None) -> Table:
-    """Metrics as a `scalars` table, a row a value: everything that works on event files works on it.
+    """Metrics as a `scalars` table, one row per value, for everything that works on event files.
 
     `history` is what `model.fit` returns, a dict of lists, or the path of a CSVLogger file, Lightning's
     `metrics.csv`, a `trainer_state.json`, a `result.json`, a `progress.csv` or a file of `MetricsTable`.
-    `run` names the run; else it is the file's name, or its folder's where the file is just called
-    `metrics.csv` and the like.
+    `run` names the run; by default it is the name of the file, or of its folder if the file has a generic name
+    such as `metrics.csv`.
 
     >>> metrics({"loss": [0.5, 0.25], "lr": [0.1, 0.1]}).wide().to_arrow().to_pylist()[1]["loss"]
     0.25
@@ -94,7 +94,7 @@ def _run_name(path: str) -> str:
 
 
 def _table(rows: Iterable[Row], run: str) -> Table:
-    """Rows of many values, turned so that each tag has its own, in order of first sight by tag name."""
+    """One row per value, from rows with many values; ordered by tag, then as logged."""
     import pyarrow as pa
 
     from tbq.results.checkpoint.parameter import as_text
@@ -102,17 +102,17 @@ def _table(rows: Iterable[Row], run: str) -> Table:
     from tbq.table import Table
 
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
-    for number, (step, wall_time, values) in enumerate(rows):
+    for position, (step, wall_time, values) in enumerate(rows):
         for tag, value in values.items():
-            found = _number(value)
-            if found is not None:
+            number = _number(value)
+            if number is not None:
                 steps, times, kept = series.setdefault(tag, ([], [], []))
-                steps.append(number if step is None else step)
+                steps.append(position if step is None else step)
                 times.append(wall_time)
-                kept.append(found)
+                kept.append(number)
     if not series:
         raise SourceError(
-            "no metric in it: no column or key holds numbers", hint="want a number a step or epoch"
+            "has no metrics: no column or key is numeric", hint="want a number per step or epoch"
         )
     tags = sorted(series)
     label = schema("scalars").field("tag").type
@@ -142,8 +142,8 @@ def _of_history(history: Any) -> Iterator[Row]:
     columns = getattr(history, "history", history)
     if not isinstance(columns, Mapping):
         raise UsageError(
-            f"no metrics in a {type(history).__name__}",
-            hint="give what model.fit returned, a dict of lists, or the path of a metrics file",
+            f"got a {type(history).__name__}, which has no metrics",
+            hint="pass what model.fit returned, a dict of lists, or the path of a metrics file",
         )
     lists = {}
     for name, values in columns.items():
@@ -164,10 +164,10 @@ def _of_history(history: Any) -> Iterator[Row]:
 
 
 def _of_file(path: str) -> Iterable[Row]:
-    # MetricsTable has only a journal before it first saves.
+    # MetricsTable has only a journal until it first saves.
     if not Path(path).is_file() and not Path(path + ".journal").is_file():
         raise SourceError(
-            "is a directory, want a file of metrics" if Path(path).is_dir() else "no such file", path=path
+            "is a directory, want a metrics file" if Path(path).is_dir() else "no such file", path=path
         )
     ending = Path(path).suffix.lower()
     if ending in (".csv", ".tsv", ".log"):
@@ -179,15 +179,15 @@ def _of_file(path: str) -> Iterable[Row]:
 
         return _numbered(read_rows(path))
     raise UsageError(
-        f"no reader of metrics for '{ending}' files",
+        f"tbq cannot read metrics from '{ending}' files",
         path=path,
-        hint="known are .csv, .tsv and .log (CSVLogger, Lightning, Ray, MetricsTable), "
+        hint="it reads .csv, .tsv and .log (CSVLogger, Lightning, Ray, MetricsTable), "
         ".json and .jsonl (Hugging Face, Ray) and .parquet (MetricsTable)",
     )
 
 
 def _numbered(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Rows with their step and time taken out; a step that has a better one beside it stays a metric."""
+    """Rows with step and time separated; a step column beside a preferred one stays a metric."""
     for row in rows:
         step = next((name for name in STEP_COLUMNS if _step(row.get(name)) is not None), None)
         time = next((name for name in TIME_COLUMNS if _number(row.get(name)) is not None), None)
@@ -207,19 +207,17 @@ def _csv(path: str) -> Iterator[dict[str, Any]]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             first = file.readline()
             file.seek(0)
-            separator = max(",;\t", key=first.count)  # a tie goes to the first
+            separator = max(",;\t", key=first.count)  # the first wins a tie
             lines = csv.reader(file, delimiter=separator)
             names = next(lines, [])
             if not any(names):
-                raise SourceError(
-                    "no header line", path=path, hint="want a CSV whose first line names the metrics"
-                )
+                raise SourceError("no header line", path=path, hint="the first line must name the metrics")
             for line in lines:
                 if len(line) > len(names):
                     raise SourceError(
                         f"line {lines.line_num} has {len(line)} cells, the header {len(names)}",
                         path=path,
-                        hint="a logger that changed its metrics wrote this; repair the header",
+                        hint="the logger added metrics later; add their names to the header",
                     )
                 yield {
                     name: _parsed(cell)
@@ -249,25 +247,25 @@ def _json(path: str) -> Iterator[dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise SourceError(f"not a JSON file: {error}", path=path) from None
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except RecursionError:
-        raise SourceError("JSON nested too deep", path=path) from None
+        raise SourceError("the JSON is nested too deeply", path=path) from None
     except ValueError:
         yield from _json_lines(path, text)
         return
-    if isinstance(found, dict) and isinstance(found.get("log_history"), list):
-        found = found["log_history"]
-    elif isinstance(found, dict) and any(isinstance(value, list) for value in found.values()):
-        yield from (dict(values) | {"step": step} for step, _, values in _of_history(_lists(found)))
+    if isinstance(content, dict) and isinstance(content.get("log_history"), list):
+        content = content["log_history"]
+    elif isinstance(content, dict) and any(isinstance(value, list) for value in content.values()):
+        yield from (dict(values) | {"step": step} for step, _, values in _of_history(_lists(content)))
         return
-    for row in found if isinstance(found, list) else [found]:
+    for row in content if isinstance(content, list) else [content]:
         if not isinstance(row, dict):
-            raise SourceError(f"got a {type(row).__name__} among the rows, want an object each", path=path)
+            raise SourceError(f"a row is a {type(row).__name__}, want an object", path=path)
         yield _flat(row)
 
 
-def _lists(found: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {name: value for name, value in found.items() if isinstance(value, list)}
+def _lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {name: value for name, value in content.items() if isinstance(value, list)}
 
 
 def _json_lines(path: str, text: str) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,14 @@
-"""`MetricsTable`: metrics written row by row while training runs, so that a crash loses nothing.
+"""`MetricsTable`: metrics written row by row during training, so that a crash loses nothing.
 
-CSV: a row is one append, handed to the system before `log` returns. When a metric appears that the header
-lacks, the file is written anew beside itself with the wider header and the new row, then renamed: at any
-moment the file is whole, with the old rows or with the new one too.
+CSV: each row is appended in one write before `log` returns. If a metric is new, a file with the wider header and
+the new row is written beside the old one and renamed: at any moment the file is complete, with or without the
+new row.
 
-Parquet cannot be appended to: its index stands at the end. A row goes to a journal beside the file
-(`x.parquet.journal`, a JSON line each, numbered) before `log` returns; the Parquet file is then written anew,
-beside and renamed, whenever that costs under a twentieth of the time since it was last done, which for a row
-an epoch is each time. A crash leaves a whole Parquet file and at most a journal of the rows past it, which
-`resume=True` and `tbq.results.metrics` take in.
+Parquet files cannot be appended to, as their index is at the end. Each row goes to a journal beside the file
+(`x.parquet.journal`, one numbered JSON line per row) before `log` returns. The Parquet file is rewritten, beside and
+renamed, whenever that takes less than a twentieth of the time since the last rewrite; with one row per epoch that
+is every time. A crash leaves a complete Parquet file and at most a journal of later rows, which `resume=True` and
+`tbq.results.metrics` read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import json
 import os
 import threading
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, SourceError, TbqWarning, UsageError
+from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
 
 if TYPE_CHECKING:
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
 
 Value = float | int | bool | str | None
 
-_SHARE = 20  # a rewrite may take one part in so many of the time
+_SHARE = 20  # rewriting may take a twentieth of the time
 
 
 class MetricsTable:
-    """A table of metrics on disk: call `log` after each epoch, or give it to Keras as a callback.
+    """A table of metrics on disk: call `log` after each epoch, or pass it to Keras as a callback.
 
-    An existing file is refused, or continued with `resume=True`; it is never overwritten. `sync=True` also
-    waits for the disk, for machines that lose power.
+    An existing file is an error, or is continued with `resume=True`; it is never overwritten. `sync=True` also
+    waits for the disk, in case of a power failure.
 
     >>> import pathlib, tempfile, tbq
     >>> path = pathlib.Path(tempfile.mkdtemp(), "metrics.csv")
@@ -52,7 +51,7 @@ class MetricsTable:
     1,0.25,0.3
     """
 
-    async_safe = True  # Keras: nothing here needs to wait for a batch
+    async_safe = True  # Keras: no need to wait for the end of a batch
 
     def __init__(self, path: str | os.PathLike[str], *, resume: bool = False, sync: bool = False) -> None:
         self.path = os.fspath(path)
@@ -60,23 +59,32 @@ class MetricsTable:
         stores: dict[str, type[_Csv] | type[_Parquet]] = {".csv": _Csv, ".tsv": _Csv, ".parquet": _Parquet}
         if ending not in stores:
             raise UsageError(
-                f"no table of metrics in '{ending}' files", path=path, hint="use .csv, .tsv or .parquet"
+                f"tbq cannot write metrics to '{ending}' files", path=path, hint="use .csv, .tsv or .parquet"
             )
         self._lock = threading.Lock()
         self._store: _Csv | _Parquet = stores[ending](self.path, resume, sync)
 
     def log(self, epoch: int | None = None, /, **metrics: Any) -> None:
-        """Add a row; it is safe when this returns. Without an epoch the row has only what is named."""
+        """Add a row, which is safe when this returns. Without an epoch it has only the named metrics.
+
+        >>> table = tbq.results.MetricsTable("metrics.csv")
+        >>> table.log(0, loss=0.5, lr=0.1)
+        """
         row = {name: _value(name, value) for name, value in metrics.items()}
         if epoch is not None:
             row = {"epoch": _value("epoch", epoch), **row}
         if not row:
-            raise UsageError("log() got no metric", hint="table.log(epoch, loss=0.5)")
+            raise UsageError("log() got no metrics", hint="table.log(epoch, loss=0.5)")
         with self._lock:
             self._store.add(row)
 
     def close(self) -> None:
-        """Bring the file up to date: Parquet takes in its journal. Logging may go on after it."""
+        """Finish the file: a Parquet file absorbs its journal. You may log more afterwards.
+
+        >>> table = tbq.results.MetricsTable("metrics.parquet")
+        >>> table.log(0, loss=0.5)
+        >>> table.close()
+        """
         with self._lock:
             self._store.close()
 
@@ -86,7 +94,7 @@ class MetricsTable:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # What Keras calls on a callback; it asks for nothing else to be one.
+    # The methods that Keras calls on a callback.
     def set_params(self, params: Any) -> None:
         self.params = params
 
@@ -105,7 +113,7 @@ class MetricsTable:
     _implements_test_batch_hooks = _implements_predict_batch_hooks = _implements_train_batch_hooks
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("on_"):  # the other moments of training, at which there is nothing to do
+        if name.startswith("on_"):  # the other hooks of Keras do nothing
             return _nothing
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -119,7 +127,9 @@ def _value(name: str, value: Any) -> Value:
         try:
             value = value.item()  # NumPy, torch, JAX; TensorFlow below
         except (ValueError, RuntimeError, TypeError):
-            raise UsageError(f"metric {name!r} has shape {tuple(value.shape)}, want one number") from None
+            raise UsageError(
+                f"metric {name!r} has shape {tuple(value.shape)}, want a single number"
+            ) from None
     elif hasattr(value, "numpy"):
         return _value(name, value.numpy())
     if value is None or isinstance(value, bool | int | float | str):
@@ -128,39 +138,39 @@ def _value(name: str, value: Any) -> Value:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
+def _write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error, "the rows there were are kept") from error
+        raise unwritable(path, error, "earlier rows are kept") from error
 
 
 def _refuse(path: str) -> OutputError:
     return OutputError(
-        "is already there", path=path, hint="resume=True continues it; choose another name for a new table"
+        "already exists", path=path, hint="continue it with resume=True, or choose another name"
     )
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Write beside and rename, on the disk before the name changes."""
+    """Write a file beside it, sync it to disk, then rename it."""
     with output(path, force=True, sync=True) as file:
         file.write(data)
 
 
 def _append(path: str, data: bytes, size: int, sync: bool) -> int:
-    """Append in one call to a file of `size` bytes and return its new size; on failure it has its old one."""
+    """Append in one call to a file of `size` bytes and return its new size; a failure restores the old size."""
     with open(path, "r+b", buffering=0) as file:
-        there = file.seek(0, os.SEEK_END)
-        if there != size:
+        actual = file.seek(0, os.SEEK_END)
+        if actual != size:
             raise OutputError(
-                f"has {there} bytes, want {size}: something else writes to it",
+                f"has {actual} bytes, want {size}: another program writes to it",
                 path=path,
-                hint="one table, one writer",
+                hint="let only one program write to it",
             )
         try:
             done = file.write(data)
             if done != len(data):
-                raise OSError(f"{done} of {len(data)} bytes were written")
+                raise OSError(f"only {done} of {len(data)} bytes were written")
             if sync:
                 os.fsync(file.fileno())
         except BaseException:
@@ -175,7 +185,7 @@ class _Csv:
         self._path, self._sync = path, sync
         self._separator = "\t" if path.lower().endswith(".tsv") else ","
         self._columns: list[str] = []
-        with _told(path):
+        with _write_errors(path):
             try:
                 with open(path, "xb"):
                     self._size = 0
@@ -187,33 +197,33 @@ class _Csv:
     def _continue(self) -> None:
         with open(self._path, "rb") as file:
             data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        if whole != data:
-            warnings.warn(
-                f"{self._path}: its last row was not finished and is dropped: "
-                f"{data[len(whole) :][:200].decode(errors='replace')!r}",
-                TbqWarning,
-                stacklevel=5,
-            )
+        complete = data[: data.rfind(b"\n") + 1]
+        if complete != data:
+            rest = data[len(complete) :][:200].decode(errors="replace")
+            warn(f"{self._path}: dropping its unfinished last row: {rest!r}")
         try:
             rows = list(
-                csv.reader(io.StringIO(whole.decode("utf-8-sig"), newline=""), delimiter=self._separator)
+                csv.reader(io.StringIO(complete.decode("utf-8-sig"), newline=""), delimiter=self._separator)
             )
         except (UnicodeDecodeError, csv.Error) as error:
-            raise OutputError(f"is not a CSV file, so not continued: {error}", path=self._path) from None
+            raise OutputError(
+                f"cannot be continued, as it is not a CSV file: {error}", path=self._path
+            ) from None
         self._columns = rows[0] if rows else []
         wide = next((n for n, row in enumerate(rows, 1) if len(row) > len(self._columns)), None)
         if wide is not None or len(set(self._columns)) != len(self._columns):
-            what = f"row {wide} is longer than the header" if wide else "a column stands twice in the header"
-            raise OutputError(f"is not a table of metrics, so not continued: {what}", path=self._path)
-        if whole != data:
+            what = f"row {wide} is longer than the header" if wide else "a column occurs twice in the header"
+            raise OutputError(
+                f"cannot be continued, as it is not a table of metrics: {what}", path=self._path
+            )
+        if complete != data:
             with open(self._path, "r+b") as file:
-                file.truncate(len(whole))
-        self._size = len(whole)
+                file.truncate(len(complete))
+        self._size = len(complete)
 
     def add(self, row: dict[str, Value]) -> None:
         fresh = [name for name in row if name not in self._columns]
-        with _told(self._path):
+        with _write_errors(self._path):
             columns = self._columns + fresh
             line = self._lines([[_text(row.get(name)) for name in columns]])
             if not fresh:
@@ -225,10 +235,10 @@ class _Csv:
                     old = file.read()
                 if len(old) != self._size:
                     raise OutputError(
-                        f"has {len(old)} bytes, want {self._size}: something else writes to it",
+                        f"has {len(old)} bytes, want {self._size}: another program writes to it",
                         path=self._path,
                     )
-                # The old rows end before the new columns: blank there, their bytes otherwise as they were.
+                # In the new columns the old rows are blank; otherwise they stay as they are.
                 rows = list(
                     csv.reader(io.StringIO(old.decode("utf-8-sig"), newline=""), delimiter=self._separator)
                 )
@@ -247,7 +257,7 @@ class _Csv:
 
 
 def _text(value: Value) -> str:
-    """A value as every text of tbq has it: a float32 in its own digits, `nan`, blank for none."""
+    """A value as in all text output of tbq: a float32 in its shortest form, `nan`, blank for None."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -263,16 +273,16 @@ class _Parquet:
     def __init__(self, path: str, resume: bool, sync: bool) -> None:
         self._path, self._journal, self._sync = path, path + ".journal", sync
         self._rows: list[Mapping[str, Value]] = []
-        self._saved = 0  # rows that the Parquet file holds
+        self._saved = 0  # rows in the Parquet file
         self._took, self._last = 0.0, float("-inf")
-        with _told(path):
+        with _write_errors(path):
             if os.path.lexists(path) or os.path.lexists(self._journal):
                 if not resume:
                     raise _refuse(path)
                 try:
                     self._rows, self._saved = _read(path)
                 except SourceError as error:
-                    raise OutputError(f"is not continued: {error.message}", path=error.path) from None
+                    raise OutputError(f"cannot be continued: {error.message}", path=error.path) from None
                 lines = b"".join(_line(n, row) for n, row in enumerate(self._rows) if n >= self._saved)
                 _replace(self._journal, lines)
                 self._size = len(lines)
@@ -281,8 +291,8 @@ class _Parquet:
                     self._size = 0
 
     def add(self, row: dict[str, Value]) -> None:
-        with _told(self._path):
-            if not Path(self._journal).exists():  # closed, and logged to again
+        with _write_errors(self._path):
+            if not Path(self._journal).exists():  # logging again after close
                 _replace(self._journal, b"")
                 self._size = 0
             self._size = _append(self._journal, _line(len(self._rows), row), self._size, self._sync)
@@ -294,7 +304,7 @@ class _Parquet:
         started = time.monotonic()
         _replace(self._path, _parquet(self._rows))
         self._saved = len(self._rows)
-        # A crash between these two leaves lines that the Parquet file has too: their numbers tell.
+        # A crash in between leaves lines that the Parquet file already has; their numbers tell.
         with open(self._journal, "r+b") as file:
             file.truncate(0)
         self._size = 0
@@ -302,7 +312,7 @@ class _Parquet:
         self._took = self._last - started
 
     def close(self) -> None:
-        with _told(self._path):
+        with _write_errors(self._path):
             if self._saved < len(self._rows):
                 self._save()
             with contextlib.suppress(FileNotFoundError):
@@ -325,31 +335,31 @@ def _parquet(rows: list[Mapping[str, Value]]) -> bytes:
 
 
 def _column(values: list[Value]) -> Any:
-    """An Arrow array of the narrowest type that holds all: bool, int64, float64 or string."""
+    """An Arrow array of the narrowest type for all values: bool, int64, float64 or string."""
     import pyarrow as pa
 
-    found = {type(value) for value in values if value is not None}
-    if str in found:
+    types = {type(value) for value in values if value is not None}
+    if str in types:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
-    if found == {bool}:
+    if types == {bool}:
         return pa.array(values, pa.bool_())
-    if float not in found and all(-(2**63) <= int(value) < 2**63 for value in values if value is not None):
+    if float not in types and all(-(2**63) <= int(value) < 2**63 for value in values if value is not None):
         return pa.array([None if value is None else int(value) for value in values], pa.int64())
     return pa.array([None if value is None else float(value) for value in values], pa.float64())
 
 
 def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
-    """All rows of a Parquet table of metrics, those of its journal too, and how many the file itself has."""
+    """All rows of a Parquet table of metrics and its journal, and how many of them the file itself has."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows: list[Mapping[str, Value]] = []
     if Path(path).exists():
         try:
-            # A column that a row did not have and one that was None are the same here.
+            # None and a missing column are the same.
             with pq.ParquetFile(path) as file:
-                found = file.read().to_pylist()
-            rows = [{name: value for name, value in row.items() if value is not None} for row in found]
+                stored = file.read().to_pylist()
+            rows = [{name: value for name, value in row.items() if value is not None} for row in stored]
         except (pa.ArrowException, OSError) as error:
             raise SourceError(f"not a Parquet file: {error}", path=path) from None
     saved = len(rows)
@@ -357,7 +367,7 @@ def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
     if Path(journal).exists():
         with open(journal, "rb") as pending:
             lines = pending.read().split(b"\n")
-        for line in lines[:-1]:  # what follows the last newline was never finished
+        for line in lines[:-1]:  # the text after the last newline is unfinished
             try:
                 number, row = json.loads(line)
             except (ValueError, TypeError):
@@ -370,5 +380,5 @@ def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
 
 
 def read_rows(path: str) -> list[Mapping[str, Value]]:
-    """The rows of a Parquet table of metrics, with those that a crash left in its journal."""
+    """The rows of a Parquet table of metrics, including those that a crash left in its journal."""
     return _read(path)[0]

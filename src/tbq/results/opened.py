@@ -1,55 +1,55 @@
-"""Files of metrics that are opened like a logdir: their values as event files in a scratch directory.
+"""Metrics files opened like a log directory: their values as event files in a temporary directory.
 
-So `tbq export`, `tbq sql`, `tbq summary` and all methods of a LogDir work on them by the one path there is.
+`tbq export`, `tbq sql`, `tbq summary` and all methods of LogDir then work on them in the same way.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tbq import _core
+from tbq.export.names import part
 from tbq.export.target import unwritable
 from tbq.results.metrics import is_metrics_file, metrics
 from tbq.scratch import Scratch, temporary
+from tbq.write import wire
 from tbq.write.scalars import EXACT
 
 _FULL = 1 << 20
-_NOT_IN_NAMES = re.compile(r"[:/\\]")
 
 
 @dataclass(frozen=True)
 class MetricsAsEvents:
-    """What to open in place of files of metrics: `paths`, some of which lie in `scratch`, which goes with the log."""
+    """The paths to open instead of metrics files; some are in `scratch`, which lives as long as the log."""
 
     paths: list[str | os.PathLike[str]]
     scratch: Scratch
 
     @classmethod
     def of(cls, named: Sequence[tuple[str | None, str | os.PathLike[str]]]) -> MetricsAsEvents | None:
-        """Write each file of metrics as event files; None where there is none among the paths."""
+        """Write each metrics file as event files; None if no path is a metrics file."""
         if not any(_is_named_metrics(path) for _, path in named):
             return None
-        made = cls([], temporary("metrics"))
+        replaced = cls([], temporary("metrics"))
         try:
             for name, path in named:
                 if not _is_named_metrics(path):
-                    made.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
+                    replaced.paths.append(path if name is None else f"{name}:{os.fspath(path)}")
                     continue
-                for run, place in as_events(path, str(made.scratch.folder)).items():
-                    made.paths.append(f"{name or _NOT_IN_NAMES.sub('_', run)}:{place}")
+                for run, place in as_events(path, str(replaced.scratch.folder)).items():
+                    replaced.paths.append(f"{name or part(run)}:{place}")
         except BaseException:
-            made.remove()
+            replaced.remove()
             raise
-        return made
+        return replaced
 
     def remove(self) -> None:
-        """Remove what was written."""
+        """Remove the temporary files."""
         self.scratch.remove()
 
 
@@ -58,7 +58,7 @@ def _is_named_metrics(path: str | os.PathLike[str]) -> bool:
 
 
 def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
-    """Write the metrics of a file as event files below `folder`; gives the directory of each run, by its name.
+    """Write the metrics of a file as event files below `folder`; returns the directory of each run, by name.
 
     A value without a wall time gets NaN.
     """
@@ -81,8 +81,7 @@ def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
 
 
 def _header() -> bytes:
-    version = b"brain.Event:2"
-    return _core.frame(b"\x1a" + bytes([len(version)]) + version)
+    return _core.frame(wire.text(3, "brain.Event:2"))
 
 
 def _append(path: Path, records: Iterable[bytes]) -> None:

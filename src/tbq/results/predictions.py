@@ -1,9 +1,8 @@
-"""Predictions beside their labels as a table: arrays at once, or batches as they come."""
+"""Predictions with their labels as a table: from arrays, or batch by batch."""
 
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from tbq.arguments import bad, choice
-from tbq.errors import TbqWarning, UsageError
-from tbq.results.arrays import numbers
+from tbq.arrays import raw, widen
+from tbq.errors import UsageError, warn
 from tbq.results.rows import Rows
 
 if TYPE_CHECKING:
@@ -37,27 +36,26 @@ def predictions(
     activation: Activation | None = None,
     threshold: float = 0.5,
 ) -> Table | Rows:
-    """A row an example: `id, label, predicted, confidence`, then one column a class.
+    """One row per example: `id, label, predicted, confidence`, then one column per class.
 
-    If the outputs are not probabilities, as logits without `activation`, the column is called `score` instead of
+    If the outputs are not probabilities, such as logits without `activation`, the column is named `score` instead of
     `confidence`.
 
     `outputs` is an array or tensor, or an iterator of batches: arrays, or tuples `(outputs, labels)` or
-    `(outputs, labels, ids)`. Arrays give a `Table`; an iterator gives `Rows` that are made as they are
-    written, in bounded memory. `classes` names the classes; `label` and `predicted` are their names then,
-    else numbers.
+    `(outputs, labels, ids)`. Arrays give a `Table`; an iterator gives `Rows`, which are computed while they are
+    written, in bounded memory. With `classes`, `label` and `predicted` are names; otherwise they are numbers.
 
-    The task is taken from the shapes, or from `task`:
+    The task follows from the shapes, or from `task`:
 
-    - `multiclass`: outputs (n, classes), labels class numbers, names or one-hot rows. `confidence` is the
-      largest output. One integer an example is taken as the predicted class itself.
-    - `binary`: outputs (n,) or (n, 1) with labels 0 and 1. Class 1 from `threshold` on.
-    - `multilabel`: outputs (n, classes), labels rows of 0 and 1. `label` and `predicted` are lists of all
-      classes from `threshold` on, `confidence` the largest output.
-    - `regression`: any other numbers: `id, label, predicted, error`, numbered where an example has several.
+    - `multiclass`: outputs (n, classes); labels are class numbers, names or one-hot rows. `confidence` is the
+      largest output. If there is one integer per example, it is the predicted class.
+    - `binary`: outputs (n,) or (n, 1) with labels 0 and 1. Outputs of at least `threshold` predict class 1.
+    - `multilabel`: outputs (n, classes); labels are rows of 0 and 1. `predicted` lists all classes with outputs of
+      at least `threshold`, `confidence` is the largest output.
+    - `regression`: any other numbers: `id, label, predicted, error`, numbered if an example has several.
 
-    Outputs are taken as they are; for logits `activation="softmax"` or `"sigmoid"` makes probabilities. `threshold`
-    is compared with the result. Binary logits have no columns for the classes, only the score.
+    `activation="softmax"` or `"sigmoid"` turns logits into probabilities, which are then compared with `threshold`.
+    Binary logits without it have no columns for the classes, only the score.
 
     >>> table = predictions([[0.1, 0.9], [0.8, 0.2]], labels=[1, 0], classes=["cat", "dog"])
     >>> table.to_arrow().to_pylist()[0]
@@ -84,20 +82,20 @@ def predictions(
         nonlocal used
         if used:
             raise UsageError(
-                "the batches were used up: an iterator gives them once",
-                hint="call predictions() again, or keep to_table()",
+                "the batches are used up: an iterator can be read only once",
+                hint="call predictions() again, or keep the result of to_table()",
             )
         used = True
         for batch in stream:
             yield layout.record(batch)
         if layout.width is None:
-            raise UsageError("no batch came", hint="give at least one batch of outputs")
+            raise UsageError("got no batches", hint="pass at least one batch of outputs")
 
     return Rows("predictions", batches)
 
 
 def is_stream(outputs: Any) -> bool:
-    """Whether outputs come in batches: iterators and loaders do, arrays and lists of numbers do not."""
+    """Whether outputs come in batches, as from iterators and loaders but not from arrays and lists."""
     return not (hasattr(outputs, "shape") or isinstance(outputs, Sequence | Mapping)) and hasattr(
         outputs, "__iter__"
     )
@@ -105,7 +103,7 @@ def is_stream(outputs: Any) -> bool:
 
 @dataclass
 class _Batch:
-    """One batch as it was given, with how a message calls it."""
+    """A batch as passed, with its name for messages."""
 
     name: str
     given: Any
@@ -120,33 +118,34 @@ class _Batch:
     def __post_init__(self) -> None:
         self.outputs = self._array("outputs", self.given)
         if self.outputs.ndim == 0:
-            raise UsageError(f"{self.name}outputs are one number, want an array of them")
+            raise UsageError(f"{self.name}outputs are a single number, want an array")
         size = len(self.outputs)
         self.labels = None if self.given_labels is None else self._array("labels", self.given_labels)
         if self.given_ids is None:
             self.ids = np.arange(self.start, self.start + size)
         else:
             self.ids = self._array("ids", self.given_ids)
-        for what, found in (("labels", self.labels), ("ids", self.ids)):
-            if found is not None and (found.ndim == 0 or len(found) != size):
-                other = len(found) if found.ndim else 1
-                raise UsageError(f"{self.name}{size} outputs and {other} {what}, want as many of both")
+        for what, array in (("labels", self.labels), ("ids", self.ids)):
+            if array is not None and (array.ndim == 0 or len(array) != size):
+                other = len(array) if array.ndim else 1
+                raise UsageError(f"{self.name}{size} outputs but {other} {what}, want the same number")
 
     def _array(self, what: str, given: Any) -> Array:
         try:
-            found = numbers(given)
+            array = widen(*raw(given))
         except ValueError:
             raise UsageError(
-                f"{self.name}the rows of {what} differ in length", hint="want as many columns in every row"
+                f"{self.name}the rows of {what} differ in length",
+                hint="every row needs the same number of columns",
             ) from None
-        if found.dtype == object:
-            texts = found.ndim == 1 and all(isinstance(item, str) for item in found)
+        if array.dtype == object:
+            texts = array.ndim == 1 and all(isinstance(item, str) for item in array)
             if not texts:
                 raise UsageError(
-                    f"{self.name}{what} hold Python objects, want numbers", hint="pass plain arrays"
+                    f"{self.name}{what} are Python objects, want numbers", hint="pass plain arrays"
                 )
-            found = found.astype(str)
-        return found
+            array = array.astype(str)
+        return array
 
 
 def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
@@ -156,13 +155,13 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
         name = f"batch {number}: "
         if number == 0:
             source = iter(outputs)
-        found = next(source, None)
-        if found is None:
+        item = next(source, None)
+        if item is None:
             for what, more in zip(("labels", "ids"), beside, strict=True):
                 if more is not None and next(more, None) is not None:
-                    raise UsageError(f"more batches of {what} than the {number} of outputs")
+                    raise UsageError(f"there are more batches of {what} than of outputs ({number})")
             return
-        parts = found if isinstance(found, tuple) else (found,)
+        parts = item if isinstance(item, tuple) else (item,)
         if not 1 <= len(parts) <= 3:
             raise UsageError(
                 f"{name}a tuple of {len(parts)}, want (outputs, labels) or (outputs, labels, ids)"
@@ -171,10 +170,10 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
         for place, (what, more) in enumerate(zip(("labels", "ids"), beside, strict=True), 1):
             if more is not None:
                 if given[place] is not None:
-                    raise UsageError(f"{name}{what} both in the batch and beside it")
+                    raise UsageError(f"{name}{what} are given both in the batch and as an argument")
                 given[place] = next(more, None)
                 if given[place] is None:
-                    raise UsageError(f"{number} batches of {what}, fewer than of outputs")
+                    raise UsageError(f"got {number} batches of {what}, fewer than of outputs")
         batch = _Batch(name, given[0], given[1], given[2], start)
         start += len(batch.outputs)
         yield batch
@@ -182,19 +181,19 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
 
 @dataclass
 class _Layout:
-    """How batches become rows; what the first one decides holds for all."""
+    """How batches become rows; the first batch decides for all."""
 
     classes: list[str] | None
     task: Task | None
     activation: Activation | None
     threshold: float
     width: int | None = None
-    probable: bool | None = None  # whether outputs are probabilities, as the first batch says
+    probable: bool | None = None  # whether outputs are probabilities, judged by the first batch
     labelled: bool = False
     schema: pa.Schema | None = None
 
     def record(self, batch: _Batch) -> pa.RecordBatch:
-        """The rows of one batch."""
+        """The rows of a batch."""
         import pyarrow as pa
 
         outputs = batch.outputs
@@ -202,7 +201,7 @@ class _Layout:
             raise UsageError(f"{batch.name}outputs are {outputs.dtype}, want numbers")
         if outputs.ndim > 2:
             raise UsageError(
-                f"{batch.name}outputs have shape {outputs.shape}, want a number or a row an example",
+                f"{batch.name}outputs have shape {outputs.shape}, want one number or one row per example",
                 hint="reshape to (examples, classes) first",
             )
         if self.width is None:
@@ -230,7 +229,7 @@ class _Layout:
                 _arrow(values).cast(f.type) for values, f in zip(table.values(), self.schema, strict=True)
             ]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
-            raise UsageError(f"{batch.name}its types differ from the batches before") from None
+            raise UsageError(f"{batch.name}its types differ from those of earlier batches") from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _agree(self, batch: _Batch, width: int) -> None:
@@ -241,51 +240,49 @@ class _Layout:
             if self.classes is not None and scores and len(self.classes) != named:
                 raise UsageError(f"{len(self.classes)} classes for {named} columns of outputs")
             if self.classes is not None and len(set(self.classes)) != len(self.classes):
-                raise UsageError("a class stands twice among the classes")
+                raise UsageError("a class occurs twice in classes")
         elif width != self.width:
             raise UsageError(
-                f"{batch.name}{width} columns of outputs, the batches before have {self.width}",
+                f"{batch.name}{width} columns of outputs, but earlier batches have {self.width}",
                 hint="every batch must have the same classes",
             )
         if self.labelled != (batch.labels is not None):
             raise UsageError(
-                f"{batch.name}labels {'missing' if self.labelled else 'given'}, unlike the batches before"
+                f"{batch.name}labels {'missing' if self.labelled else 'given'}, unlike in earlier batches"
             )
 
     def _judge(self, batch: _Batch, flat: Array) -> None:
-        """Find out whether outputs are probabilities; the first batch decides what the columns are called."""
+        """Check whether outputs are probabilities; the first batch decides how the columns are named."""
         codes = self.task == "multiclass" and flat.dtype.kind in "iu" and flat.shape[1] == 1
         if self.task == "regression" or codes:
             return
         known = flat[~np.isnan(flat).any(axis=1)] if flat.dtype.kind == "f" else flat
-        found = _probabilities(known) and (
+        probable = _probabilities(known) and (
             self.task != "multiclass" or self.activation is not None or _sum_to_one(known)
         )
         if self.probable is None:
-            self.probable = found
-            if not found and self.task in ("binary", "multilabel"):
-                warnings.warn(
+            self.probable = probable
+            if not probable and self.task in ("binary", "multilabel"):
+                warn(
                     f"the outputs are not probabilities, but are compared with threshold={self.threshold:g}; "
-                    "for logits add activation='sigmoid' (--activation sigmoid)",
-                    TbqWarning,
-                    stacklevel=4,
+                    "for logits add activation='sigmoid' (--activation sigmoid)"
                 )
-        elif self.probable and not found:
+        elif self.probable and not probable:
             raise UsageError(
-                f"{batch.name}the outputs are not probabilities, but those before are",
+                f"{batch.name}the outputs are not probabilities, but those of earlier batches are",
                 hint="for logits add activation='softmax' or 'sigmoid' (--activation)",
             )
 
     @property
-    def _surety(self) -> str:
-        """What the column is called that says how sure a prediction is."""
+    def _confidence(self) -> str:
+        """The name of the column with the confidence."""
         return "confidence" if self.probable else "score"
 
     def _names(self, count: int) -> list[str]:
         return self.classes if self.classes is not None else [f"class_{n}" for n in range(count)]
 
     def _multiclass(self, batch: _Batch, flat: Array, outputs: Array) -> dict[str, Any]:
-        if outputs.dtype.kind in "iu" and flat.shape[1] == 1:  # the classes themselves, no scores
+        if outputs.dtype.kind in "iu" and flat.shape[1] == 1:  # the classes themselves, without scores
             best, scores = flat[:, 0], {}
             confidence: Any = None
             count = len(self.classes) if self.classes is not None else None
@@ -299,7 +296,7 @@ class _Layout:
             columns["label"] = self._class(batch, self._label_codes(batch, count), count)
         columns["predicted"] = self._class(batch, best, count, "predicted classes")
         if confidence is not None:
-            columns[self._surety] = confidence
+            columns[self._confidence] = confidence
         return self._free(columns, scores)
 
     def _label_codes(self, batch: _Batch, count: int | None) -> Array:
@@ -311,39 +308,39 @@ class _Layout:
             if labels.shape[1] != count or not _one_hot(labels):
                 raise UsageError(
                     f"{batch.name}labels have shape {labels.shape} and are not one-hot in {count} classes",
-                    hint="for several classes an example use task='multilabel' (--task multilabel)",
+                    hint="for several classes per example use task='multilabel' (--task multilabel)",
                 )
             return np.asarray(labels.argmax(axis=1))
         if labels.ndim > 2:
-            raise UsageError(f"{batch.name}labels have shape {labels.shape}, want a class an example")
+            raise UsageError(f"{batch.name}labels have shape {labels.shape}, want one class per example")
         return labels
 
     def _class(self, batch: _Batch, codes: Array, count: int | None, what: str = "labels") -> Any:
-        """Class numbers as names where there are names; names as they are, when they are known."""
+        """Class numbers as names, if there are names; names are checked and kept."""
         if codes.dtype.kind in "US":
             if self.classes is not None:
                 strange = sorted(set(codes.tolist()) - set(self.classes))
                 if strange:
                     raise UsageError(
-                        f"{batch.name}label {strange[0]!r} is none of the classes {self.classes[:10]}"
+                        f"{batch.name}label {strange[0]!r} is not one of the classes {self.classes[:10]}"
                     )
             return codes.tolist()
         if codes.dtype.kind == "f":
             if not np.array_equal(codes, np.floor(codes)):
                 raise UsageError(
-                    f"{batch.name}{what} are not whole numbers, want class numbers",
+                    f"{batch.name}{what} are not integers, want class numbers",
                     hint="or task='regression'",
                 )
             codes = codes.astype(np.int64)
         codes = codes.astype(np.int64)
         if count is not None and codes.size and (codes.min() < 0 or codes.max() >= count):
-            wrong = int(codes.min()) if codes.min() < 0 else int(codes.max())
-            raise UsageError(f"{batch.name}{what} hold {wrong}, want 0 to {count - 1} for {count} classes")
+            code = int(codes.min()) if codes.min() < 0 else int(codes.max())
+            raise UsageError(f"{batch.name}{what} contain {code}, want 0 to {count - 1} for {count} classes")
         return [self.classes[code] for code in codes] if self.classes is not None else codes
 
     def _binary(self, batch: _Batch, flat: Array) -> dict[str, Any]:
         if flat.shape[1] != 1:
-            raise UsageError(f"{batch.name}{flat.shape[1]} outputs an example, want one for task='binary'")
+            raise UsageError(f"{batch.name}{flat.shape[1]} outputs per example, want one for task='binary'")
         score = flat[:, 0].astype(np.float64) if flat.dtype.kind != "f" else flat[:, 0]
         chosen = score >= self.threshold
         columns: dict[str, Any] = {}
@@ -351,8 +348,8 @@ class _Layout:
             columns["label"] = self._class(batch, self._label_codes(batch, 2), 2)
         columns["predicted"] = self._class(batch, chosen.astype(np.int64), 2)
         if not self.probable:
-            return columns | {self._surety: score}
-        columns[self._surety] = np.where(chosen, score, 1 - score)
+            return columns | {self._confidence: score}
+        columns[self._confidence] = np.where(chosen, score, 1 - score)
         return self._free(columns, dict(zip(self._names(2), (1 - score, score), strict=True)))
 
     def _multilabel(self, batch: _Batch, flat: Array) -> dict[str, Any]:
@@ -366,11 +363,11 @@ class _Layout:
                 )
             columns["label"] = self._sets(labels != 0)
         columns["predicted"] = self._sets(flat >= self.threshold)
-        columns[self._surety] = flat.max(axis=1) if count else np.zeros(len(flat))
+        columns[self._confidence] = flat.max(axis=1) if count else np.zeros(len(flat))
         return self._free(columns, dict(zip(self._names(count), flat.T, strict=True)))
 
     def _sets(self, chosen: Array) -> pa.Array:
-        """Each row's chosen classes as a list."""
+        """The chosen classes of each row as a list."""
         import pyarrow as pa
 
         offsets = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]).astype(np.int32)
@@ -400,7 +397,7 @@ class _Layout:
         return columns
 
     def _free(self, columns: dict[str, Any], scores: Mapping[str, Any]) -> dict[str, Any]:
-        """Scores beside the other columns; a class called `label` becomes `class.label`."""
+        """Add the scores to the other columns; a class named `label` becomes `class.label`."""
         taken = {"id", "label", "predicted", "confidence", "score"}
         return columns | {
             f"class.{name}" if name in taken else name: values for name, values in scores.items()
@@ -408,7 +405,7 @@ class _Layout:
 
 
 def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -> Task:
-    """What the shapes and types say; `task=` is for where they cannot."""
+    """The task, judged by shapes and types."""
     single = outputs.ndim == 1 or outputs.shape[1] == 1
     if labels is not None and labels.dtype.kind in "US":
         return "binary" if single and outputs.dtype.kind == "f" else "multiclass"
@@ -420,8 +417,8 @@ def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -
             return "binary"
         return "regression"
     if labels is None or labels.ndim == 1 or labels.shape[1] == 1:
-        whole = labels is None or labels.dtype.kind in "biu" or np.array_equal(labels, np.floor(labels))
-        return "multiclass" if whole else "regression"
+        integers = labels is None or labels.dtype.kind in "biu" or np.array_equal(labels, np.floor(labels))
+        return "multiclass" if integers else "regression"
     if labels.size and np.isin(labels, (0, 1)).all():
         return "multiclass" if _one_hot(labels) else "multilabel"
     return "regression"
@@ -432,7 +429,7 @@ def _probabilities(outputs: Array) -> bool:
 
 
 def _sum_to_one(outputs: Array) -> bool:
-    """Whether the rows are distributions; a float16 of many classes sums to one within a hundredth."""
+    """Whether the rows are distributions; with float16 and many classes the sum is only near one."""
     return not outputs.size or bool(np.allclose(outputs.sum(axis=1, dtype=np.float64), 1, atol=1e-2))
 
 

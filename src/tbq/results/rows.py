@@ -1,4 +1,4 @@
-"""A table too large to hold: made batch by batch each time it is used, with the methods of a `Table`."""
+"""A table too large for memory: computed batch by batch each time it is used, with methods of `Table`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Rows that stream: `write` them to a file in bounded memory, or take all with `to_arrow` and friends.
+    """Rows as a stream: `write` them to a file in bounded memory, or get all with `to_arrow` and similar methods.
 
     >>> import numpy as np, tbq
     >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
     >>> rows.to_arrow().column("index").to_pylist()
-    ['0,0', '0,1', '1,0', '1,1']
+    [0, 1, 2, 3]
     """
 
     def __init__(
@@ -32,30 +32,58 @@ class Rows:
     ) -> None:
         self.kind = kind
         self._batches = batches
-        self._writers = writers or {}  # format -> what writes it faster than batches do
+        self._writers = writers or {}  # format -> a faster writer than that of batches
 
     def __repr__(self) -> str:
-        return f"<tbq.Rows {self.kind}: made as they are used>"
+        return f"<tbq.Rows {self.kind}: computed on use>"
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows as Arrow record batches of one schema; the first is there even when there are no rows."""
+        """The rows as Arrow record batches of the same schema; at least one, even without rows.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> sum(batch.num_rows for batch in rows.batches())
+        4
+        """
         return self._batches()
 
     def to_table(self) -> Table:
-        """All rows at once, as a `Table`."""
+        """All rows at once, as a `Table`.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> len(rows.to_table())
+        4
+        """
         from tbq.table import Table
 
         return Table(self.to_arrow(), kind=self.kind)
 
     def to_arrow(self) -> pa.Table:
+        """All rows as a pyarrow table.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows.to_arrow().num_rows
+        4
+        """
         import pyarrow as pa
 
         return pa.Table.from_batches(list(self.batches()))
 
     def to_pandas(self, categories: bool = False) -> Any:
+        """All rows as a pandas DataFrame.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows.to_pandas().shape
+        (4, 4)
+        """
         return self.to_table().to_pandas(categories=categories)
 
     def to_polars(self) -> Any:
+        """All rows as a polars DataFrame.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows.to_polars().shape
+        (4, 4)
+        """
         return self.to_table().to_polars()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -67,7 +95,11 @@ class Rows:
         return reader.__arrow_c_stream__(requested_schema)
 
     def write(self, path: StrPath, force: bool = False, format: str | None = None, **options: Any) -> None:
-        """Write to a file by its ending: csv, tsv, jsonl, parquet and arrow as a stream, others at once."""
+        """Write to a file; its suffix gives the format. csv, tsv, jsonl, parquet and arrow are streamed.
+
+        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows.write("weights.csv")
+        """
         from tbq.results.streaming import write_rows
 
         write_rows(self, path, force=force, format=format, own=self._writers, **options)

@@ -1,4 +1,4 @@
-"""How good predictions are: a confusion matrix, and precision and recall of each class."""
+"""The quality of predictions: a confusion matrix, and precision and recall per class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_CLASSES = {"id", "label", "predicted", "confidence", "score"}
 
 
 class Tally:
-    """Counts of (label, predicted) pairs, taken batch by batch so that streams need not be kept."""
+    """Counts of (label, predicted) pairs, collected batch by batch so that streams are not kept."""
 
     def __init__(self) -> None:
         self.pairs: Counter[tuple[Any, Any]] = Counter()
@@ -30,21 +30,21 @@ class Tally:
         self.lists = False
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the rows of one batch of predictions."""
+        """Count the rows of a batch of predictions."""
         import pyarrow as pa
 
         names = batch.schema.names
         if "label" not in names or "predicted" not in names:
-            raise UsageError("these predictions have no labels", hint="give labels= (--labels)")
+            raise UsageError("these predictions have no labels", hint="pass labels= (--labels)")
         label, predicted = batch.column("label"), batch.column("predicted")
         if pa.types.is_floating(label.type) or pa.types.is_floating(predicted.type):
             raise UsageError(
-                "these predictions are numbers, not classes", hint="classes have precision and recall"
+                "these predictions are numbers, not classes", hint="only classes have precision and recall"
             )
         self.lists = pa.types.is_list(label.type)
         scores = [name for name in names if name not in _NOT_CLASSES]
         if not self.known and scores:
-            # Columns of scores stand in the order of the classes, under their names or as class_0 ….
+            # Score columns are in the order of the classes, named after them or class_0, class_1, …
             numbered = pa.types.is_integer(label.type.value_type if self.lists else label.type)
             self.known = list(range(len(scores))) if numbered else [n.removeprefix("class.") for n in scores]
         if self.lists:
@@ -63,16 +63,16 @@ class Tally:
                 self.right[want] += count
 
     def classes(self) -> list[Any]:
-        """The classes in order: those of the score columns, then any other that occurred."""
+        """The classes in order: those of the score columns, then any others."""
         seen = {*self.support, *self.predicted} - set(self.known)
-        return [*self.known, *sorted(seen, key=lambda found: (isinstance(found, str), found))]
+        return [*self.known, *sorted(seen, key=lambda name: (isinstance(name, str), name))]
 
     def confusion(self) -> Table:
-        """A row a label, a column a predicted class, counts inside."""
+        """One row per label, one column per predicted class, with counts."""
         if self.lists:
             raise UsageError(
                 "examples with several classes have no confusion matrix",
-                hint="precision and recall do: scores()",
+                hint="use scores() for precision and recall",
             )
         import pyarrow as pa
 
@@ -86,7 +86,7 @@ class Tally:
         return Table(pa.table(columns), kind="confusion")
 
     def scores(self) -> Table:
-        """A row a class: precision, recall, f1, support; blank where nothing was predicted or labelled so."""
+        """One row per class: precision, recall, f1, support; null if they are undefined."""
         import pyarrow as pa
 
         from tbq.table import Table
@@ -119,13 +119,13 @@ class Tally:
         return Table(pa.Table.from_pylist(rows, schema=schema), kind="scores")
 
     def accuracy(self) -> float | None:
-        """The share of examples whose one class was predicted right."""
+        """The share of examples whose class was predicted correctly."""
         total = sum(self.pairs.values())
         return sum(self.right.values()) / total if total else None
 
 
 def confusion(predictions: Table | Rows) -> Table:
-    """The confusion matrix of a table of predictions: a row a label, a column a predicted class.
+    """The confusion matrix of predictions: one row per label, one column per predicted class.
 
     >>> from tbq.results import predictions
     >>> confusion(predictions([0, 1, 1], labels=[0, 1, 0])).to_arrow().to_pylist()

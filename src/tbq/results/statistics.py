@@ -1,4 +1,4 @@
-"""Statistics of parameters, block by block: a parameter's size never shows in the memory used."""
+"""Statistics of parameters, block by block: memory use does not depend on the size of a parameter."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Statistics:
     """Running statistics: mean, std, min, max and norm of the finite elements, counts of the rest.
 
-    >>> found = Statistics()
-    >>> found.add(np.array([3.0, -4.0, 0.0, np.nan]))
-    >>> found.norm, found.min, found.zeros, found.nonfinite
+    >>> total = Statistics()
+    >>> total.add(np.array([3.0, -4.0, 0.0, np.nan]))
+    >>> total.norm, total.min, total.zeros, total.nonfinite
     (5.0, -4.0, 1, 1)
     """
 
@@ -35,7 +35,7 @@ class Statistics:
     complex: bool = False
 
     def add(self, block: NDArray[Any]) -> None:
-        """Take in one more flat block."""
+        """Add a flat block."""
         if block.dtype.kind == "c":
             self.complex = True
             self._count(np.abs(block.astype(np.complex128)))
@@ -44,7 +44,7 @@ class Statistics:
         self._count(values)
 
     def _count(self, values: NDArray[np.float64]) -> None:
-        # One sum tells whether all are finite: an infinity or a NaN never leaves it.
+        # The sum is finite only if all values are: infinities and NaN persist in it.
         with np.errstate(all="ignore"):
             total = float(values.sum())
         if not math.isfinite(total):
@@ -64,7 +64,7 @@ class Statistics:
             mean = total / values.size if math.isfinite(total) else float((values / values.size).sum())
             values -= mean
             squares = _power(values)
-            # Two sets of known mean and spread, joined (Chan, Golub, LeVeque).
+            # Combine two sets of known mean and spread (Chan, Golub, LeVeque).
             count = self.finite + values.size
             distance = mean - self.mean
             if self.finite:
@@ -82,7 +82,7 @@ class Statistics:
         return math.sqrt(self.power)
 
     def row(self) -> dict[str, float | int | None]:
-        """The columns of the `weights` table. A complex parameter has a norm but no mean and no order."""
+        """The columns of the `weights` table. A complex parameter has a norm but no mean, min or max."""
         plain = self.finite > 0 and not self.complex
         return {
             "mean": self.mean if plain else None,
@@ -97,12 +97,12 @@ class Statistics:
 
 def statistics(blocks: Iterable[NDArray[Any]]) -> Statistics:
     """Statistics over all blocks of a parameter."""
-    found = Statistics()
+    total = Statistics()
     for block in blocks:
-        found.add(block)
-    return found
+        total.add(block)
+    return total
 
 
 def _power(values: NDArray[np.float64]) -> float:
-    # Not np.dot: BLAS would wake its threads for each block, which costs more than the sum.
+    # Not np.dot: BLAS would start its threads for each block, which takes longer than the sum.
     return float(np.einsum("i,i", values, values))

@@ -1,4 +1,4 @@
-"""`Rows` to a file, batch by batch, with the writers of `tbq.export`."""
+"""Write `Rows` to a file, batch by batch, with the writers of `tbq.export`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_rows(
     own: dict[str, Callable[[IO[bytes]], object]],
     **given: Any,
 ) -> None:
-    """Write rows as a stream where the format allows it, else at once. `own`: quicker writers."""
+    """Write rows as a stream if the format allows it; `own` are faster writers of some formats."""
     name, compression = format_of(path, format)
     options = replace(Options(kind=rows.kind, **given), format=name)
     if name not in _WRITERS:

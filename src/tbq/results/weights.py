@@ -1,12 +1,11 @@
-"""Weights and biases as a table: a row a parameter with its statistics, or a row an element."""
+"""Weights and biases as a table: one row per parameter with its statistics, or one row per element."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
-from tbq.errors import SourceError, TbqWarning
+from tbq.errors import SourceError, warn
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
 from tbq.source.remote import refuse_remote
@@ -70,15 +69,16 @@ def weights(
     """The parameters of a model or checkpoint.
 
     `model` is a Keras model, a torch module or state dict, a (nested) dict of arrays, or the path of a
-    `.safetensors`, `.npz`, `.h5`, `.keras`, `.pt`, `.pth` or `.ckpt` file. Nothing in a file is ever run.
+    `.safetensors`, `.npz`, `.h5`, `.keras`, `.pt`, `.pth` or `.ckpt` file. No code in a file is ever run.
 
-    A row a parameter: `layer, parameter, shape, dtype, count, mean, std, min, max, norm, zeros, nonfinite`,
-    where the numbers are over the finite elements. With `elements=True` a row an element: `layer, parameter,
-    index, value`, made as it is used, so that `weights(path, elements=True).write("weights.csv")` needs
-    little memory at any size. `layer` takes names, globs or a list of them.
+    The table has one row per parameter: `layer, parameter, shape, dtype, count, mean, std, min, max, norm, zeros,
+    nonfinite`, with statistics of the finite elements. With `elements=True` there is one row per element: `layer,
+    parameter, index, value`, computed on use, so that `weights(path, elements=True).write("weights.csv")` needs
+    little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
+    `layer` takes names, globs or a list of them.
 
-    `max_unpacked` is the most that one parameter of a compressed file may unpack to, in bytes or with a unit
-    ("4GB"); without it 256 MiB and a hundred times its size. One past that has no statistics.
+    `max_unpacked` limits the size to which a parameter of a compressed file may unpack, in bytes or with a unit
+    ("4GB"); the default is 256 MiB and a hundred times its size. Parameters beyond it have no statistics.
 
     >>> import numpy as np
     >>> table = weights({"dense.weight": np.array([[3.0, 0.0], [0.0, 4.0]]), "dense.bias": np.zeros(2)})
@@ -91,13 +91,11 @@ def weights(
     from tbq.table import Table
 
     rows = []
-    with _where(model), parameters(model, max_unpacked) as found:
-        for parameter in choose(found, layer, _path(model)):
+    with _where(model), parameters(model, max_unpacked) as opened:
+        for parameter in choose(opened, layer, _path(model)):
             row = parameter.row
             if parameter.unreadable:
-                warnings.warn(
-                    f"no statistics of '{parameter.name}': {parameter.unreadable}", TbqWarning, stacklevel=2
-                )
+                warn(f"no statistics for '{parameter.name}': {parameter.unreadable}")
             else:
                 row.update(statistics(parameter.blocks()).row())
             rows.append(row)
@@ -116,28 +114,28 @@ def _schema() -> pa.Schema:
 
 
 def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size | None) -> Rows:
-    with _where(model), parameters(model, max_unpacked) as found:
-        choose(found, layer, _path(model))  # wrong files and wrong names are told now, not at the first use
+    with _where(model), parameters(model, max_unpacked) as opened:
+        choose(opened, layer, _path(model))  # so that a wrong file or name fails now, not at the first use
 
     def batches() -> Iterator[pa.RecordBatch]:
         from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as found:
-            yield from elements.batches(choose(found, layer, _path(model)))
+        with _where(model), parameters(model, max_unpacked) as opened:
+            yield from elements.batches(choose(opened, layer, _path(model)))
 
     def lines(separator: str, stream: IO[bytes]) -> None:
         from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as found:
+        with _where(model), parameters(model, max_unpacked) as opened:
             stream.write(elements.header(separator))
-            for text in elements.lines(choose(found, layer, _path(model)), separator):
+            for text in elements.lines(choose(opened, layer, _path(model)), separator):
                 stream.write(text)
 
     def parquet(stream: IO[bytes]) -> None:
-        from tbq.results import elements_parquet
+        from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as found:
-            elements_parquet.write(choose(found, layer, _path(model)), stream)
+        with _where(model), parameters(model, max_unpacked) as opened:
+            elements.write_parquet(choose(opened, layer, _path(model)), stream)
 
     return Rows(
         "elements",
@@ -151,16 +149,16 @@ def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size 
 
 
 def choose(
-    found: Iterable[Parameter], layer: str | Sequence[str] | None, where: str | None = None
+    parameters: Iterable[Parameter], layer: str | Sequence[str] | None, where: str | None = None
 ) -> list[Parameter]:
     """The parameters of the chosen layers, in the order of the file."""
-    everything = list(found)
+    candidates = list(parameters)
     if layer is None:
-        return everything
+        return candidates
     from tbq.select import Selection
 
-    wanted = set(Selection.of(layer, "layer").require([p.layer for p in everything], where=where))
-    return [p for p in everything if p.layer in wanted]
+    wanted = set(Selection.of(layer, "layer").require([p.layer for p in candidates], where=where))
+    return [p for p in candidates if p.layer in wanted]
 
 
 def _path(model: Any) -> str | None:
@@ -170,15 +168,15 @@ def _path(model: Any) -> str | None:
     return os.fspath(model)
 
 
-class _where:  # noqa: N801 - reads as a word where it is used
+class _where:  # noqa: N801 - reads like a word in use
     """Adds the path to an error that was raised without one."""
 
     def __init__(self, model: Any) -> None:
-        self._found = _path(model)
+        self._known = _path(model)
 
     def __enter__(self) -> None:
         return
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, SourceError) and error.path is None and self._found is not None:
-            error.path = self._found
+        if isinstance(error, SourceError) and error.path is None and self._known is not None:
+            error.path = self._known

@@ -1,4 +1,4 @@
-"""Rewriting logs: merge, repair, prune, rename and thin event files, and lose nothing that was not named."""
+"""Rewriting logs: merge, repair, prune, rename and thin event files, and lose nothing else."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
     from tbq.select import Names, Steps
+    from tbq.source.discover import Source
 
 __all__ = ["Report", "RunReport", "rewrite"]
 
@@ -43,27 +43,28 @@ def rewrite(
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
 ) -> Report:
-    """Write the runs of `source` anew below the directory `out`, one event file a run.
+    """Write the runs of `source` to the new directory `out`, one event file per run.
 
-    With no option every record is copied byte for byte, the files of a run one behind the other in the order of
-    their sessions. `out` appears when all of it is written, and not before; it must not be there yet.
+    Without options every record is copied byte for byte; the files of a run are joined in the order of their
+    sessions. `out` must not exist; it appears only when all of it is written.
 
-    - `repair` leaves out damage, which is otherwise an error, and reports what is gone.
-    - `drop_tag`, `keep_tag` take names, globs, `re:` expressions or lists; `drop_kind` kinds as in `tbq tags`.
+    - `repair` skips damage, which is otherwise an error, and reports what was lost.
+    - `drop_tag`, `keep_tag` take names, globs, `re:` expressions or lists; `drop_kind` takes kinds as in `tbq tags`.
     - `rename` and `rename_run` map old names to new ones; an old name `re:…` may use groups: `{"re:(.*)_x": r"x/\\1"}`.
-    - `steps` (both ends included), `every`, `max_points` and `restarts="resume"` leave out values, never what
-      describes a run (hparams, graphs, layouts); `offset_steps` is added to each step that is left.
-    - `merge_runs` maps a new name to the runs that become it; `flatten_hparams` folds `add_hparams` sub-runs into
-      the run above them.
-    - `dry_run` writes nothing and reports what would change. `threads` is for looking through the source; writing
-      takes one. `max_unpacked` is as in `tbq.open`.
+    - `steps` (both ends included), `every`, `max_points` and `restarts="resume"` drop values, but never what
+      describes a run (hparams, graphs, layouts); `offset_steps` is added to each remaining step.
+    - `merge_runs` maps a new name to the runs to merge; `flatten_hparams` folds `add_hparams` sub-runs into the run
+      above them.
+    - `dry_run` writes nothing and reports what would change. `threads` is for reading the source; writing uses
+      one. `max_unpacked` is as in `tbq.open`.
 
-    >>> print(rewrite("runs", "clean", drop_tag="debug/*", restarts="resume"))       # doctest: +SKIP
+    >>> print(tbq.rewrite("runs", "clean", drop_kind="images", restarts="resume"))
+    wrote clean: 9 files from 10, ...
     """
     from tbq.arguments import path
     from tbq.errors import OutputError
     from tbq.progress import reporting
-    from tbq.rewrite.work import work
+    from tbq.rewrite.execute import execute
     from tbq.source.remote import refuse_remote
 
     out = path("out", out)
@@ -86,7 +87,7 @@ def rewrite(
         dry_run=dry_run,
     )
     with reporting(progress, "rewriting") as call:
-        report = work(source, out, options, threads, call, max_unpacked)
+        report = execute(source, out, options, threads, call, max_unpacked)
         if call is not None:
             call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
     return report

@@ -20,7 +20,7 @@ RESTARTS = ("keep", "resume")
 
 @dataclass(frozen=True)
 class Renames:
-    """Old names to new ones; an old name that starts with `re:` is an expression for whole names.
+    """Old names to new ones; an old name that starts with `re:` is a regular expression for the full name.
 
     >>> Renames.of({"re:(.*)_loss": r"loss/\\1"}, "tag").apply("val_loss")
     'loss/val'
@@ -31,31 +31,32 @@ class Renames:
 
     @classmethod
     def of(cls, spec: Mapping[str, str] | None, what: str) -> Renames:
-        """Compile a mapping; a wrong expression is an error here and now."""
+        """Compile a mapping; raises if an expression is wrong."""
         pairs = tuple((_shown(old), _shown(new)) for old, new in (spec or {}).items())
-        made = cls(pairs, what)
         for old, new in pairs:
             if not old.startswith("re:"):
                 continue
             try:
-                re.compile(old[3:], re.DOTALL).sub(new, "")  # the new name is read even if nothing matches
-            except (re.error, IndexError) as wrong:
-                raise UsageError(f"rename {old!r} to {new!r} is no regular expression: {wrong}") from None
-        return made
+                re.compile(old[3:], re.DOTALL).sub(new, "")  # the new name is checked even if nothing matches
+            except (re.error, IndexError) as error:
+                raise UsageError(
+                    f"rename {old!r} to {new!r} is not a valid regular expression: {error}"
+                ) from None
+        return cls(pairs, what)
 
     def apply(self, name: str) -> str:
-        """The new name of `name`, which is `name` where nothing matches; an exact name wins over an expression."""
+        """The new name of `name`, or `name` if nothing matches; an exact name wins over an expression."""
         for old, new in self.pairs:
             if old == name:
                 return new
         for old, new in self.pairs:
-            found = re.fullmatch(old[3:], name, re.DOTALL) if old.startswith("re:") else None
-            if found:
-                return found.expand(new)
+            match = re.fullmatch(old[3:], name, re.DOTALL) if old.startswith("re:") else None
+            if match:
+                return match.expand(new)
         return name
 
     def require(self, names: Sequence[str]) -> None:
-        """Raise where an old name is none of `names`."""
+        """Raise if an old name matches none of `names`."""
         known = set(names)
         for old, _ in self.pairs:
             if old in known:
@@ -70,13 +71,13 @@ class Renames:
 
 
 def _shown(name: str) -> str:
-    """A name as tbq shows it, also if the shell passed the bytes that a directory is called by."""
+    """A name as tbq displays it, even if the shell passed the raw bytes of a directory's name."""
     return name if name.startswith("re:") or is_text(name) else shown_name(name)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a rewrite shall do; `Options.of` takes what users write."""
+    """What a rewrite does; `Options.of` takes the arguments of users."""
 
     repair: bool
     drop_tag: Selection
@@ -102,7 +103,7 @@ class Options:
         kinds = [kinds] if isinstance(kinds, str) else list(kinds or ())
         for kind in kinds:
             if kind not in _core.kinds():
-                raise UsageError(f"drop_kind={kind!r} is no kind, want one of: {', '.join(_core.kinds())}")
+                raise UsageError(f"drop_kind={kind!r} is not a kind, want one of: {', '.join(_core.kinds())}")
         if given["restarts"] not in RESTARTS:
             raise UsageError(f"restarts={given['restarts']!r} is unknown, want one of: {', '.join(RESTARTS)}")
         merge: dict[str, list[str]] = {}
@@ -110,7 +111,9 @@ class Options:
             name, parts = _shown(name), [parts] if isinstance(parts, str) else parts
             merge[name] = [_shown(part) for part in parts]
             if len(set(merge[name])) < 2:
-                raise UsageError(f"merge_runs: {name!r} needs two runs or more, got {', '.join(merge[name])}")
+                raise UsageError(
+                    f"merge_runs: {name!r} needs at least two runs, got {', '.join(merge[name])}"
+                )
         drop = given["drop_tag"]
         return cls(
             repair=bool(given["repair"]),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.errors import SelectionError, UsageError, warn
 from tbq.names import system_name
 from tbq.printable import shell_word
 from tbq.select import MAX_STEP, MIN_STEP, closest
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from tbq._core import Result, Rules
     from tbq.rewrite.options import Options
 
-#: Marks in the log that hold no data of their own: a selection of tags leaves them.
+#: Kinds that mark places in a log and hold no data: a selection of tags keeps them.
 _MARKS = ("logs",)
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """Runs as they will be, each with all the files that it is made from."""
+    """The new runs, each with all of its source files."""
 
     runs: list[Run]
     notes: list[str]
@@ -49,15 +48,15 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
                     hint=f"closest: {', '.join(near)}" if near else None,
                 )
             if part in merged:
-                raise UsageError(f"run {part!r} is to be merged twice")
+                raise UsageError(f"run {part!r} is merged twice")
             merged.add(part)
         becomes.update({name: new for name in names if becomes[name] in parts or name in parts})
-    made: dict[str, list[Run]] = {}
+    members_of: dict[str, list[Run]] = {}
     for run in runs:
-        made.setdefault(becomes[run.name], []).append(run)
+        members_of.setdefault(becomes[run.name], []).append(run)
     final: dict[str, list[Run]] = {}
     origin: dict[str, str] = {}
-    for name, members in made.items():
+    for name, members in members_of.items():
         new = options.rename_run.apply(name)
         _check_run_name(new)
         other = origin.setdefault(new.lower() if os.name == "nt" else new, name)
@@ -69,11 +68,13 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
         final[new] = members
     for new in options.merge_runs:
         unasked = [
-            run.name for run in made.get(new, []) if run.name == new and new not in options.merge_runs[new]
+            run.name
+            for run in members_of.get(new, [])
+            if run.name == new and new not in options.merge_runs[new]
         ]
         if unasked:
             raise UsageError(
-                f"there is a run {new!r} already, which is none of those to be merged",
+                f"run {new!r} exists and is not one of the runs to merge",
                 hint=f"choose another name, or merge {new!r} too",
             )
     grouped = [
@@ -85,31 +86,31 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
 
 def _check_run_name(name: str) -> None:
     parts = system_name(name).split("/")
-    # What the system takes for a separator, a drive or the folder above is no part of a name.
+    # A part must not contain what the system takes for a separator, a drive or the parent folder.
     if name != "." and any(
         part in ("", ".", "..") or "\0" in part or Path(part).name != part for part in parts
     ):
         raise UsageError(
-            f"{name!r} cannot be the name of a run", hint="a run is named by its folder, e.g. exp1/train"
+            f"{name!r} cannot be the name of a run", hint="a run is named after its folder, e.g. exp1/train"
         )
 
 
 def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
-    """Sub-runs that `add_hparams` made, with the run above each; and what was left as it is, and why."""
+    """The sub-runs of `add_hparams` with the run above each; and notes on those that stay as they are."""
     import pyarrow as pa
 
     from tbq.kinds.hparam_runs import sub_runs
 
     names = [run.name for run in runs]
-    found = sub_runs(pa.table(survey.series(names)), names)
+    subs_of = sub_runs(pa.table(survey.series(names)), names)
     notes = []
-    for parent, subs in found.below.items():
-        if len(subs) > 1 or parent in found.own:
-            what = f"{len(subs):,} add_hparams sub-runs" if len(subs) > 1 else "hparams of its own"
+    for parent, subs in subs_of.below.items():
+        if len(subs) > 1 or parent in subs_of.own:
+            what = f"{len(subs):,} add_hparams sub-runs" if len(subs) > 1 else "its own hparams"
             notes.append(
-                f"run {parent} has {what}: a run can hold one set of hparams, so they stay as they are"
+                f"run {parent} has {what}: a run can have only one set of hparams, so they are not folded"
             )
-    return found.folded, notes
+    return subs_of.folded, notes
 
 
 def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
@@ -121,8 +122,8 @@ def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
     return {name: table[name].to_pylist() for name in wanted}
 
 
-def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules, set[str]]:
-    """What happens to each series, and the runs of which nothing is left."""
+def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules, set[str]]:
+    """What happens to each series, and the runs with nothing left."""
     from tbq import _core
 
     table = series_table(survey, runs)
@@ -131,12 +132,10 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
     dropped = options.drop_tag.resolve(tags)
     for miss in dropped.unmatched:
         near = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
-        warnings.warn(
-            f"no tag matches {miss.item!r}, so nothing is dropped for it{near}", TbqWarning, stacklevel=5
-        )
+        warn(f"no tag matches {miss.item!r}, so it drops nothing{near}")
     gone = set(dropped.names)
     kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
-    made = _core.Rules(survey)
+    rules = _core.Rules(survey)
     names: dict[tuple[str, str], str] = {}
     left: dict[str, bool] = {}
     low, high = MAX_STEP, MIN_STEP
@@ -146,14 +145,14 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
         if kind in options.drop_kind or (
             not mark and (tag in gone or (kept is not None and tag not in kept))
         ):
-            made.drop(index)
+            rules.drop(index)
             left.setdefault(run, False)
             continue
         left[run] = left.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
-        if not new and tag:  # a value without a tag has had none before
-            raise UsageError(f"tag {tag!r} cannot be renamed to nothing")
+        if not new and tag:  # a value without a tag may stay without
+            raise UsageError(f"tag {tag!r} cannot be renamed to an empty name")
         other = names.setdefault((run, new), tag)
         if other != tag:
             raise UsageError(
@@ -161,10 +160,10 @@ def rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules,
                 hint="two series cannot become one; rename or drop one of them",
             )
         if new != tag:
-            made.rename(index, _core.raw_name(new))
+            rules.rename(index, _core.raw_name(new))
     if low <= high and not (
         low + options.offset_steps >= MIN_STEP and high + options.offset_steps <= MAX_STEP
     ):
         raise UsageError(f"offset_steps={options.offset_steps} moves steps {low}…{high} out of int64")
     selecting = bool(gone or kept is not None or options.drop_kind)
-    return made, {run for run, any_left in left.items() if selecting and not any_left}
+    return rules, {run for run, any_left in left.items() if selecting and not any_left}

@@ -1,4 +1,4 @@
-"""What a rewrite did, or would do: in records, values and bytes."""
+"""What a rewrite did, or would do, in records, values and bytes."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run of the new log."""
+    """A run of the new log."""
 
     run: str
-    sources: list[str]  # the event files it was made from
-    file: str | None  # the new event file, below the new directory; None where the run was left out
+    sources: list[str]  # its source event files
+    file: str | None  # the new event file, relative to the new directory; None if the run was dropped
     records_in: int = 0
     records_out: int = 0
     changed: int = 0  # records that were not copied byte for byte
     bytes_in: int = 0
     bytes_out: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)  # values left out, by reason
+    dropped: dict[str, int] = field(default_factory=dict)  # dropped values, by reason
 
 
 @dataclass(frozen=True)
 class Report:
-    """All of a rewrite; `print(report)` says it in a few lines."""
+    """The result of a rewrite; `print(report)` gives a few lines."""
 
     source: str
     out: str
     dry_run: bool
     runs: list[RunReport]
-    gone: list[Problem] = field(default_factory=list)  # damage that was left out
+    gone: list[Problem] = field(default_factory=list)  # damage that was skipped
     gone_bytes: int = 0
     gone_places: int = 0
     notes: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Values left out, by reason: "selection", "restarts", "steps", "thinned"."""
+        """Dropped values, by reason: "selection", "restarts", "steps", "thinned"."""
         total: dict[str, int] = {}
         for run in self.runs:
             for reason, count in run.dropped.items():
@@ -81,7 +81,11 @@ class Report:
         return total
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """Everything, as plain values.
+
+        >>> tbq.rewrite("runs", "new", dry_run=True).to_dict()["files_out"]
+        9
+        """
         totals = (
             "files_in",
             "files_out",
@@ -108,19 +112,19 @@ class Report:
         ]
         if self.changed:
             lines.append(
-                f"  {counted(self.changed, 'record')} changed, the others are as they were, byte for byte"
+                f"  {counted(self.changed, 'record')} changed, the others are byte for byte the same"
             )
         why = {
             "selection": "by tag or kind",
-            "restarts": "overtaken by a resume",
-            "steps": "outside of the steps",
+            "restarts": "replaced by a later session",
+            "steps": "outside the step range",
             "thinned": "thinned",
         }
         for reason, count in self.dropped.items():
-            lines.append(f"  {counted(count, 'value')} left out: {why[reason]}")
+            lines.append(f"  {counted(count, 'value')} dropped: {why[reason]}")
         if self.gone_places:
             lines.append(
-                f"  damage left out: {counted(self.gone_places, 'place')}, {counted(self.gone_bytes, 'byte')}"
+                f"  damage skipped: {counted(self.gone_places, 'place')}, {counted(self.gone_bytes, 'byte')}"
             )
             lines += [f"    {problem}" for problem in self.gone[:10]]
             if self.gone_places > 10:

@@ -1,4 +1,4 @@
-"""The new directory: written under names that no reader takes for event files, then renamed."""
+"""The new directory: its files have names that no reader takes for event files until all are written."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from tbq.names import system_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: What a full disk leaves.
-LEFT = "the source is as it was, and nothing half is left"
+#: What remains after a failure.
+LEFT = "the source is unchanged, and no partial output is left"
 
 
 def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
-    """The target, where it can be one: not there yet, in a folder that is, and neither in nor around its source."""
+    """The target. Raises if it exists, its folder does not, or it is the source or inside it."""
     target = Path(out)
     real = Path(os.path.realpath(target))
     for source in sources:
-        mine = Path(os.path.realpath(source))
-        folder = mine if mine.is_dir() else mine.parent
-        if real in (mine, folder):
+        origin = Path(os.path.realpath(source))
+        folder = origin if origin.is_dir() else origin.parent
+        if real in (origin, folder):
             raise OutputError("is the source itself", path=target, hint="choose a new directory")
         if folder in real.parents:
             raise OutputError(
-                "lies inside of the source, which would then show both",
+                "is inside the source, which would then contain both",
                 path=target,
-                hint="choose a directory beside it",
+                hint="choose a directory outside it",
             )
     if os.path.lexists(target):
         raise OutputError(
-            "is already there", path=target, hint="choose a new directory; nothing is ever overwritten"
+            "already exists", path=target, hint="choose a new directory; tbq rewrite never overwrites"
         )
     check_folder(target)
     return target
 
 
 class Scratch:
-    """A directory that grows where no reader looks. `file` gives the place for one run's new file."""
+    """The directory while it is written; `file` gives the path for a run's new file."""
 
     def __init__(self, target: Path, folder: Path) -> None:
         self.target = target
         self.folder = folder
         self._names: list[tuple[Path, str]] = []
-        self._made = 0
+        self._count = 0
 
     def file(self, run: str, name: str) -> Path:
-        """Where to write the event file `name` of a run until all is done."""
+        """The temporary path of the event file `name` of a run."""
         folder = self.folder if run == "." else self.folder.joinpath(*system_name(run).split("/"))
         folder.mkdir(parents=True, exist_ok=True)
-        self._made += 1
-        part = folder / f"{self._made}.part"
+        self._count += 1
+        part = folder / f"{self._count}.part"
         self._names.append((part, name))
         return part
 
     def forget(self, part: Path) -> None:
-        """Take back a file, and the folders that only it was in."""
+        """Remove a file, and the folders that are then empty."""
         self._names = [(path, name) for path, name in self._names if path != part]
         part.unlink()
         folder = part.parent
@@ -70,15 +70,15 @@ class Scratch:
                 folder = folder.parent
 
     def finish(self) -> None:
-        """Give every file its name."""
+        """Give every file its final name."""
         for part, name in self._names:
             part.rename(part.with_name(name))
 
 
 @contextlib.contextmanager
 def scratch(target: Path) -> Iterator[Scratch]:
-    """A Scratch that becomes `target` when the block ends well, and else vanishes."""
+    """A Scratch that becomes `target` if the block succeeds, and is removed if not."""
     with output_folder(target, left=LEFT) as folder:
-        made = Scratch(target, folder)
-        yield made
-        made.finish()
+        unfinished = Scratch(target, folder)
+        yield unfinished
+        unfinished.finish()

@@ -1,12 +1,12 @@
-"""What callers pass, checked and converted: tags, steps, numbers, and arrays of any library."""
+"""Arguments of the writer, checked and converted: tags, steps, numbers, and arrays of any library."""
 
 from __future__ import annotations
 
 import operator
-import sys
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import UsageError
+from tbq.arrays import raw, widen
+from tbq.errors import TbqError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,15 +15,15 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def bad(argument: str, message: str, *, hint: str | None = None) -> UsageError:
-    """The error for an argument that cannot be right; it opens with the argument's name."""
+    """The error for a wrong argument; its message starts with the argument's name."""
     return UsageError(f"{argument}: {message}", hint=hint, code="argument")
 
 
 def shown(value: object) -> str:
-    """A value in an error message: short, and with its type."""
+    """A value for an error message: short, with its type."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # of an int past 4,300 digits, or by somebody's own repr
+    except Exception:  # an int with more than 4,300 digits, or a user's own repr
         text = "…"
     if len(text) > 60:
         text = text[:57] + "..."
@@ -31,38 +31,38 @@ def shown(value: object) -> str:
 
 
 def as_tag(tag: object, argument: str = "tag") -> str:
-    """A tag: text that is not empty and that UTF-8 can hold."""
+    """A tag: non-empty text that UTF-8 can encode."""
     if not isinstance(tag, str):
         raise bad(argument, f"got {shown(tag)}, want a str")
     if not tag:
         raise bad(argument, "got an empty str, want a name", hint="TensorBoard shows nothing without a tag")
     try:
         tag.encode()
-    except UnicodeEncodeError as wrong:
+    except UnicodeEncodeError as error:
         raise bad(
-            argument, f"{tag!r} has a lone surrogate at {wrong.start}, which UTF-8 cannot hold"
+            argument, f"{tag!r} has a lone surrogate at {error.start}, which UTF-8 cannot encode"
         ) from None
     return tag
 
 
 def as_step(step: object, argument: str = "global_step") -> int | None:
-    """A step: None, or anything that is a whole number, also as a float or a one-element tensor."""
+    """A step: None or an integer, possibly as a float or a one-element tensor."""
     if step is None:
         return None
     try:
-        whole = operator.index(step)  # type: ignore[arg-type]
+        number = operator.index(step)  # type: ignore[arg-type]
     except (TypeError, RuntimeError, ValueError):
-        number = as_number(step, argument)
-        if isinstance(number, float) and not number.is_integer():
+        value = as_number(step, argument)
+        if isinstance(value, float) and not value.is_integer():
             raise bad(
                 argument,
-                f"got {shown(step)}, want a whole number",
-                hint="an event's step is an integer; points at 0.1 and 0.9 would both become step 0",
+                f"got {shown(step)}, want an integer",
+                hint="steps are integers: 0.1 and 0.9 would both become step 0",
             ) from None
-        whole = int(number)
-    if whole not in _INT64:
-        raise bad(argument, f"got {whole}, which does not fit 64 bits")
-    return whole
+        number = int(value)
+    if number not in _INT64:
+        raise bad(argument, f"got {number}, which does not fit 64 bits")
+    return number
 
 
 def as_wall_time(wall_time: object, argument: str = "walltime") -> float | None:
@@ -76,7 +76,7 @@ def as_number(value: object, argument: str) -> int | float:
         return value
     try:
         got = value.item()  # type: ignore[attr-defined]
-    except Exception:  # no such method, or not one element, by each library's own error
+    except Exception:  # no such method, or not a single element; each library raises its own error
         got = None
     if isinstance(got, (int, float)):
         return got
@@ -96,67 +96,28 @@ def as_number(value: object, argument: str) -> int | float:
     return got
 
 
-def bfloat16_bits(value: Any) -> np.ndarray[Any, Any] | None:
-    """The 16-bit patterns of a bfloat16 array or tensor; None for any other dtype."""
-    import numpy as np
-
-    dtype = getattr(value, "dtype", None)
-    if str(dtype) == "torch.bfloat16":
-        torch = sys.modules["torch"]  # a torch tensor is here, so torch is
-        bits = np.asarray(value.detach().cpu().contiguous().view(torch.int16))
-        return bits.view(np.uint16)
-    if "bfloat16" in str(dtype):
-        array = _to_numpy(value)
-        return np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
-    return None
-
-
-def as_array(value: Any, argument: str) -> np.ndarray[Any, Any]:
-    """A numeric NumPy array from any array, tensor, number or (nested) list; bfloat16 becomes float32."""
-    import numpy as np
-
-    bits = bfloat16_bits(value)
-    if bits is not None:
-        return (bits.astype(np.uint32) << 16).view(np.float32)
+def as_elements(value: Any, argument: str) -> tuple[np.ndarray[Any, Any], str]:
+    """The elements of any array, tensor, number or (nested) list, and the name of their dtype; see `tbq.arrays.raw`."""
     if isinstance(value, str | bytes) or value is None:
         raise bad(argument, f"got {shown(value)}, want an array")
     try:
-        array = _to_numpy(value)
-    except UsageError:
+        elements, name = raw(value)
+    except TbqError:
         raise
-    except Exception as wrong:  # whatever the array's own library raises
-        raise bad(argument, f"got {shown(value)}, which is no array: {wrong}") from wrong
-    if array.dtype.kind == "V" and array.dtype.name.startswith("float8"):
-        return array.astype(np.float32)
-    if array.dtype.kind not in "biufc":
-        raise bad(argument, f"got an array of dtype {array.dtype}, want numbers")
-    return array
+    except Exception as error:  # whatever the library of the array raises
+        raise bad(argument, f"got {shown(value)}, which is not an array: {error}") from error
+    if elements.dtype.kind not in "biufc":
+        raise bad(argument, f"got an array of dtype {elements.dtype}, want numbers")
+    return elements, name
 
 
-def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "detach"):  # torch: off the graph and off the device
-        value = value.detach()
-        if str(getattr(value, "device", "")) == "meta":
-            raise ValueError("a tensor on the meta device has no values")
-        value = value.cpu()
-        if getattr(value, "is_sparse", False):
-            value = value.to_dense()
-        value = value.resolve_conj().resolve_neg() if hasattr(value, "resolve_conj") else value
-    elif callable(getattr(value, "numpy", None)):  # TensorFlow, whose __array__ fails for bfloat16
-        return np.asarray(value.numpy())
-    if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
-        if isinstance(value, list | tuple) and any(hasattr(item, "__array__") for item in value):
-            return np.stack([_to_numpy(item) for item in value])
-        return np.asarray(value)
-    return np.from_dlpack(value)
+def as_array(value: Any, argument: str) -> np.ndarray[Any, Any]:
+    """A numeric NumPy array from any array, tensor, number or (nested) list; bfloat16 and float8 become float32."""
+    return widen(*as_elements(value, argument))
 
 
 def real(array: np.ndarray[Any, Any], argument: str) -> np.ndarray[Any, Any]:
-    """The array, if it holds real numbers."""
+    """The array; raises if its numbers are not real."""
     if array.dtype.kind == "c":
-        raise bad(argument, f"got complex numbers of dtype {array.dtype}, want real ones")
+        raise bad(argument, f"got complex numbers of dtype {array.dtype}, want real numbers")
     return array

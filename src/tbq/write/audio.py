@@ -1,4 +1,4 @@
-"""Sound: samples to WAV by the standard library, or a WAV file as it is."""
+"""Audio: samples encoded as WAV by the standard library, or a WAV file as it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import io
 import wave
 from typing import Any
 
+from tbq.errors import warn
 from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real, shown
-from tbq.write.notices import warn
 
 
 def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:
@@ -16,7 +16,7 @@ def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return _from_file(bytes(value), argument)
     if not isinstance(sample_rate, int | float) or not sample_rate > 0:
-        raise bad("sample_rate", f"got {shown(sample_rate)}, want samples a second")
+        raise bad("sample_rate", f"got {shown(sample_rate)}, want samples per second")
     samples = _samples(value, argument)
     frames, channels = samples.shape
     out = io.BytesIO()
@@ -48,7 +48,7 @@ def _samples(value: Any, argument: str) -> Any:
     if not np.isfinite(array).all():
         raise bad(argument, "has samples that are not finite")
     if abs(array).max() > 1:
-        warn(f"{argument}: samples outside of [-1, 1] are cut off")
+        warn(f"{argument}: samples outside [-1, 1] are clipped")
         array = array.clip(-1, 1)
     return (array * np.iinfo(np.int16).max).astype("<i2")
 
@@ -57,8 +57,8 @@ def _from_file(data: bytes, argument: str) -> bytes:
     try:
         with wave.open(io.BytesIO(data)) as stream:
             rate, channels, frames = stream.getframerate(), stream.getnchannels(), stream.getnframes()
-    except (wave.Error, EOFError) as wrong:
-        raise bad(argument, f"got {len(data)} bytes that are no WAV file: {wrong}") from None
+    except (wave.Error, EOFError) as error:
+        raise bad(argument, f"got {len(data)} bytes that are not a WAV file: {error}") from None
     return _summary(rate, channels, frames, data)
 
 

@@ -1,4 +1,4 @@
-"""A sample logdir to try things on: a sweep, a resumed run, a diverged one, and every kind of data."""
+"""A sample log directory: a sweep, a resumed run, a diverged run, and every kind of data."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import is_empty, make_folder, output_folder
 from tbq.write.writer import SummaryWriter
 
-_START = 1_767_607_200.0  # 2026-01-05 10:00 UTC; everything in the demo has fixed times
-_ORIGIN = "demo.1"  # stands for host and process in the file names, so that they are the same each time
+_START = 1_767_607_200.0  # 2026-01-05 10:00 UTC: all times in the demo are fixed
+_ORIGIN = "demo.1"  # replaces host and process in the file names, so that they never change
 _STEPS = 200
 _RATES = (0.1, 0.03, 0.01)
 _SEEDS = (0, 1)
 
 
 class _Recorder(SummaryWriter):
-    """A writer whose clock stands at `start`."""
+    """A writer whose clock starts at `start`."""
 
     def __init__(self, log_dir: Path, start: float) -> None:
         self._start = start
@@ -37,12 +37,12 @@ class _Recorder(SummaryWriter):
 
 
 def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: A002
-    """Write the sample logdir into `dir`, which must be new or empty; `force` replaces an earlier demo.
+    """Write a sample log directory to `dir`, which must be new or empty; `force` replaces an earlier demo.
 
     The content is the same each time. Six runs of a sweep over learning rate and seed, with train and
     validation curves at different intervals and their hyperparameters; `diverged`, whose loss becomes NaN;
-    `resumed`, which crashed at step 140 and went on from its checkpoint at step 100; `media`, with images,
-    histograms, text, sound, tensors, precision-recall curves and a chart layout.
+    `resumed`, which crashed at step 140 and continued from its checkpoint at step 100; `media`, with images,
+    histograms, text, audio, tensors, precision-recall curves and a chart layout.
 
     >>> import tbq, tempfile
     >>> path = tbq.demo(tempfile.mkdtemp())
@@ -57,7 +57,7 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
-    if directory.is_dir() and any(directory.iterdir()):  # somebody else's, beside which an earlier demo was
+    if directory.is_dir() and any(directory.iterdir()):  # files of others beside the earlier demo
         try:
             _write(directory)
         except BaseException:
@@ -85,7 +85,7 @@ def _write(directory: Path) -> None:
     with _Recorder(directory / "resumed", start) as writer:
         _train(writer, 0.03, 7, range(140))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TbqWarning)  # going back to the checkpoint is what is shown here
+        warnings.simplefilter("ignore", TbqWarning)  # the demo shows how a run goes back to its checkpoint
         resumed = _Recorder(directory / "resumed", start + 600)
         with resumed:
             _train(resumed, 0.03, 8, range(100, _STEPS))
@@ -94,19 +94,19 @@ def _write(directory: Path) -> None:
 
 
 def _remove_earlier(directory: Path) -> None:
-    """Take away what a demo wrote, and the directories that held nothing else."""
+    """Remove what a demo wrote, and the directories that are then empty."""
     files = list(directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"))
     for file in files:
         file.unlink()
     for folder in sorted(
         {above for file in files for above in file.relative_to(directory).parents}, reverse=True
     ):
-        with contextlib.suppress(OSError):  # it holds something else
+        with contextlib.suppress(OSError):  # it is not empty
             (directory / folder).rmdir()
 
 
 def _loss(rate: float, step: int) -> float:
-    """A curve that falls the faster the larger the rate, and not as far when that is too large."""
+    """A curve that falls faster with a larger rate, but less far if the rate is too large."""
     floor = 0.08 + 0.9 * rate
     return floor + (2.3 - floor) * math.exp(-step * rate**0.5 / 12)
 
@@ -116,7 +116,7 @@ def _accuracy(loss: float) -> float:
 
 
 def _train(writer: _Recorder, rate: float, seed: int, steps: range) -> None:
-    """Loss and accuracy of each step, the rate every tenth, validation every twentieth."""
+    """Log loss and accuracy at each step, the rate every 10 steps, validation every 20."""
     noise = random.Random(f"{rate} {seed}")
     for step in steps:
         loss = _loss(rate, step) * noise.uniform(0.9, 1.1)
@@ -132,7 +132,7 @@ def _train(writer: _Recorder, rate: float, seed: int, steps: range) -> None:
 
 
 def _hparams(writer: _Recorder, rate: float, seed: int) -> None:
-    """What the run was trained with, and how well it did."""
+    """Log the hyperparameters and the final accuracy."""
     settings = {"lr": rate, "seed": seed, "optimizer": "adam" if rate < 0.1 else "sgd", "augment": seed == 1}
     final = math.nan if rate >= 1 else _accuracy(_loss(rate, _STEPS))
     with writer.step(_STEPS, writer.at(_STEPS)):
@@ -140,7 +140,7 @@ def _hparams(writer: _Recorder, rate: float, seed: int) -> None:
 
 
 def _media(writer: _Recorder) -> None:
-    """One of every kind that is not a scalar."""
+    """Log every kind that is not a scalar."""
     import numpy as np
 
     from tbq.write import image
@@ -165,7 +165,7 @@ def _media(writer: _Recorder) -> None:
 
 
 def _picture(step: int) -> Any:
-    """A wheel of colours, turned by `step` degrees: 32 × 32 × 3."""
+    """A colour wheel, rotated by `step` degrees: 32 × 32 × 3."""
     import numpy as np
 
     y, x = np.mgrid[-1:1:32j, -1:1:32j]
@@ -185,13 +185,13 @@ def _graph() -> bytes:
         "loss": ("Mean", ["dense/MatMul"]),
     }
     return b"".join(
-        wire.message(1, wire.text(1, name), wire.text(2, op), *(wire.text(3, one) for one in inputs))
+        wire.message(1, wire.text(1, name), wire.text(2, op), *(wire.text(3, source) for source in inputs))
         for name, (op, inputs) in nodes.items()
     )
 
 
 def _cube() -> tuple[Any, Any, Any]:
-    """The corners of a cube, a colour each, and its twelve triangles."""
+    """The corners of a cube, a colour for each, and its twelve triangles."""
     import numpy as np
 
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])

@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+from tbq.errors import warn
 from tbq.export.target import make_folder, output
 from tbq.write import image
 from tbq.write.arguments import as_array, bad, real, shown
-from tbq.write.notices import warn
 
 
 def write(
@@ -28,7 +28,9 @@ def write(
     name = f"{step:05d}/{_encode(tag)}"
     directory = Path(log_dir, name)
     if directory.is_dir():
-        warn(f"{directory}: an embedding is there and is replaced; pass a global_step or a tag of its own")
+        warn(
+            f"{directory}: replacing the embedding that is already there; pass another global_step or tag to keep it"
+        )
     make_folder(directory)
     with io.StringIO() as lines:
         for vector in matrix.tolist():
@@ -60,7 +62,7 @@ def _labels(metadata: Any, header: Any, count: int) -> list[str]:
 
 
 def _sprite(pictures: Any) -> bytes:
-    """All pictures as one square."""
+    """All pictures in a square."""
     import numpy as np
 
     side = math.ceil(len(pictures) ** 0.5)
@@ -71,7 +73,7 @@ def _sprite(pictures: Any) -> bytes:
 
 
 def _add_to_config(path: Path, fields: str) -> None:
-    """Append one embedding to the projector's config; what is there already stays."""
+    """Append an embedding to the projector's config."""
     entry = f"embeddings {{\n  {fields}\n}}\n"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if entry not in before:
@@ -84,7 +86,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _encode(tag: str) -> str:
-    """The tag as one directory's name, as torch has it."""
+    """The tag as a directory name, as torch encodes it."""
     return tag.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
 
 

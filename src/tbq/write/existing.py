@@ -1,4 +1,4 @@
-"""What a directory already holds: event files, the last step in them, and a writer that is still at work."""
+"""What a directory already has: event files, their last step, and a writer that is still active."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from pathlib import Path
 
 from tbq import _core
 
-_TAILS = (
-    1 << 16,
-    1 << 23,
-)  # how much of a file's end is read for its last step; the second if the first has none
-_NEWEST = 16  # of a run written anew for each step, only so many files are looked at
+# How much of a file's end is read to find its last step; the larger size if the smaller has no step.
+_TAILS = (1 << 16, 1 << 23)
+_NEWEST = 16  # a run may have one file per step: only the newest are read
 
 
 def event_files(directory: str) -> list[Path]:
@@ -28,7 +26,7 @@ def event_files(directory: str) -> list[Path]:
 
 
 def last_step(files: list[Path]) -> int | None:
-    """The largest step near the end of the newest of `files`; None when there is none."""
+    """The largest step near the end of the newest of `files`; None if there is none."""
     steps = [step for file in files[-_NEWEST:] if (step := _last_step(file)) is not None]
     return max(steps, default=None)
 
@@ -48,15 +46,15 @@ def _last_step(file: Path) -> int | None:
 
 
 def is_same(path: Path, status: os.stat_result) -> bool:
-    """Whether `path` is the file that has this status."""
+    """Whether `path` is the file with this status."""
     try:
         return os.path.samestat(path.stat(), status)
     except OSError:
         return False
 
 
-def is_whole(path: Path, size: int) -> bool:
-    """Whether the first `size` bytes of an event file are whole records."""
+def has_full_records(path: Path, size: int) -> bool:
+    """Whether the first `size` bytes of an event file end at the end of a record."""
     if size == 0:
         return True
     at = 0
@@ -68,7 +66,7 @@ def is_whole(path: Path, size: int) -> bool:
                 if int.from_bytes(header[8:], "little") != masked:
                     return False
                 at = stream.seek(at + 16 + int.from_bytes(header[:8], "little"))
-    except (OSError, OverflowError):  # moved away, or a length that no file has
+    except (OSError, OverflowError):  # the file was moved away, or the length is impossible
         return False
     return at == size
 
@@ -77,7 +75,7 @@ def lock(descriptor: int) -> None:
     """Mark an event file as being written, for as long as the descriptor is open."""
     try:
         import fcntl
-    except ImportError:  # Windows: only writers of the same process are known
+    except ImportError:  # Windows: only writers of this process are known
         return
     with contextlib.suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,6 +104,6 @@ def written_now(files: list[Path]) -> Path | None:
 
 
 def process_of(file: Path) -> str:
-    """The process that wrote a file, as its name tells: `pid 1234 on host`."""
-    found = re.fullmatch(r".*tfevents\.\d+\.(?P<host>.+)\.(?P<pid>\d+)\.\d+.*", file.name)
-    return f"pid {found['pid']} on {found['host']}" if found else "another process"
+    """The process that wrote a file, from the file's name: `pid 1234 on host`."""
+    match = re.fullmatch(r".*tfevents\.\d+\.(?P<host>.+)\.(?P<pid>\d+)\.\d+.*", file.name)
+    return f"pid {match['pid']} on {match['host']}" if match else "another process"

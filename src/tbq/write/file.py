@@ -1,4 +1,4 @@
-"""One event file: it overwrites nothing, grows by whole records, and stays valid whatever the disk does."""
+"""An event file: it overwrites nothing, grows by complete records, and stays valid whatever the disk does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tbq.write.flusher import flusher, watch
 
 logger = logging.getLogger("tbq.write")
 
-_FULL_BYTES = 1 << 20  # flushed when so much is pending
-_MAX_BYTES = 64 << 20  # may wait in memory; who logs more waits for the disk
-_PIECE = 1 << 18  # handed to the system at once, so that a slow disk is seen to be at work
+_FULL_BYTES = 1 << 20  # flush when this much is pending
+_MAX_BYTES = 64 << 20  # limit in memory; beyond it, logging waits for the disk
+_PIECE = 1 << 18  # bytes per write call, so that progress on a slow disk is visible
 _RETRY_SECONDS = 5.0
 _POLL_SECONDS = 0.005
 _GONE = (
@@ -31,7 +31,7 @@ _counter = itertools.count()
 
 
 class EventFile:
-    """The records of one writer on their way to one file. `drain`, `finish` and `fail` run on the flusher."""
+    """The records of a writer on their way to a file. `drain`, `finish` and `fail` run on the flusher."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class EventFile:
         self.max_wait = max_wait
         self.retry_secs = max(0.05, min(flush_secs, _RETRY_SECONDS))
         self.opened_at = opened_at
-        self.closed = False  # takes no more events
-        self.finished = False  # and has written them all, or given up
+        self.closed = False  # accepts no more events
+        self.finished = False  # all events are written, or given up
         self.path: Path | None = None
-        self.failure: BaseException | None = None  # why nothing can be written now
-        self.cause: BaseException | None = None  # why something could not be, at any time
-        self.told = False  # whether a caller has heard of the failure
-        self.quiet = False  # whether it is one of which nothing more is said than its count at the end
-        self.missed = 0  # events that were dropped during the last failure, if no caller has heard of it
-        self.lost = 0  # events that could not be written before the file was closed
+        self.failure: BaseException | None = None  # why writing fails at present
+        self.cause: BaseException | None = None  # the last failure, even if it is over
+        self.reported = False  # whether a caller has been told of the failure
+        self.quiet = False  # whether the failure is only counted in the report at the end
+        self.missed = 0  # events dropped during the last failure, until a caller is told
+        self.lost = 0  # events that were not written when the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
         self._suffix = suffix
         self._purge_step = purge_step
@@ -69,12 +69,12 @@ class EventFile:
         self._to_disk = to_disk
         self._has_stalled = False
         self._descriptor: int | None = None
-        self._size = 0  # bytes of whole records in the file
-        self._seen = 0  # bytes that the system said are in it
+        self._size = 0  # bytes of complete records in the file
+        self._seen = 0  # size of the file after the last write
         self._torn = False  # the file may have more bytes than `_size`
-        self._backlog = b""  # whole records that left the buffer and are not in the file
-        self._head = b""  # the file's first records, which are no events, as long as they are not in it
-        self._dropped = 0  # by the buffer, before the last failure
+        self._backlog = b""  # complete records that left the buffer but are not in the file yet
+        self._head = b""  # the file's header records, until they are in the file
+        self._dropped = 0  # events dropped by the buffer before the last failure
         if to_disk:
             self._open()
         watch(self)
@@ -82,19 +82,19 @@ class EventFile:
             self.flush()
 
     def signal(self, full: bool) -> None:
-        """Tell the flusher that records wait, or that enough of them do."""
+        """Tell the flusher that records are pending, or that the buffer is full."""
         now = flusher.write_through
         flusher.ask(self, "flush" if full or now else "wake", wait=now)
 
     def flush(self, patience: float | None = None) -> bool:
-        """Wait until everything logged so far is in the file, or has failed to get there.
+        """Wait until everything logged so far is written, or writing has failed.
 
         False if nothing could be written for `patience` seconds.
         """
         return self.finished or flusher.ask(self, "flush", wait=True, patience=patience)
 
     def wait_for_room(self) -> None:
-        """Wait until less waits in memory than may, for as long as the disk takes anything of it."""
+        """Wait until memory use is below the limit, as long as the disk accepts data."""
         if flusher.is_current_thread():
             return
         flusher.ask(self, "flush")
@@ -108,7 +108,7 @@ class EventFile:
             time.sleep(min(_POLL_SECONDS, self.max_wait))
 
     def close(self, patience: float | None = None) -> bool:
-        """Flush, then close the file; whoever calls it second waits for the first. False as in `flush`."""
+        """Flush, then close the file; a second caller waits for the first. False as in `flush`."""
         if self.closed:
             return self.flush(patience)
         self.closed = True
@@ -116,19 +116,19 @@ class EventFile:
         return flusher.ask(self, "close", wait=True, patience=patience)
 
     def close_at_exit(self, patience: float) -> bool:
-        """Close, when no caller is left who could be warned of what is lost."""
+        """Close at exit, when losses can only be logged."""
         in_time = self.close(patience)
         where = self.path or self.directory
         if not in_time:
             logger.warning(
-                "%s: nothing could be written for %g seconds; what waited is lost", where, patience
+                "%s: nothing could be written for %g seconds; pending events are lost", where, patience
             )
         elif self.lost:
             logger.warning("%s: %d events could not be written: %s", where, self.lost, self.cause)
         return in_time
 
     def after_fork(self) -> None:
-        """In the child: leave file and records to the parent; what is logged here goes to a new file."""
+        """In the child: leave file and records to the parent; the child logs to a new file."""
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)
@@ -141,12 +141,12 @@ class EventFile:
         self.missed = self._dropped = 0
         self.buffer.forget()
 
-    # What follows runs on the flusher's thread, or before it knows the file.
+    # The methods below run on the flusher's thread, or before it knows the file.
 
     def drain(self) -> bool:
-        """Write all that is pending now; False if the disk did not take all of it.
+        """Write everything that is pending now; False if the disk did not accept all of it.
 
-        What is logged meanwhile is left for the next time, so that a loop that never stops logging holds up nobody.
+        What is logged in the meantime is left for the next call, so that endless logging does not block others.
         """
         if (self._head or self._backlog) and not self._write():
             return False
@@ -154,7 +154,7 @@ class EventFile:
         return not self._backlog or self._write()
 
     def finish(self) -> bool:
-        """Write what is pending, count what cannot be, and close the file."""
+        """Write what is pending, count what cannot be written, and close the file."""
         written = self.drain()
         if not written:
             self.lost = _count(self._backlog)
@@ -164,30 +164,30 @@ class EventFile:
         if self._descriptor is not None:
             try:
                 os.close(self._descriptor)
-            except OSError as wrong:  # network file systems refuse as late as this
-                self.fail(wrong)
+            except OSError as error:  # network file systems may fail this late
+                self.fail(error)
                 written = False
             self._descriptor = None
         self.finished = True
         termination.release(id(self))
         return written
 
-    def fail(self, wrong: BaseException) -> None:
-        """Keep what went wrong for the next caller to hear. Until it is over, events that have no room are dropped."""
+    def fail(self, failure: BaseException) -> None:
+        """Record a failure for the next caller. Until it is over, events beyond the limit are dropped."""
         if self.failure is None:
-            # A disk that is only slow may stall again and again: it is said once, and counted at the end.
-            stalled = isinstance(wrong, _StalledError)
-            self.told = self.quiet = stalled and self._has_stalled
+            # A slow disk may stall again and again: report it once, and count the losses at the end.
+            stalled = isinstance(failure, _StalledError)
+            self.reported = self.quiet = stalled and self._has_stalled
             self._has_stalled = self._has_stalled or stalled
             self._dropped = self.buffer.dropped
             self.buffer.drop_past_limit(True)
             self.buffer.call_attention(True)
-        self.failure = self.cause = wrong
-        if not self.told:
-            logger.info("%s: cannot write: %s", self.path or self.directory, wrong)  # the caller is warned
+        self.failure = self.cause = failure
+        if not self.reported:
+            logger.info("%s: cannot write: %s", self.path or self.directory, failure)  # the caller is warned
 
     def _recover(self) -> None:
-        """The disk takes data again."""
+        """The disk accepts data again."""
         logger.info("%s: writing again", self.path)
         self.failure = None
         self.missed = 0 if self.quiet else self.buffer.dropped - self._dropped
@@ -207,23 +207,23 @@ class EventFile:
                 while written < len(view):
                     count = os.write(descriptor, view[written : written + _PIECE])
                     if count <= 0:
-                        raise OSError(errno.EIO, "the system took no byte, and gave no reason")
+                        raise OSError(errno.EIO, "the system wrote nothing and gave no reason")
                     written += count
                     flusher.moved += count
                     if isinstance(self.failure, _StalledError):
                         self._recover()
             self._seen = os.fstat(descriptor).st_size
-        except (OSError, OutputError) as wrong:
-            whole = _core.whole_records(records, written)
-            self._size += whole
-            heading = min(whole, len(self._head))
+        except (OSError, OutputError) as failure:
+            complete = _core.whole_records(records, written)
+            self._size += complete
+            heading = min(complete, len(self._head))
             self._head = self._head[heading:]
-            self._backlog = self._backlog[whole - heading :]
-            self._torn = self._torn or written > whole
+            self._backlog = self._backlog[complete - heading :]
+            self._torn = self._torn or written > complete
             self._mend()
-            if getattr(wrong, "errno", None) in _GONE:
+            if getattr(failure, "errno", None) in _GONE:
                 self._abandon()
-            self.fail(wrong)
+            self.fail(failure)
             return False
         self._size += written
         self._head = self._backlog = b""
@@ -233,41 +233,44 @@ class EventFile:
         return True
 
     def _ready(self) -> int:
-        """A descriptor that appends behind the last whole record."""
+        """A descriptor that appends after the last complete record."""
         if self._descriptor is not None:
-            self._look_for_changes(os.fstat(self._descriptor))
+            self._check_for_changes(os.fstat(self._descriptor))
         if self._descriptor is None:
             self._open()
         if self._torn and not self._mend():
-            raise OSError(errno.EIO, "cannot cut off the record that was written in part")
+            raise OSError(errno.EIO, "cannot remove a partly written record")
         assert self._descriptor is not None
         if not self._appends:
             os.lseek(self._descriptor, 0, os.SEEK_END)
         return self._descriptor
 
-    def _look_for_changes(self, status: os.stat_result) -> None:
-        """What others did to the file since the last write: deleted it, replaced it, cut it, added to it."""
+    def _check_for_changes(self, status: os.stat_result) -> None:
+        """Notice what others did to the file since the last write: deleted, replaced, truncated or extended it."""
         assert self.path is not None
         if status.st_nlink == 0 and not existing.is_same(self.path, status):
-            logger.warning("%s was deleted while it was written; going on in a new file", self.path)
+            logger.warning("%s was deleted while it was being written; continuing in a new file", self.path)
             self._abandon()
         elif status.st_size < self._seen:
-            whole = existing.is_whole(self.path, status.st_size)
-            where = "after them" if whole else "in a new file"
+            intact = existing.has_full_records(self.path, status.st_size)
+            where = "after them" if intact else "in a new file"
             logger.warning(
-                "%s was cut to %d bytes while it was written; going on %s", self.path, status.st_size, where
+                "%s was truncated to %d bytes while it was being written; continuing %s",
+                self.path,
+                status.st_size,
+                where,
             )
             self._torn = False
             self._size = self._seen = status.st_size
-            if not whole:  # a part of a record is not ours to cut off, and many readers stop there
+            if not intact:  # many readers stop at a partial record, and only its writer may remove it
                 self._abandon()
             elif status.st_size == 0:
                 self._head = self._header(time.time())
         elif not self._torn and self._seen == self._size:
-            self._size = status.st_size  # what others added stays
+            self._size = status.st_size  # keep what others added
 
     def _mend(self) -> bool:
-        """Cut the file back to whole records."""
+        """Truncate the file to complete records."""
         if self._torn and self._descriptor is not None:
             try:
                 if os.fstat(self._descriptor).st_size > self._size:
@@ -279,7 +282,7 @@ class EventFile:
         return True
 
     def _abandon(self) -> None:
-        """Give the file up; the next write opens another."""
+        """Give up the file; the next write opens another."""
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)
@@ -287,13 +290,13 @@ class EventFile:
         self._torn = False
 
     def _open(self) -> None:
-        """Create the directory and a file that was not there, and make its first records pending."""
+        """Create the directory and a new file, and make its header records pending."""
         started = time.time() if self._start is None else self._start
         try:
             Path(self.directory).mkdir(parents=True, exist_ok=True)
             self._descriptor, self.path = self._create(started)
-        except OSError as wrong:
-            raise unwritable(self.directory, wrong) from wrong
+        except OSError as error:
+            raise unwritable(self.directory, error) from error
         existing.lock(self._descriptor)
         self._size = self._seen = 0
         self._torn = False
@@ -318,41 +321,41 @@ class EventFile:
                 return self._create_at(path, flags), path
             except FileExistsError:
                 continue
-        raise AssertionError("a counter does not end")
+        raise AssertionError("the counter never ends")
 
     def _create_at(self, path: Path, flags: int) -> int:
-        """A new file that is appended to, wherever somebody else cuts it."""
+        """A new file in append mode, so that writes go to its end even if somebody truncates it."""
         try:
             self._appends = True
             return os.open(path, flags | os.O_APPEND, 0o666)
         except FileExistsError:
             raise
-        except OSError as wrong:
-            if wrong.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
                 raise
-        self._appends = False  # e.g. object stores that are mounted
+        self._appends = False  # e.g. mounted object stores
         return os.open(path, flags, 0o666)
 
 
 class _StalledError(Exception):
-    """The disk takes nothing, and says nothing."""
+    """The disk accepts nothing and reports no error."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
             f"nothing could be written for {seconds:g} seconds (max_wait)"
             if seconds
-            else "events come faster than the disk takes them, and max_wait=0 forbids to wait for it"
+            else "events come faster than the disk accepts them, and max_wait=0 does not allow waiting"
         )
 
 
-def unwritable(directory: str, wrong: OSError) -> OutputError:
-    """The error for a directory in which no event file can be made."""
-    if isinstance(wrong, FileExistsError | NotADirectoryError):
-        message, hint = "log_dir: got the path of a file, want a directory", "choose another directory"
-    elif isinstance(wrong, PermissionError):
+def unwritable(directory: str, error: OSError) -> OutputError:
+    """The error for a directory in which no event file can be created."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        message, hint = "log_dir: is a file, want a directory", "choose another directory"
+    elif isinstance(error, PermissionError):
         message, hint = "log_dir: no permission to write here", "choose another directory, or change its mode"
     else:
-        message, hint = f"log_dir: cannot write here: {wrong.strerror or wrong}", None
+        message, hint = f"log_dir: cannot write here: {error.strerror or error}", None
     return OutputError(message, path=directory, hint=hint)
 
 

@@ -1,8 +1,8 @@
-"""The one thread that moves records from memory to disk, and the moments when it must not be too late.
+"""The thread that moves records from memory to disk, and the events that must not come before it: exit and signals.
 
-Callers only put messages into a queue whose `put` may interrupt itself, so a signal handler, a destructor and a
-training thread can all ask for a flush without a lock between them. The thread does what it is asked in order: once
-it answers, everything that was logged before the question has been written, whoever took it out of memory.
+Callers only put messages into a queue whose `put` is reentrant, so that a signal handler, a destructor and a training
+thread can all request a flush without sharing a lock. The thread handles requests in order: when it answers,
+everything that was logged before the request has been written, whoever took it out of memory.
 """
 
 from __future__ import annotations
@@ -24,23 +24,21 @@ if TYPE_CHECKING:
 
 Action = Literal["wake", "flush", "close"]
 
-# How long a disk that takes nothing may hold up the end of the process.
+# How long a disk that accepts nothing may delay the end of the process.
 _EXIT_SECONDS = 60.0
 _SIGNAL_SECONDS = 5.0
 
 
 class Flusher:
-    """Drains event files when they are due, full, or asked for."""
+    """Drains event files when they are due, full, or on request."""
 
     def __init__(self) -> None:
-        self.moved = 0  # bytes that the disk took: whoever waits sees by it that waiting helps
-        self.write_through = (
-            False  # whether each event is written at once, as the process may end at any moment
-        )
+        self.moved = 0  # bytes written so far: those who wait see progress in it
+        self.write_through = False  # whether to write each event at once, as the process may end any moment
         self._inbox: queue.SimpleQueue[tuple[EventFile, Action, Any]] = queue.SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
-        self._alone = threading.RLock()  # for callers who must do it themselves
+        self._alone = threading.RLock()  # for callers that must write themselves
         self._acting = False
 
     def ask(
@@ -48,7 +46,7 @@ class Flusher:
     ) -> bool:
         """Do `action` to `file` on the thread; False if nothing could be written for `patience` seconds."""
         if not self.start():
-            # No thread can be had, or the interpreter is ending and the one there was stands still.
+            # No thread can be started, or the interpreter is finalizing and the thread has stopped.
             with self._alone:
                 return not self._acting and self._act(file, action)
         if not wait or self.is_current_thread():
@@ -57,7 +55,7 @@ class Flusher:
         return self._answered(self._question(file, action), patience)
 
     def ask_all(self, files: list[EventFile], patience: float) -> None:
-        """Flush several files, as long as something can be written."""
+        """Flush several files, as long as there is progress."""
         if self.start() and not self.is_current_thread():
             for question in [self._question(file, "flush") for file in files]:
                 if not self._answered(question, patience):
@@ -78,17 +76,17 @@ class Flusher:
                 return False
 
     def is_current_thread(self) -> bool:
-        """Whether the caller runs on the thread itself, which must not wait for itself."""
+        """Whether the caller is the thread itself, which must not wait for itself."""
         return threading.current_thread() is self._thread
 
     def settle(self) -> None:
-        """Flush all files, and from here on write each event at once."""
+        """Flush all files, and write each event at once from now on."""
         self.write_through = True
-        if self._thread is not None:  # else nothing was logged yet in this process
+        if self._thread is not None:  # otherwise this process has logged nothing yet
             self.ask_all(unfinished(), _EXIT_SECONDS)
 
     def start(self) -> bool:
-        """Make sure that the thread runs."""
+        """Start the thread if it is not running; False if that is impossible."""
         if sys.is_finalizing():
             return False
         if self._thread is not None:
@@ -101,7 +99,7 @@ class Flusher:
                 except RuntimeError:
                     self._thread = None
                     return False
-                for file in unfinished():  # those that were opened before a fork
+                for file in unfinished():  # opened before a fork
                     termination.hold(id(file))
                 _settle_at_process_end()
         return True
@@ -116,7 +114,7 @@ class Flusher:
                 file, action, done = self._inbox.get(timeout=timeout)
             except queue.Empty:
                 now = time.monotonic()
-                for late in [one for one, when in due.items() if when <= now]:
+                for late in [file for file, when in due.items() if when <= now]:
                     del due[late]
                     self._drain(late, "flush", due)
                     del late
@@ -139,9 +137,9 @@ class Flusher:
         self._acting = True
         try:
             return file.finish() if action == "close" else file.drain()
-        except Exception as wrong:  # must not end the thread that all writers share
-            with contextlib.suppress(Exception):  # nor must a handler of the logging module
-                file.fail(wrong)
+        except Exception as failure:  # must not end the thread that all writers share
+            with contextlib.suppress(Exception):  # nor must a logging handler
+                file.fail(failure)
             return False
         finally:
             self._acting = False
@@ -152,7 +150,7 @@ _live: dict[int, weakref.ref[EventFile]] = {}
 
 
 def watch(file: EventFile) -> None:
-    """Keep `file` in mind for exit, signals and forks, without keeping it alive."""
+    """Remember `file` for exit, signals and forks, without keeping it alive."""
     key = id(file)
 
     def forget(_: object) -> None:
@@ -165,32 +163,32 @@ def watch(file: EventFile) -> None:
 
 
 def live() -> list[EventFile]:
-    """The event files of this process that take events."""
+    """The open event files of this process."""
     return [file for file in unfinished() if not file.closed]
 
 
 def unfinished() -> list[EventFile]:
-    """The event files of this process for which something may wait: also those that are being closed."""
+    """The event files of this process that may have pending records, including those being closed."""
     return [file for ref in list(_live.values()) if (file := ref()) is not None and not file.finished]
 
 
 def close_all() -> None:
-    """Flush and close every writer: the end of the process."""
+    """Flush and close every writer at the end of the process."""
     patience = _EXIT_SECONDS
     for file in unfinished():
         if not file.close_at_exit(patience):
-            patience = 0.1  # the disk had its chance
+            patience = 0.1  # the disk has had its chance
 
 
 atexit.register(close_all)
 
 
 def _settle_at_process_end() -> None:
-    """A child of multiprocessing may end without `atexit`; its own finalizers do run.
+    """Register a finalizer: a child of multiprocessing may end without `atexit`, but runs its own finalizers.
 
-    They are forgotten where the child begins, and a writer among its arguments is made before that (by forkserver and
-    spawn): so they are also registered from what multiprocessing calls when it has forgotten them. Threads may log on
-    after the finalizers.
+    The child clears its finalizers when it starts, and a writer among its arguments is created before that (with
+    forkserver and spawn): so the hook that runs after the clearing registers the finalizer again. Threads may still
+    log after the finalizers.
     """
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
@@ -209,11 +207,11 @@ def _flush_before_end() -> None:
     flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
 
 
-termination.before_end(_flush_before_end, first=True)  # data before tidiness
+termination.before_end(_flush_before_end, first=True)  # data first, cleaning up later
 
 
 def _in_child() -> None:
-    """After fork the thread is gone, and what is pending belongs to the parent."""
+    """After a fork the thread is gone, and pending records belong to the parent."""
     flusher.__init__()  # type: ignore[misc]
     for file in unfinished():
         file.after_fork()

@@ -11,7 +11,7 @@ from tbq.write.core import serialized
 
 
 def encode(model: Any, input_to_model: Any, verbose: bool, use_strict_trace: bool) -> list[bytes]:
-    """The fields of one or two Events: the graph, and for a traced module what its steps cost."""
+    """The fields of one or two Events: the graph and, for a traced module, the cost of its steps."""
     if isinstance(model, bytes) or hasattr(model, "SerializeToString"):
         return [wire.text(4, serialized(model, "model"))]
     if hasattr(model, "as_graph_def"):  # a TensorFlow graph

@@ -1,4 +1,4 @@
-"""Histograms: torch's bins, counted natively, or any that NumPy knows."""
+"""Histograms: torch's bins, counted natively, or any bins of NumPy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def encode(values: Any, bins: Any, max_bins: int | None, argument: str = "values
 
     array = real(as_array(values, argument), argument).reshape(-1)
     if array.size == 0:
-        raise bad(argument, "has no element", hint="a histogram needs one value at least")
+        raise bad(argument, "has no element", hint="a histogram needs at least one value")
     if isinstance(bins, str) and bins == "tensorflow":
         if array.dtype == np.float32:
             counted = _core.default_histogram_f32(np.ascontiguousarray(array))
@@ -41,8 +41,8 @@ def encode(values: Any, bins: Any, max_bins: int | None, argument: str = "values
         array = array.astype(np.float64)
         try:
             counts, limits = np.histogram(array, bins=bins)
-        except (ValueError, TypeError) as wrong:
-            raise bad("bins", f"got {shown(bins)}: {wrong}") from None
+        except (ValueError, TypeError) as error:
+            raise bad("bins", f"got {shown(bins)}: {error}") from None
         low, high = float(array.min()), float(array.max())
         total, squares = float(array.sum()), float(array.dot(array))
     counts, limits = _fewer(counts, limits, max_bins)
@@ -51,7 +51,7 @@ def encode(values: Any, bins: Any, max_bins: int | None, argument: str = "values
 
 
 def _fewer(counts: Array, limits: Array, max_bins: int | None) -> tuple[Array, Array]:
-    """Neighbouring bins joined until about `max_bins` are left, as torch joins them."""
+    """Join neighbouring bins until about `max_bins` are left, as torch does."""
     import numpy as np
 
     if max_bins is None or len(counts) <= max_bins:
@@ -67,7 +67,7 @@ def _fewer(counts: Array, limits: Array, max_bins: int | None) -> tuple[Array, A
 
 
 def _support(counts: Array, limits: Array, argument: str) -> tuple[Array, Array]:
-    """The bins from the first with a value to the last, after an empty one that holds the left edge."""
+    """The bins from the first to the last with a value, after an empty bin for the left edge."""
     import numpy as np
 
     used = np.flatnonzero(counts)
@@ -79,7 +79,7 @@ def _support(counts: Array, limits: Array, argument: str) -> tuple[Array, Array]
 
 
 def raw(low: float, high: float, num: float, total: float, squares: float, limits: Any, counts: Any) -> bytes:
-    """A HistogramProto of numbers that are already counted."""
+    """A HistogramProto of counts that are already known."""
     import numpy as np
 
     limits, counts = np.asarray(limits), np.asarray(counts)
@@ -96,8 +96,8 @@ def encode_raw(
     if len(limits) != len(counts):
         raise bad(
             "bucket_counts",
-            f"got {len(counts)} counts and {len(limits)} bucket_limits, want as many",
-            hint="np.histogram gives one edge more: pass limits[1:]",
+            f"got {len(counts)} counts and {len(limits)} bucket_limits, want the same number",
+            hint="np.histogram returns one more edge: pass limits[1:]",
         )
     names = ("min", "max", "num", "sum", "sum_squares")
     a, b, c, d, e = (

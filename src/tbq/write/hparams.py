@@ -1,4 +1,4 @@
-"""Hyperparameters: the three summaries that TensorBoard's hparams plugin wants."""
+"""Hyperparameters: the three summaries that TensorBoard's hparams plugin reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
         if (
             name not in hparam_dict
             or not isinstance(domain, list | tuple)
-            or not all(isinstance(one, want) for one in domain)
+            or not all(isinstance(choice, want) for choice in domain)
         ):
             raise bad(
                 f"hparam_domain_discrete[{name!r}]", f"got {shown(domain)}, want a list of the hparam's type"
@@ -43,7 +43,7 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
         domain = domains.get(name)
         listed = b""
         if domain is not None:
-            members = [_value(one, f"hparam_domain_discrete[{name!r}]")[1] for one in domain]
+            members = [_value(choice, f"hparam_domain_discrete[{name!r}]")[1] for choice in domain]
             listed = wire.message(5, *(wire.message(1, member) for member in members))
         infos += wire.message(4, wire.text(1, name), wire.integer(4, kind), listed)
     for name in metric_dict:
@@ -56,14 +56,14 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
 
 
 def _value(given: Any, argument: str) -> tuple[int, bytes]:
-    """DataType and google.protobuf.Value; a oneof, so zero and false are on the wire too."""
+    """DataType and google.protobuf.Value; in a oneof, zero and false are encoded too."""
     if isinstance(given, bool) or (type(given).__name__ in ("bool_", "bool") and hasattr(given, "dtype")):
         return _BOOL, wire.varint(4 << 3) + wire.varint(int(bool(given)))
     if isinstance(given, str):
         try:
             return _STRING, wire.message(3, given.encode())
-        except UnicodeEncodeError as wrong:
-            raise bad(argument, f"has a lone surrogate at {wrong.start}") from None
+        except UnicodeEncodeError as error:
+            raise bad(argument, f"has a lone surrogate at {error.start}") from None
     try:
         number = float(as_number(given, argument))
     except (UsageError, OverflowError):

@@ -1,4 +1,4 @@
-"""Images: arrays in any order of axes to PNG, batches to a grid, videos to GIF, files as they are."""
+"""Images: arrays with axes in any order as PNG, batches as a grid, videos as GIF, files as they are."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_hwc(array: Array, dataformats: str, argument: str) -> Array:
     axes = dataformats.upper()
     if array.ndim != len(axes):
         raise bad(
-            argument, f"got shape {array.shape}, want {len(axes)} axes, {axes}", hint="see dataformats="
+            argument, f"got shape {array.shape}, want {len(axes)} axes, {axes}", hint="pass dataformats="
         )
     if array.size == 0:
         raise bad(argument, f"got shape {array.shape}, which has no pixels")
@@ -66,7 +66,7 @@ def to_hwc(array: Array, dataformats: str, argument: str) -> Array:
         raise bad(
             argument,
             f"got {image.shape[2]} channels in shape {array.shape}, want 1, 3 or 4",
-            hint="if the channels are elsewhere, pass dataformats=, as in dataformats='HWC'",
+            hint="if the channels are on another axis, pass dataformats=, such as dataformats='HWC'",
         )
     return image
 
@@ -78,7 +78,7 @@ def grid(batch: Array, argument: str, columns: int = 8) -> Array:
     if batch.shape[1] == 1:
         batch = np.repeat(batch, 3, axis=1)
     if batch.shape[1] not in (3, 4):
-        raise bad(argument, f"got {batch.shape[1]} channels, want 1, 3 or 4", hint="see dataformats=")
+        raise bad(argument, f"got {batch.shape[1]} channels, want 1, 3 or 4", hint="pass dataformats=")
     count, channels, height, width = batch.shape
     columns = min(count, columns)
     rows = math.ceil(count / columns)
@@ -90,7 +90,7 @@ def grid(batch: Array, argument: str, columns: int = 8) -> Array:
 
 
 def to_bytes(array: Array) -> Array:
-    """Pixels as uint8: that dtype as it is, others from [0, 1], cut off outside; NaN is black."""
+    """Pixels as uint8: uint8 as it is, others from [0, 1], clipped; NaN is black."""
     import numpy as np
 
     if array.dtype == np.uint8:
@@ -100,7 +100,7 @@ def to_bytes(array: Array) -> Array:
 
 
 def to_png(pixels: Array) -> bytes:
-    """A PNG of height × width × 3 or 4 bytes, by Pillow where it is installed."""
+    """A PNG of height × width × 3 or 4 bytes, by Pillow if it is installed."""
     try:
         from PIL import Image
     except ImportError:
@@ -111,7 +111,7 @@ def to_png(pixels: Array) -> bytes:
 
 
 def plain_png(pixels: Array) -> bytes:
-    """A PNG with nothing but zlib: larger than Pillow's, read by everything."""
+    """A PNG made with only zlib: larger than Pillow's, but every reader takes it."""
     import numpy as np
 
     height, width, channels = pixels.shape
@@ -139,12 +139,12 @@ def from_file(data: bytes, argument: str) -> bytes:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise missing("pillow", needed_for="an encoded image that is no PNG or GIF", extra="media") from None
+        raise missing("pillow", needed_for="encoded images other than PNG and GIF", extra="media") from None
     try:
         with Image.open(io.BytesIO(data)) as image:
             return summary((image.height, image.width, len(image.getbands())), data)
     except UnidentifiedImageError:
-        raise bad(argument, f"got {len(data)} bytes that are no image file: {data[:8]!r}…") from None
+        raise bad(argument, f"got {len(data)} bytes that are not an image file: {data[:8]!r}…") from None
 
 
 def boxes(value: Any, box_tensor: Any, dataformats: str, rescale: float, labels: list[str] | None) -> bytes:
@@ -179,11 +179,11 @@ def boxes(value: Any, box_tensor: Any, dataformats: str, rescale: float, labels:
 
 
 def figures(figure: Any, close: bool) -> tuple[Array, str]:
-    """Matplotlib figures drawn to pixels, and the order of their axes."""
+    """Matplotlib figures as pixels, and the order of their axes."""
     import numpy as np
 
     if isinstance(figure, list | tuple):
-        return np.stack([_figure(one, close) for one in figure]), "NHWC"
+        return np.stack([_figure(page, close) for page in figure]), "NHWC"
     return _figure(figure, close), "HWC"
 
 
@@ -204,7 +204,7 @@ def _figure(figure: Any, close: bool) -> Array:
 
 
 def video(value: Any, fps: float, argument: str = "vid_tensor") -> bytes:
-    """A Summary.Image that holds a GIF: batch × time × channels × height × width, the batch side by side."""
+    """A Summary.Image with a GIF of batch × time × channels × height × width, the batch side by side."""
     import numpy as np
 
     try:
@@ -212,7 +212,7 @@ def video(value: Any, fps: float, argument: str = "vid_tensor") -> bytes:
     except ImportError:
         raise missing("pillow", needed_for="add_video", extra="media") from None
     if not isinstance(fps, int | float) or not fps > 0:
-        raise bad("fps", f"got {shown(fps)}, want frames a second")
+        raise bad("fps", f"got {shown(fps)}, want frames per second")
     array = real(as_array(value, argument), argument)
     if array.ndim != 5 or array.size == 0 or array.shape[2] not in (1, 3):
         raise bad(argument, f"got shape {array.shape}, want [N, T, C, H, W] with 1 or 3 channels")

@@ -1,4 +1,4 @@
-"""A Keras callback over `SummaryWriter`: the runs and tags of Keras' own, without TensorFlow's writer."""
+"""A Keras callback over `SummaryWriter`: the same runs and tags as Keras' own callback, without TensorFlow's writer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
-    """Logs what `fit` reports, to the runs `train` and `validation`, as `epoch_<metric>`.
+    """Logs the metrics of `fit` to the runs `train` and `validation`, as `epoch_<metric>`.
 
-    `update_freq` is "epoch", "batch", or a number of batches: then `batch_<metric>` is logged too. The other
+    `update_freq` is "epoch", "batch", or a number of batches; the last two also log `batch_<metric>`. The other
     arguments go to `SummaryWriter`.
     """
 
@@ -47,7 +47,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self._writers[run].log(metrics, step)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Log the batch, when it is one to log."""
+        """Log the batch if it is due."""
         del batch
         if self._every and self._batches % self._every == 0:
             self._log(
@@ -56,7 +56,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self._batches += 1
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Log the epoch: what begins with `val_` goes to the run `validation`."""
+        """Log the epoch; metrics that start with `val_` go to the run `validation`."""
         train, validation = {}, {}
         for name, value in (logs or {}).items():
             if name.startswith("val_"):
@@ -70,7 +70,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self._log("validation", validation, epoch)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Close the files; a further `fit` goes on in new ones."""
+        """Close the files; another `fit` continues in new files."""
         del logs
         writers, self._writers = self._writers, {}
         for writer in writers.values():

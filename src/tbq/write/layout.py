@@ -12,7 +12,7 @@ METADATA = wire.metadata("custom_scalars")
 
 
 def encode(layout: Any) -> bytes:
-    """A TensorProto that holds the Layout {category: {chart: ["Multiline" | "Margin", tags]}}."""
+    """A TensorProto with the Layout {category: {chart: ["Multiline" | "Margin", tags]}}."""
     if not isinstance(layout, dict):
         raise bad("layout", f"got {shown(layout)}, want a dict of categories")
     categories = b""

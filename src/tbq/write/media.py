@@ -1,4 +1,4 @@
-"""Images, figures, videos, sound and text: the methods; how each is encoded is in a module of its own."""
+"""The writer's methods for images, figures, videos, audio and text; each kind has its own encoder module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEXT = wire.metadata("text")
 
 
 class Media(Core):
-    """`add_image` and its kin."""
+    """`add_image` and similar methods."""
 
     def add_image(
         self,
@@ -23,13 +23,11 @@ class Media(Core):
         walltime: Any = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add an image: uint8, or floats in [0, 1], with axes as `dataformats` says.
+        """Add an image: uint8, or floats in [0, 1], with axes in the order of `dataformats`.
 
-        A PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, is taken too; bytes are kept as they are.
+        It may also be a PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, which are kept as they are.
 
-        >>> import numpy, tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.add_image("noise", numpy.random.rand(3, 8, 8), 0)
+        >>> writer.add_image("noise", np.random.rand(3, 8, 8), 0)
         """
         from tbq.write import image
 
@@ -44,7 +42,11 @@ class Media(Core):
         walltime: Any = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add a batch of images as one grid; a list of CHW or HWC images is taken too."""
+        """Add a batch of images, or a list of CHW or HWC images, as a grid.
+
+        >>> writer.add_images("batch", np.random.rand(4, 3, 8, 8), 100)
+        >>> writer.add_images("pair", [np.zeros((8, 8, 3)), np.ones((8, 8, 3))], 100, dataformats="HWC")
+        """
         from tbq.write import image
 
         if isinstance(img_tensor, list | tuple) and "N" not in str(dataformats).upper():
@@ -63,7 +65,11 @@ class Media(Core):
         dataformats: str = "CHW",
         labels: Any = None,
     ) -> None:
-        """Add an image with boxes [xmin, ymin, xmax, ymax] drawn on it."""
+        """Add an image with boxes [xmin, ymin, xmax, ymax] drawn on it.
+
+        >>> boxes = [[2, 2, 10, 12], [8, 4, 30, 30]]
+        >>> writer.add_image_with_boxes("objects", np.zeros((3, 32, 32)), boxes, 100, labels=["cat", "dog"])
+        """
         from tbq.write import image
 
         as_tag(tag)
@@ -74,7 +80,13 @@ class Media(Core):
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Any = None
     ) -> None:
-        """Add a matplotlib figure, or a list of them as a grid; `close` closes it afterwards."""
+        """Add a matplotlib figure, or a list of them as a grid; `close` closes it afterwards.
+
+        >>> from matplotlib.figure import Figure
+        >>> figure = Figure()
+        >>> lines = figure.subplots().plot([1, 3, 2])
+        >>> writer.add_figure("curve", figure, 100)
+        """
         from tbq.write import image
 
         as_tag(tag)
@@ -90,7 +102,10 @@ class Media(Core):
         walltime: Any = None,
         dataformats: str = "NTCHW",
     ) -> None:
-        """Add a video [N, T, C, H, W] as an animated GIF; uint8, or floats in [0, 1]."""
+        """Add a video [N, T, C, H, W] as an animated GIF; uint8, or floats in [0, 1].
+
+        >>> writer.add_video("rollout", np.random.rand(1, 10, 3, 32, 32), 100, fps=10)
+        """
         from tbq.write import image
         from tbq.write.arguments import as_array
 
@@ -110,14 +125,21 @@ class Media(Core):
         sample_rate: int = 44100,
         walltime: Any = None,
     ) -> None:
-        """Add sound: samples in [-1, 1], mono or stereo ([frames, 2]), or the bytes of a WAV file."""
+        """Add audio: samples in [-1, 1], mono or stereo ([frames, 2]), or the bytes of a WAV file.
+
+        >>> tone = np.sin(np.arange(8000) * 2 * np.pi * 440 / 8000)
+        >>> writer.add_audio("tone", tone, 100, sample_rate=8000)
+        """
         from tbq.write import audio
 
         as_tag(tag)
         self._add(tag, wire.AUDIO, audio.encode(snd_tensor, sample_rate), b"", global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Any = None) -> None:
-        """Add text, which TensorBoard shows as Markdown; the tag gets torch's ending `/text_summary`."""
+        """Add text, which TensorBoard shows as Markdown; the tag gets torch's suffix `/text_summary`.
+
+        >>> writer.add_text("config", "**lr** = 0.1", 0)
+        """
         if not isinstance(text_string, str):
             raise bad("text_string", f"got {shown(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
@@ -127,5 +149,7 @@ class Media(Core):
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError as wrong:
-        raise bad("text_string", f"has a lone surrogate at {wrong.start}, which UTF-8 cannot hold") from None
+    except UnicodeEncodeError as error:
+        raise bad(
+            "text_string", f"has a lone surrogate at {error.start}, which UTF-8 cannot encode"
+        ) from None

@@ -1,4 +1,4 @@
-"""Meshes and point clouds: one tag a part (`name_VERTEX`, `name_FACE`, `name_COLOR`)."""
+"""Meshes and point clouds: one tag per part (`name_VERTEX`, `name_FACE`, `name_COLOR`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PARTS = {"vertices": (1, "VERTEX"), "faces": (2, "FACE"), "colors": (3, "COLOR"
 
 
 def encode(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any) -> bytes:
-    """A Summary with a value a part."""
+    """A Summary with one value per part."""
     if vertices is None:
         raise bad("vertices", "got None, want [batch, points, 3]")
     try:
         config = "{}" if config_dict is None else json.dumps(config_dict, sort_keys=True)
-    except (TypeError, ValueError) as wrong:
-        raise bad("config_dict", f"is nothing that JSON can hold: {wrong}") from None
+    except (TypeError, ValueError) as error:
+        raise bad("config_dict", f"cannot be encoded as JSON: {error}") from None
     given = {"vertices": vertices, "faces": faces, "colors": colors}
     arrays = {name: real(as_array(part, name), name) for name, part in given.items() if part is not None}
     components = sum(1 << _PARTS[name][0] for name in arrays)

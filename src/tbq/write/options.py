@@ -1,4 +1,4 @@
-"""The arguments of `SummaryWriter`, checked: which directory, and how to take what is in it."""
+"""The arguments of `SummaryWriter`, checked: which directory, and what to do if it is not empty."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tbq.errors import OutputError
+from tbq.printable import counted
 from tbq.write import existing
 from tbq.write.arguments import bad, shown
 from tbq.write.file import unwritable
@@ -42,16 +43,16 @@ def directory(log_dir: object, comment: object, run: object) -> str:
 
 
 def resumed(directory: str, resume: str) -> str:
-    """The directory to write to, by what is there and how to take it."""
+    """The directory to write to, which depends on what exists and on `resume`."""
     if resume == "auto":
         return directory
     if resume == "error":
         files = existing.event_files(directory)
         if files:
             raise OutputError(
-                f"the run exists: {len(files)} event files",
+                f"the run exists: {counted(len(files), 'event file')}",
                 path=directory,
-                hint="pass resume='auto' to go on with it, resume='new' for a directory of its own",
+                hint="pass resume='auto' to continue it, or resume='new' for a new directory",
                 code="exists",
             )
         return directory
@@ -65,12 +66,12 @@ def resumed(directory: str, resume: str) -> str:
         except FileExistsError:
             if Path(candidate).is_dir() and not any(Path(candidate).iterdir()):
                 return candidate
-        except OSError as wrong:
-            raise unwritable(candidate, wrong) from wrong
+        except OSError as error:
+            raise unwritable(candidate, error) from error
 
 
 def count(max_queue: object) -> int | None:
-    """`max_queue`; 0 is no limit, as in torch."""
+    """`max_queue`; 0 means no limit, as in torch."""
     if max_queue is None or (isinstance(max_queue, int) and max_queue >= 0):
         return max_queue or None
     raise bad("max_queue", f"got {shown(max_queue)}, want a number of events")
@@ -84,6 +85,6 @@ def seconds(argument: str, value: object, *, forever: bool = False) -> float:
 
 
 def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
-    """One of a few words."""
+    """Raise if `value` is not one of `choices`."""
     if value not in choices:
         raise bad(argument, f"got {shown(value)}, want one of {', '.join(map(repr, choices))}")

@@ -1,4 +1,4 @@
-"""Histograms, tensors, curves, meshes, graphs, hyperparameters and charts: the methods of a writer."""
+"""The writer's methods for histograms, tensors, curves, meshes, graphs, hyperparameters and charts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Plugins(Core):
-    """`add_histogram` and all that TensorBoard's plugins show."""
+    """`add_histogram` and the methods for other plugins of TensorBoard."""
 
     def _sub_writer(self, name: str) -> Any:
         raise NotImplementedError
@@ -30,9 +30,7 @@ class Plugins(Core):
     ) -> None:
         """Add a histogram of all `values`; `bins` is torch's default, or anything `numpy.histogram` takes.
 
-        >>> import numpy, tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.add_histogram("weights", numpy.random.randn(1000), 0)
+        >>> writer.add_histogram("weights", np.random.randn(1000), 0)
         """
         from tbq.write import histogram
 
@@ -52,7 +50,11 @@ class Plugins(Core):
         global_step: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a histogram that is counted already; `bucket_limits` are the right edges."""
+        """Add a histogram from its counts; `bucket_limits` are the right edges.
+
+        >>> counts, edges = np.histogram([1.0, 2.0, 2.0, 4.0], bins=3)
+        >>> writer.add_histogram_raw("grades", 1, 4, 4, 9, 25, edges[1:], counts, 100)
+        """
         from tbq.write import histogram
 
         as_tag(tag)
@@ -60,7 +62,10 @@ class Plugins(Core):
         self._add(tag, wire.HISTO, payload, b"", global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: Any = None) -> None:
-        """Add an array or tensor whole, in its dtype."""
+        """Add an array or tensor in its dtype.
+
+        >>> writer.add_tensor("attention", np.eye(4, dtype=np.float16), 100)
+        """
         from tbq.write import tensor as encoder
 
         as_tag(tag)
@@ -76,7 +81,10 @@ class Plugins(Core):
         weights: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a precision-recall curve of binary labels and predictions in [0, 1]."""
+        """Add a precision-recall curve of binary labels and predictions in [0, 1].
+
+        >>> writer.add_pr_curve("classifier", [0, 1, 1, 0], [0.2, 0.9, 0.6, 0.4], 100)
+        """
         from tbq.write import pr_curve
 
         as_tag(tag)
@@ -97,7 +105,11 @@ class Plugins(Core):
         weights: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a precision-recall curve that is computed already; `weights` is ignored, as in torch."""
+        """Add a precision-recall curve from its counts; `weights` is ignored, as in torch.
+
+        >>> tp, fp, tn, fn = [2, 1, 0], [2, 1, 0], [0, 1, 2], [0, 1, 2]
+        >>> writer.add_pr_curve_raw("classifier", tp, fp, tn, fn, [0.5, 0.5, 0], [1, 0.5, 0], 100, num_thresholds=3)
+        """
         from tbq.write import pr_curve
 
         del weights
@@ -123,7 +135,10 @@ class Plugins(Core):
         global_step: Any = None,
         walltime: Any = None,
     ) -> None:
-        """Add a mesh or point cloud: [batch, points, 3] each."""
+        """Add a mesh or point cloud: [batch, points, 3] each.
+
+        >>> writer.add_mesh("cloud", np.random.rand(1, 100, 3), global_step=100)
+        """
         from tbq.write import mesh
 
         self.add_summary(
@@ -133,14 +148,20 @@ class Plugins(Core):
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Add a graph: a GraphDef (the message or its bytes), or a torch module, which torch traces."""
+        """Add a graph: a GraphDef (the message or its bytes), or a torch module, which torch traces.
+
+        >>> writer.add_graph(b"")  # or a GraphDef message, or a torch module with an example input
+        """
         from tbq.write import graph
 
         for fields in graph.encode(model, input_to_model, verbose, use_strict_trace):
             self._attend(self._file.buffer.fields(fields, *self._stamp(None, None)))
 
     def add_onnx_graph(self, prototxt: Any) -> None:
-        """Add the graph of an ONNX file; needs torch and onnx."""
+        """Add the graph of an ONNX file; needs torch and onnx.
+
+        >>> writer.add_onnx_graph("model.onnx")  # doctest: +SKIP
+        """
         from tbq.write import graph
 
         fields = graph.encode_onnx(prototxt)
@@ -155,7 +176,10 @@ class Plugins(Core):
         tag: str = "default",
         metadata_header: Any = None,
     ) -> None:
-        """Add an embedding for TensorBoard's projector: files beside the event file, as torch writes them."""
+        """Add an embedding for TensorBoard's projector: files beside the event file, as torch writes them.
+
+        >>> writer.add_embedding(np.random.rand(3, 16), metadata=["cat", "dog", "bird"], global_step=100)
+        """
         from tbq.write import embedding
 
         step, _ = self._stamp(global_step, None)
@@ -173,12 +197,10 @@ class Plugins(Core):
     ) -> None:
         """Add hyperparameters and the metrics to compare them by.
 
-        As torch does it, they go to a run below this one, named after the time or `run_name` (tensorboardX:
-        `name`). With `run_name='.'` they go into this run.
+        As in torch, they go to a run below this one, named after the time or `run_name` (tensorboardX: `name`).
+        With `run_name='.'` they go to this run.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.add_hparams({"lr": 0.1, "bn": True}, {"accuracy": 0.9}, run_name=".")
+        >>> writer.add_hparams({"lr": 0.1, "bn": True}, {"accuracy": 0.9}, run_name=".")
         """
         from tbq.write import hparams
 
@@ -199,7 +221,10 @@ class Plugins(Core):
                 target.close()
 
     def add_custom_scalars(self, layout: dict[str, dict[str, Sequence[Any]]]) -> None:
-        """Add a layout of charts: `{category: {chart: ["Multiline" or "Margin", tags]}}`."""
+        """Add a layout of charts: `{category: {chart: ["Multiline" or "Margin", tags]}}`.
+
+        >>> writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
+        """
         from tbq.write import layout as encoder
 
         self._add(encoder.TAG, wire.TENSOR, encoder.encode(layout), encoder.METADATA, None, None)
@@ -207,11 +232,17 @@ class Plugins(Core):
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart that shows all `tags`."""
+        """Add a chart that shows all `tags`.
+
+        >>> writer.add_custom_scalars_multilinechart(["train/loss", "val/loss"], title="loss")
+        """
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart of a value between two margins: `tags` are value, lower, upper."""
+        """Add a chart of a value between two margins: `tags` are value, lower, upper.
+
+        >>> writer.add_custom_scalars_marginchart(["loss/mean", "loss/low", "loss/high"], title="loss")
+        """
         self.add_custom_scalars({category: {title: ["Margin", tags]}})

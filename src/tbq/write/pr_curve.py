@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-_MOST = 127  # torch and tensorboardX write no more
+_MOST = 127  # the limit of torch and tensorboardX
 _TINY = 1e-7
 
 
@@ -27,7 +27,7 @@ def curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any) -> t
     if guess.size == 0:
         raise bad("predictions", "has no element")
     if not (np.isfinite(guess).all() and guess.min() >= 0 and guess.max() <= 1):
-        raise bad("predictions", "has values outside of [0, 1]", hint="pass probabilities, not logits")
+        raise bad("predictions", "has values outside [0, 1]", hint="pass probabilities, not logits")
     scale: Any = 1.0
     if weights is not None:
         scale = real(as_array(weights, "weights"), "weights").astype(np.float64)
@@ -50,7 +50,7 @@ def curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any) -> t
 
 
 def raw(counts: dict[str, Any], num_thresholds: int) -> tuple[bytes, bytes]:
-    """TensorProto and SummaryMetadata of counts, precision and recall that are known; by argument's name."""
+    """TensorProto and SummaryMetadata of known counts, precision and recall, by argument name."""
     import numpy as np
 
     rows = [real(as_array(row, name), name).reshape(-1) for name, row in counts.items()]

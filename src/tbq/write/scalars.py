@@ -1,4 +1,4 @@
-"""Scalars: what a training loop logs most, so the plain case goes straight into the native buffer."""
+"""The writer's methods for scalars; the common case goes straight to the native buffer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tbq.write.core import CONVERT, Core, _stamps
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Held while a line's writer is made, so that two threads do not make two; a fork must not find it locked.
+# Held while the writer of a line is created, so that two threads do not create two; unlocked again after a fork.
 _creating = threading.Lock()
 
 
@@ -56,13 +56,11 @@ class Scalars(Core):
     ) -> None:
         """Add one number under `tag`.
 
-        It is kept as float32, as torch does. `exact=True` keeps a float as float64 and an int as int64, which
+        It is stored as float32, as in torch. `exact=True` stores a float as float64 and an int as int64, which
         TensorBoard shows with `--load_fast=false`. `new_style` and `double_precision` are torch's,
         `display_name` and `summary_description` tensorboardX's.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.add_scalar("loss", 0.25, 1)
+        >>> writer.add_scalar("loss", 0.25, 1)
         """
         if new_style or exact or self._exact or display_name or summary_description:
             style = SIMPLE
@@ -90,9 +88,7 @@ class Scalars(Core):
     ) -> None:
         """Add many numbers at one step, as one event.
 
-        >>> import tbq, tempfile
-        >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        ...     writer.log({"loss": 0.25, "accuracy": 0.9}, step=1)
+        >>> writer.log({"loss": 0.25, "accuracy": 0.9}, step=1)
         """
         style = EXACT if exact or (exact is None and self._exact) else SIMPLE
         if _stamps.get() is not None:
@@ -113,7 +109,7 @@ class Scalars(Core):
         status = self._file.buffer.scalars(numbers, step, walltime, style)
         if status & CONVERT:
             raise UsageError(
-                f"metrics: a number that no scalar can hold in {shown(numbers)}", code="argument"
+                f"metrics: a number that does not fit a scalar, in {shown(numbers)}", code="argument"
             )
         self._attend(status)
 
@@ -126,16 +122,18 @@ class Scalars(Core):
         *,
         run_name: str | None = None,
     ) -> None:
-        """Add several lines of one chart.
+        """Add several lines of a chart.
 
-        As torch does it, each line is a run of its own, `<main_tag>_<name>`, so that TensorBoard draws them
-        into one chart. With `run_name='.'` they stay in this run, as the tags `<main_tag>/<name>`.
+        As in torch, each line is a separate run, `<main_tag>_<name>`, so that TensorBoard draws them in the same
+        chart. With `run_name='.'` they stay in this run, as the tags `<main_tag>/<name>`.
+
+        >>> writer.add_scalars("loss", {"train": 0.25, "val": 0.3}, 100, run_name=".")
         """
         main_tag = as_tag(main_tag, "main_tag")
         if not hasattr(tag_scalar_dict, "items"):
             raise bad("tag_scalar_dict", f"got {shown(tag_scalar_dict)}, want a mapping of names to numbers")
         if run_name not in (None, "."):
-            raise bad("run_name", f"got {run_name!r}, want None (a run a line) or '.' (this run)")
+            raise bad("run_name", f"got {run_name!r}, want None (one run per line) or '.' (this run)")
         numbers = {
             as_tag(name, "tag_scalar_dict"): as_number(value, f"tag_scalar_dict[{name!r}]")
             for name, value in tag_scalar_dict.items()
@@ -150,7 +148,7 @@ class Scalars(Core):
             self._line(main_tag, name).add_scalar(main_tag, number, step, walltime)
 
     def _line(self, main_tag: str, name: str) -> Any:
-        """The writer of one line's run."""
+        """The writer of a line's run."""
         run = main_tag.replace("/", "_") + "_" + name.replace("/", os.sep)
         line = self._lines.get(run)
         if line is None:

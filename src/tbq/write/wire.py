@@ -1,4 +1,4 @@
-"""Protobuf messages put together by hand: the small parts around what the native core encodes."""
+"""Protobuf messages encoded by hand: the small parts around what the native core encodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DT_FLOAT, DT_STRING = 1, 7
 
 
 def varint(value: int) -> bytes:
-    """A base-128 varint; negative numbers take ten bytes, as protobuf has it."""
+    """A base-128 varint; negative numbers take ten bytes, as in protobuf."""
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value >= 0x80:
@@ -29,29 +29,29 @@ def varint(value: int) -> bytes:
 
 
 def integer(field: int, value: int) -> bytes:
-    """A varint field; zero is not on the wire."""
+    """A varint field; zero is omitted."""
     return varint(field << 3) + varint(value) if value else b""
 
 
 def double(field: int, value: float) -> bytes:
-    """A fixed64 field; zero is not on the wire."""
+    """A fixed64 field; zero is omitted."""
     bits = struct.pack("<d", value)
     return varint(field << 3 | 1) + bits if bits != bytes(8) else b""
 
 
 def single(field: int, value: float) -> bytes:
-    """A fixed32 float field; zero is not on the wire."""
+    """A fixed32 float field; zero is omitted."""
     return varint(field << 3 | 5) + struct.pack("<f", value) if value else b""
 
 
 def message(field: int, *parts: bytes) -> bytes:
-    """A length-delimited field, there even when it is empty."""
+    """A length-delimited field, present even if it is empty."""
     content = b"".join(parts)
     return varint(field << 3 | 2) + varint(len(content)) + content
 
 
 def text(field: int, value: str | bytes) -> bytes:
-    """A string or bytes field; an empty one is not on the wire."""
+    """A string or bytes field; an empty value is omitted."""
     content = value.encode() if isinstance(value, str) else value
     return message(field, content) if content else b""
 

@@ -1,4 +1,4 @@
-"""`SummaryWriter`: torch's and tensorboardX's class, safe by default and many times faster."""
+"""`SummaryWriter`: the class of torch and tensorboardX, safe by default and many times faster."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tbq.errors import OutputError, TbqError, TbqWarning
+from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
+from tbq.printable import counted
 from tbq.write import existing, options
 from tbq.write.arguments import as_step, bad, shown
 from tbq.write.file import EventFile, logger
 from tbq.write.flusher import live
 from tbq.write.media import Media
-from tbq.write.notices import caller, warn
 from tbq.write.plugins import Plugins
 from tbq.write.scalars import Scalars
 
@@ -28,17 +28,16 @@ _WAIT_SECONDS = 60.0
 class SummaryWriter(Scalars, Media, Plugins):
     """Writes event files that TensorBoard shows.
 
-    `log_dir` is the run's directory, by default `runs/<date>_<host><comment>`; `run` names a run below it.
-    Nothing that is there is ever overwritten: with `resume="auto"` an existing run goes on in a new file,
-    `"new"` takes the next free directory (`exp-1`, `exp-2`, …), `"error"` refuses.
+    `log_dir` is the directory of the run, by default `runs/<date>_<host><comment>`; `run` names a run below it.
+    Nothing is ever overwritten: with `resume="auto"` an existing run continues in a new file, `"new"` uses the
+    next free directory (`exp-1`, `exp-2`, …), `"error"` raises.
     `purge_step` hides what an earlier, crashed session logged from that step on.
-    Records reach the file every `flush_secs` seconds, when `max_queue` events or a megabyte wait, on
+    Records are written every `flush_secs` seconds, when `max_queue` events or a megabyte are pending, on
     `flush()`, at exit, on SIGTERM and when the writer is garbage collected.
-    If events come faster than the disk takes them, a call waits once 64 MB are in memory, as long as the disk
-    takes anything: after `max_wait` seconds (60) in which it took nothing, or if it fails, events are dropped,
-    and a warning says so. `on_error="raise"` raises when the disk refuses; by default that is a warning and
-    training goes on.
-    `exact=True` keeps all scalars as float64 or int64.
+    If events come faster than the disk accepts them, calls wait while 64 MB are in memory and there is progress.
+    After `max_wait` seconds (60) without progress, or if the disk fails, events are dropped with a warning.
+    `on_error="raise"` raises if writing fails; by default that is a warning, and training continues.
+    `exact=True` stores all scalars as float64 or int64.
 
     >>> import tbq, tempfile
     >>> with tbq.SummaryWriter(tempfile.mkdtemp(), run="exp1") as writer:
@@ -64,7 +63,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         logdir: str | os.PathLike[str] | None = None,
         write_to_disk: bool = True,
     ) -> None:
-        self._closed = True  # until everything below has succeeded
+        self._closed = True  # until all of this has succeeded
         directory = options.directory(log_dir if log_dir is not None else logdir, comment, run)
         self.purge_step = as_step(purge_step, "purge_step")
         self.max_queue = options.count(max_queue)
@@ -85,7 +84,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         self.log_dir = directory
         files = existing.event_files(directory) if self._write_to_disk else []
         if files:
-            self._tell_second_writer(files)
+            self._report_second_writer(files)
         self._file = EventFile(
             directory,
             suffix=self.filename_suffix,
@@ -105,36 +104,47 @@ class SummaryWriter(Scalars, Media, Plugins):
         if self._write_to_disk:
             logger.info("logging to %s", self._file.path)
 
-    def _tell_second_writer(self, files: list[Path]) -> None:
+    def _report_second_writer(self, files: list[Path]) -> None:
         for other in live():
             if other.directory == self.log_dir and other.path is not None:
                 warn(
-                    f"{self.log_dir}: another SummaryWriter has this run open, from {other.opened_at}; "
-                    "their points will mix. Close it first, or give each a run of its own"
+                    f"{self.log_dir}: another SummaryWriter, opened at {other.opened_at}, writes to this "
+                    "run; their points will mix. Close it first, or give each writer its own run"
                 )
                 return
         busy = existing.written_now(files)
         if busy is not None:
             warn(
                 f"{self.log_dir}: {existing.process_of(busy)} is writing to this run ({busy.name}); their "
-                "points will mix. Give each process a run of its own, or log from one of them"
+                "points will mix. Give each process its own run, or log from only one of them"
             )
 
     @property
     def path(self) -> Path | None:
-        """The event file that is written now; None before a forked child has written anything."""
+        """The current event file; None until a forked child has written anything.
+
+        >>> writer.path.name.startswith("events.out.tfevents.")
+        True
+        """
         return self._file.path
 
     @property
     def file_writer(self) -> Self:
-        """The writer itself: it has torch's `FileWriter` methods too."""
+        """The writer itself, which also has the methods of torch's `FileWriter`.
+
+        >>> writer.file_writer.add_summary(b"", 100)
+        """
         return self
 
     def _get_file_writer(self) -> Self:
         return self
 
     def get_logdir(self) -> str:
-        """The absolute directory of the run."""
+        """The absolute directory of the run.
+
+        >>> writer.get_logdir() == writer.log_dir
+        True
+        """
         return self.log_dir
 
     def _sub_writer(self, name: str) -> SummaryWriter:
@@ -153,17 +163,26 @@ class SummaryWriter(Scalars, Media, Plugins):
         )
 
     def flush(self) -> None:
-        """Wait until everything that was logged so far is in the file."""
+        """Wait until everything logged so far is in the file.
+
+        >>> writer.add_scalar("loss", 0.25, 100)
+        >>> writer.flush()
+        """
         if self._file.finished:
             return
         failure = self._of_each_line(SummaryWriter.flush)
         self._file.flush()
         if failure is not None:
             raise failure
-        self._tell()
+        self._report()
 
     def close(self) -> None:
-        """Flush and close; the second time does nothing, or waits for the thread that is closing it."""
+        """Flush and close; closing again does nothing, or waits for the thread that is closing.
+
+        >>> writer.close()
+        >>> writer
+        <tbq.SummaryWriter ..., closed>
+        """
         if self._closed:
             self._file.flush()
             return
@@ -172,10 +191,10 @@ class SummaryWriter(Scalars, Media, Plugins):
         self._file.close()
         if failure is not None:
             raise failure
-        self._tell_lost()
+        self._report_lost()
 
     def _of_each_line(self, action: Callable[[SummaryWriter], object]) -> TbqError | None:
-        """Flush or close the writers of `add_scalars`; what one of them raises comes after all had their turn."""
+        """Flush or close the writers of `add_scalars`, all of them, and return the first error."""
         first = None
         for line in list(self._lines.values()):
             try:
@@ -184,15 +203,15 @@ class SummaryWriter(Scalars, Media, Plugins):
                 first = first or failure
         return first
 
-    def _tell_lost(self) -> None:
+    def _report_lost(self) -> None:
         file = self._file
         if file.lost == 0 and file.failure is None:
             return
-        lost = f"{file.lost} events" if file.lost else "the last of it, perhaps,"
+        lost = counted(file.lost, "event") if file.lost else "some of the last events"
         message = f"closed, but {lost} could not be written: {file.cause}"
         if self._on_error == "raise":
             raise OutputError(message, path=file.path or self.log_dir, code="write")
-        warn(f"{file.path or self.log_dir}: {message}. What is in the file is valid")
+        warn(f"{file.path or self.log_dir}: {message}. The file is valid")
 
     def __enter__(self) -> Self:
         return self
@@ -214,7 +233,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         if used:
             warn(
                 f"{self.log_dir}: the SummaryWriter opened at {self._file.opened_at} was never closed; its "
-                "data is written now. Close it, or use it in a `with` block"
+                "data is written now. Call close(), or use a `with` block"
             )
 
     def __repr__(self) -> str:
@@ -222,7 +241,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         return f"<tbq.SummaryWriter {self.log_dir!r}, {state}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process is a writer of the same run with a file of its own."""
+        """A copy in another process is a writer of the same run with its own file."""
         settings = {
             "log_dir": self.log_dir,
             "max_queue": self.max_queue,
@@ -237,8 +256,8 @@ class SummaryWriter(Scalars, Media, Plugins):
 
 
 def _reopened(settings: dict[str, Any]) -> SummaryWriter:
-    with warnings.catch_warnings():  # the writer that this is a copy of is meant to be open
+    with warnings.catch_warnings():  # the original writer is expected to be open
         warnings.simplefilter("ignore", TbqWarning)
         writer = SummaryWriter(**settings)
-    writer._file.buffer.expect_after(None)  # nor is it a resumption of what others logged before it
+    writer._file.buffer.expect_after(None)  # and the copy does not resume what others logged
     return writer

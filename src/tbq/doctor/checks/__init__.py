@@ -1,4 +1,4 @@
-"""Every check, one file each: a RULE, a `check(look)`, and a docstring that `tbq doctor --explain` prints."""
+"""All checks, one file each: a RULE, a function `check(survey)`, and a docstring for `tbq doctor --explain`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from tbq.doctor.finding import Finding, Rule
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 # In the order of their codes.
 _MODULES = (
@@ -72,7 +72,7 @@ _MODULES = (
 
 @dataclass(frozen=True)
 class Check:
-    """A module of this package, loaded."""
+    """A check, loaded from its module."""
 
     module: ModuleType
 
@@ -90,33 +90,33 @@ class Check:
         rule = self.rule
         return f"{rule.code} {rule.name} ({rule.severity})\n\n{inspect.cleandoc(self.module.__doc__ or '')}"
 
-    def run(self, look: Look) -> Iterator[Finding]:
-        found: Iterator[Finding] = self.module.check(look)
-        return found
+    def run(self, survey: Survey) -> Iterator[Finding]:
+        findings: Iterator[Finding] = self.module.check(survey)
+        return findings
 
 
 @cache
 def all_checks() -> list[Check]:
-    """All of them, by code."""
+    """All checks, by code."""
     return [Check(importlib.import_module(f"{__name__}.{name}")) for name in _MODULES]
 
 
 def by_code(code: str) -> Check:
-    """The check of a code, or of its name."""
+    """The check with this code or name."""
     for check in all_checks():
         if code.upper() == check.rule.code or code.lower() == check.rule.name:
             return check
     known = ", ".join(check.rule.code for check in all_checks())
-    raise UsageError(f"no finding has the code {code!r}", hint=f"codes: {known}")
+    raise UsageError(f"unknown code {code!r}", hint=f"codes: {known}")
 
 
 def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> list[Check]:
-    """The checks to run: those whose code begins like one of `select` and like none of `ignore`."""
+    """The checks to run: those whose code starts with an entry of `select` and with none of `ignore`."""
     wanted = _codes(select) or [""]
     unwanted = _codes(ignore)
     for prefix in (*wanted, *unwanted):
         if not any(check.rule.code.startswith(prefix) for check in all_checks()):
-            by_code(prefix)  # raises, and names the codes there are
+            by_code(prefix)  # raises, and names the known codes
     return [
         check
         for check in all_checks()

@@ -1,15 +1,14 @@
-"""The data of a record does not agree with its checksum.
+"""The data of a record does not match its checksum.
 
 What it does
     Finds records whose payload changed after it was written.
 
 Why it matters
-    TensorBoard's default loader does not check: it shows what the damaged bytes say, which may be a wrong value, step
-    or tag. Its Python loader stops there, and the rest of the file is gone from view. tbq leaves out this record and
-    goes on.
+    TensorBoard's default loader does not check: it shows the damaged bytes, which may be a wrong value, step or tag.
+    Its Python loader stops there and shows nothing of the rest of the file. tbq skips this record and reads on.
 
 What to do
-    `tbq rewrite LOGDIR -o NEW --repair` leaves it out. Compare the file with the original if it is a copy.
+    `tbq rewrite LOGDIR -o NEW --repair` removes it. If the file is a copy, compare it with the original.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ204", "bad-data", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    yield from damage(look, RULE, "bad_payload", "the data of a record does not agree with its checksum")
+def check(survey: Survey) -> Iterator[Finding]:
+    yield from damage(survey, RULE, "bad_payload", "the data of a record does not match its checksum")

@@ -1,14 +1,14 @@
-"""A sound record holds something that is no event.
+"""A valid record does not contain an event.
 
 What it does
     Finds records with correct checksums whose content is not an Event: protobuf cannot parse it.
 
 Why it matters
-    The writer wrote it this way: another kind of TFRecord was appended, or the writer has a fault. TensorBoard's
-    default loader stops at it; its Python loader fails on the whole run.
+    The writer wrote it like this: another kind of TFRecord was appended, or the writer has a bug. TensorBoard's
+    default loader stops there; its Python loader fails on the whole run.
 
 What to do
-    `tbq rewrite LOGDIR -o NEW --repair` takes it out.
+    `tbq rewrite LOGDIR -o NEW --repair` removes it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ207", "bad-event", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    yield from damage(look, RULE, "bad_event", "a sound record whose event cannot be decoded")
+def check(survey: Survey) -> Iterator[Finding]:
+    yield from damage(survey, RULE, "bad_event", "a valid record whose event cannot be decoded")

@@ -1,13 +1,13 @@
-"""An event file is compressed as a whole.
+"""An event file is compressed.
 
 What it does
     Finds event files that are gzip or zlib streams.
 
 Why it matters
-    tbq reads them, TensorBoard does not: it reports a broken file in its log and shows nothing.
+    tbq reads them, TensorBoard does not: it logs an error and shows nothing.
 
 What to do
-    `tbq rewrite LOGDIR -o NEW` writes them unpacked, or use gunzip.
+    `tbq rewrite LOGDIR -o NEW` writes them uncompressed; so does gunzip.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ109", "compressed", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.files["compressed"] > 0):
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows(survey.files["compressed"] > 0):
         yield RULE.finding(
             "is compressed: tbq reads it, TensorBoard does not",
-            run=look.run_of_file(index),
-            path=look.paths[index],
-            hint="tbq rewrite LOGDIR -o NEW writes it unpacked",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
+            hint="tbq rewrite LOGDIR -o NEW writes it uncompressed",
         )

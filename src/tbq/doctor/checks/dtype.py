@@ -4,8 +4,8 @@ What it does
     Finds tags of the scalars plugin whose tensors are not float32.
 
 Why it matters
-    TensorBoard's default (Rust) loader takes float32 alone and drops the rest without a word; with
-    `--load_fast=false` they show. tbq reads all of them.
+    TensorBoard's default (Rust) loader accepts only float32 and drops the rest without a message; with
+    `--load_fast=false` they are shown. tbq reads all of them.
 
 What to do
     Start TensorBoard with `--load_fast=false`, or cast to float32 before logging.
@@ -20,18 +20,18 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ506", "dtype", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    odd = look.is_kind("scalars") & look.is_plugin("scalars") & ~look.is_dtype("", "float32")
-    for series in look.rows(odd):
+def check(survey: Survey) -> Iterator[Finding]:
+    odd = survey.is_kind("scalars") & survey.is_plugin("scalars") & ~survey.is_dtype("", "float32")
+    for series in survey.rows(odd):
         yield RULE.finding(
-            f"is {look.dtype(series)}: TensorBoard shows none of its {look.series['count'][series]:,} points, "
+            f"is {survey.dtype(series)}: TensorBoard shows none of its {survey.series['count'][series]:,} points, "
             "unless started with --load_fast=false",
-            run=look.run_of(series),
-            tag=look.tags[series],
+            run=survey.run_of(series),
+            tag=survey.tags[series],
             hint="start TensorBoard with --load_fast=false, or log float32",
         )

@@ -1,17 +1,17 @@
-"""An evaluation is logged before the training that its step counts.
+"""An evaluation is logged before the training of its step.
 
 What it does
-    Compares the times of an evaluation (val, valid, eval, test, dev in its name; or an accuracy and the like beside
-    tags named train) with those of the training tags of the same steps. Reports it if at every step, from the first
-    on, the evaluation comes first by more than ever passes from a training value to the next evaluation: then the
-    training of the step lies between the two. If the times leave a doubt, nothing is reported.
+    Compares the wall times of an evaluation (val, valid, eval, test or dev in its name; or an accuracy and the like
+    beside tags named train) with those of the training tags at the same steps. Reports it if, at every step, the
+    evaluation precedes the training value by more than a training value ever precedes the next evaluation: the
+    training of the step then lies between the two. If the times leave any doubt, nothing is reported.
 
 Why it matters
-    The evaluation at step n then shows the model before the training of step n: against the training curve it is
-    late by one. That may be meant.
+    The evaluation at step n then shows the model before the training of step n: compared with the training curve, it
+    lags by one step. This may be intended.
 
 What to do
-    Nothing, or log the evaluation after the training of its step, or with the step before.
+    Nothing, or log the evaluation after the training of its step, or with the previous step.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.look import Look, some
 from tbq.doctor.roles import is_evaluation, is_metric, is_training
+from tbq.doctor.survey import Survey, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tbq.doctor.look import Array
+    from tbq.doctor.survey import Array
 
 RULE = Rule("TBQ405", "evaluated-first", "info")
 
 
-def check(look: Look) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[Finding]:
     import numpy as np
 
-    evaluations, trainings = _roles(look)
-    run, began = look.series["run"], look.series["first_wall_time"]
-    first = np.full(len(look.runs), np.inf)
+    evaluations, trainings = _roles(survey)
+    run, began = survey.series["run"], survey.series["first_wall_time"]
+    first = np.full(len(survey.runs), np.inf)
     np.minimum.at(first, run[trainings], began[trainings])
-    for series in look.rows(evaluations & (began < first[run]) & np.isfinite(first[run])):
-        mine = (trainings & (run == run[series])).nonzero()[0].tolist()
-        if all(_before(look, series, other) for other in mine):
+    for series in survey.rows(evaluations & (began < first[run]) & np.isfinite(first[run])):
+        related = (trainings & (run == run[series])).nonzero()[0].tolist()
+        if all(_before(survey, series, other) for other in related):
             yield RULE.finding(
-                f"is logged before {some([look.tags[one] for one in mine])} of the same step, from the first step on",
-                run=look.run_of(series),
-                tag=look.tags[series],
-                hint="against the training curve it is late by one step",
+                f"is logged before {some([survey.tags[other] for other in related])} at every step",
+                run=survey.run_of(series),
+                tag=survey.tags[series],
+                hint="compared with the training curve, it lags by one step",
             )
 
 
-def _roles(look: Look) -> tuple[Array, Array]:
-    """Which series are evaluations, and which the training that they belong to."""
+def _roles(survey: Survey) -> tuple[Array, Array]:
+    """Which series are evaluations, and which are the training that they belong to."""
     import numpy as np
 
-    codes, names = look.tag_codes
-    run = look.series["run"]
-    scalars = look.is_kind("scalars") & (look.series["count"] >= 4)
+    codes, names = survey.tag_codes
+    run = survey.series["run"]
+    scalars = survey.is_kind("scalars") & (survey.series["count"] >= 4)
 
     def named(test: Callable[[str], bool]) -> Array:
         like = np.fromiter(map(test, names), bool, len(names))
@@ -68,7 +68,7 @@ def _roles(look: Look) -> tuple[Array, Array]:
         return scalars, scalars
     evaluations, metrics = named(is_evaluation), named(is_metric)
     trainings = named(is_training) & ~evaluations
-    # Without a tag named train, the other metrics are of the training; without one named val, they are evaluations.
+    # Without a tag named train, other metrics count as training; without a tag named val, as evaluations.
     plain = metrics & ~evaluations & ~trainings
     evaluations, trainings = (
         evaluations | (plain & in_runs_of(trainings) & ~in_runs_of(evaluations)),
@@ -77,15 +77,15 @@ def _roles(look: Look) -> tuple[Array, Array]:
     return evaluations, trainings
 
 
-def _before(look: Look, series: int, other: int) -> bool:
-    """Whether `series` precedes `other` at each step they share, by more than `other` ever precedes the next one."""
+def _before(survey: Survey, series: int, other: int) -> bool:
+    """Whether `series` precedes `other` at each step they share, by more than `other` ever precedes the next step."""
     import numpy as np
 
-    mine, theirs = look.rows_of(series), look.rows_of(other)
-    steps, walls = look.scalars["step"], look.scalars["wall_time"]
-    shared, at, there = np.intersect1d(steps[mine], steps[theirs], return_indices=True)
-    if len(shared) < 4 or steps[mine][0] != steps[theirs][0]:
+    ours, theirs = survey.rows_of(series), survey.rows_of(other)
+    steps, walls = survey.scalars["step"], survey.scalars["wall_time"]
+    shared, at, there = np.intersect1d(steps[ours], steps[theirs], return_indices=True)
+    if len(shared) < 4 or steps[ours][0] != steps[theirs][0]:
         return False
-    gaps = walls[theirs][there] - walls[mine][at]
-    rests = walls[mine][at][1:] - walls[theirs][there][:-1]
+    gaps = walls[theirs][there] - walls[ours][at]
+    rests = walls[ours][at][1:] - walls[theirs][there][:-1]
     return bool(rests.min() > 0 and gaps.min() > rests.max())

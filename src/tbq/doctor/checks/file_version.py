@@ -1,14 +1,15 @@
-"""A file does not say its version.
+"""A file has no version record.
 
 What it does
     Finds event files with values but without a `file_version` record.
 
 Why it matters
-    The first record is missing (the file was cut at its start), or an old writer (tensorboard-pytorch of 2017) never
-    wrote one. TensorBoard's Python loader then takes any step back, of any tag, for a restart and drops points.
+    The first record is missing (the start of the file was cut off), or an old writer (tensorboard-pytorch of 2017)
+    never wrote one. TensorBoard's Python loader then takes any decrease of the step, in any tag, for a restart and
+    drops points.
 
 What to do
-    Nothing where steps only grow. Else use TensorBoard's default loader, or tbq.
+    Nothing if steps only increase. Otherwise use TensorBoard's default loader, or tbq.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ702", "file-version", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    bare = (look.files["versioned"] == 0) & (look.files["values"] > 0)
-    for index in look.rows(bare):
+def check(survey: Survey) -> Iterator[Finding]:
+    bare = (survey.files["versioned"] == 0) & (survey.files["values"] > 0)
+    for index in survey.rows(bare):
         yield RULE.finding(
-            "has no file_version record: it was cut at its start, or an old writer made it; TensorBoard's Python "
-            "loader drops points wherever steps go back",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            "has no file_version record: its start was cut off, or an old writer wrote it; TensorBoard's Python "
+            "loader drops points wherever steps decrease",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             hint="use TensorBoard's default loader, or tbq",
         )

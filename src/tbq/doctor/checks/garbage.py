@@ -1,15 +1,15 @@
-"""There are bytes between records that are none.
+"""There are bytes between records that belong to no record.
 
 What it does
-    Finds stretches that hold no sound record, with sound records behind them: a record that was cut off and written
-    on behind, text, or another file's blocks.
+    Finds stretches without a valid record that are followed by valid records: a record that was cut off before more
+    were appended, text, or blocks of another file.
 
 Why it matters
     A job that was killed in the middle of a record and resumed into the same file leaves this; so do two writers
-    on one file. TensorBoard stops there for good. tbq goes on behind it.
+    of one file. TensorBoard stops there and never shows the rest. tbq reads on after it.
 
 What to do
-    `tbq rewrite LOGDIR -o NEW --repair` takes it out. Let each process write a file of its own.
+    `tbq rewrite LOGDIR -o NEW --repair` removes it. Let each process write its own file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ206", "garbage", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    yield from damage(look, RULE, "garbage", "bytes that are no record, with records behind them")
+def check(survey: Survey) -> Iterator[Finding]:
+    yield from damage(survey, RULE, "garbage", "bytes that are not a record, followed by records")

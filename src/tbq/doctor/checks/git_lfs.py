@@ -1,10 +1,10 @@
-"""An event file is a Git-LFS pointer.
+"""An event file is a Git LFS pointer.
 
 What it does
-    Finds files that hold the text of a Git-LFS pointer instead of events.
+    Finds files that contain a Git LFS pointer instead of events.
 
 Why it matters
-    The repository was cloned without Git LFS, so that only the pointers came. Every reader takes them for damage.
+    The repository was cloned without Git LFS, so only the pointers were downloaded. Every reader takes them for damage.
 
 What to do
     `git lfs install && git lfs pull`
@@ -19,16 +19,16 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ106", "git-lfs", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.state("git_lfs"):
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.state("git_lfs"):
         yield RULE.finding(
-            "is a Git-LFS pointer, not the file itself",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            "is a Git LFS pointer, not the file itself",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             hint="git lfs install && git lfs pull",
         )

@@ -1,18 +1,18 @@
-"""An event file holds its header and nothing else.
+"""An event file has a header and nothing else.
 
 What it does
-    Finds files whose only records carry no value: the writer was opened, but nothing was logged to it, or what was
-    logged never reached the disk.
+    Finds files whose records have no values: the writer was opened, but nothing was logged to it, or nothing reached
+    the disk.
 
 Why it matters
-    "My event files are not saving": torch and tensorboardX keep events in a queue and write it every 120 seconds
-    (`flush_secs`) and on `close()`. A script that ends by an exception, `os._exit` or SIGKILL loses all of it.
-    In a run whose other files hold data this is only information, and where `add_scalars` or `add_hparams` of the
-    same writer made the runs below, it is nothing at all.
+    "My event files are not saving": torch and tensorboardX keep events in a queue and write them every 120 seconds
+    (`flush_secs`) and on `close()`. A script that ends with an exception, `os._exit` or SIGKILL loses all of
+    it. If other files of the run have data, this is only a note; if `add_scalars` or `add_hparams` of the same writer
+    created the runs below, it is not reported.
 
 What to do
     Call `writer.flush()` after each epoch and `writer.close()` at the end, or use `with SummaryWriter(…) as writer:`.
-    tbq's own `SummaryWriter` flushes when the process is told to stop.
+    tbq's own `SummaryWriter` also flushes on SIGTERM.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from tbq.doctor.sub_runs import of_add_hparams, of_add_scalars
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ104", "header-only", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[Finding]:
     import numpy as np
 
-    files = look.files
+    files = survey.files
     bare = (files["state"] == 0) & (files["values"] == 0) & (files["records"] > 0)
     bare &= (files["faults"] == 0) & (files["error"] == 0)
     if not bare.any():
         return
-    filled = np.zeros(len(look.runs), bool)
+    filled = np.zeros(len(survey.runs), bool)
     filled[files["run"][files["values"] > 0]] = True
-    used = {*of_add_scalars(look), *of_add_hparams(look)}
-    for index in look.rows(bare):
+    used = {*of_add_scalars(survey), *of_add_hparams(survey)}
+    for index in survey.rows(bare):
         other = bool(filled[files["run"][index]])
-        if not other and look.run_of_file(index) in used:
+        if not other and survey.run_of_file(index) in used:
             continue
         yield RULE.finding(
-            "holds a header and no values: nothing was logged, or it was never flushed",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            "has a header but no values: nothing was logged, or nothing was flushed",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             hint="call writer.flush() now and then, and writer.close() at the end",
             severity="info" if other else None,
         )

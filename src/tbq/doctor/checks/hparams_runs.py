@@ -1,15 +1,15 @@
-"""add_hparams has made many sub-runs.
+"""add_hparams created many sub-runs.
 
 What it does
-    Counts runs below another one that hold hparams and each metric once, as `add_hparams` writes them.
+    Counts runs below another run that have hparams and each metric once, as `add_hparams` writes them.
 
 Why it matters
-    torch and tensorboardX make a new sub-run, named by the time, for each call of `add_hparams`. From 20 on they
-    bury the real runs in TensorBoard's list, and each is a directory to scan again and again.
+    torch and tensorboardX create a sub-run, named after the time, for each call of `add_hparams`. Twenty or more of
+    them bury the real runs in TensorBoard's list, and each is a directory to scan again and again.
 
 What to do
-    Call it once a run, or pass `run_name="."`. Where each run has one: `tbq rewrite LOGDIR -o NEW --flatten-hparams`
-    folds them into the runs above.
+    Call it once per run, or pass `run_name="."`. If each run has a single sub-run,
+    `tbq rewrite LOGDIR -o NEW --flatten-hparams` folds it into the run above.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.look import Look, some
 from tbq.doctor.sub_runs import of_add_hparams
+from tbq.doctor.survey import Survey, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 RULE = Rule("TBQ604", "hparams-runs", "info")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    made = of_add_hparams(look)
-    count = sum(map(len, made.values()))
+def check(survey: Survey) -> Iterator[Finding]:
+    sub_runs = of_add_hparams(survey)
+    count = sum(map(len, sub_runs.values()))
     if count >= 20:
         yield RULE.finding(
-            f"add_hparams made {count:,} sub-runs, below {some(sorted(made))}",
-            hint="tbq rewrite LOGDIR -o NEW --flatten-hparams folds them into the runs above, where each has one",
+            f"add_hparams created {count:,} sub-runs, below {some(sorted(sub_runs))}",
+            hint="tbq rewrite LOGDIR -o NEW --flatten-hparams folds single sub-runs into the runs above",
         )

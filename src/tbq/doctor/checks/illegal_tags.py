@@ -1,14 +1,14 @@
-"""A tag has characters that break readers.
+"""A tag contains characters that break readers.
 
 What it does
-    Finds tags that are empty, are not UTF-8, or hold control characters.
+    Finds tags that are empty, are not UTF-8, or contain control characters.
 
 Why it matters
     TensorBoard's Python loader fails on a tag that is not UTF-8 and drops the rest of the file; empty tags and
     control characters break its URLs and every CSV.
 
 What to do
-    Rename them in the code. In what is there: `tbq rewrite LOGDIR -o NEW --rename`, or `--drop-tag`.
+    Rename them in the code. In an existing log: `tbq rewrite LOGDIR -o NEW --rename`, or `--drop-tag`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tbq.names import is_utf8
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ603", "illegal-tags", "warning")
 
@@ -30,20 +30,22 @@ RULE = Rule("TBQ603", "illegal-tags", "warning")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    codes, names = look.tag_codes
+def check(survey: Survey) -> Iterator[Finding]:
+    codes, names = survey.tag_codes
     illegal = {
         code for code, name in enumerate(names)
         if not name or _CONTROL.search(name) or not is_utf8(name)
     }  # fmt: skip
     if not illegal:
         return
-    kept = ~look.is_kind("graphs", "run_metadata", "logs")
+    kept = ~survey.is_kind("graphs", "run_metadata", "logs")
     for series, code in enumerate(codes.tolist()):
         if code in illegal and kept[series]:
-            what = "is empty" if not names[code] else "holds control characters, or bytes that are not UTF-8"
+            what = (
+                "is empty" if not names[code] else "contains control characters or bytes that are not UTF-8"
+            )
             yield RULE.finding(
                 f"the tag {names[code]!r} {what}",
-                run=look.run_of(series),
-                hint="rename it in the code; tbq rewrite can rename or drop it in what is there",
+                run=survey.run_of(series),
+                hint="rename it in the code; in an existing log, tbq rewrite can rename or drop it",
             )

@@ -1,14 +1,14 @@
-"""A run is made of many tiny files.
+"""A run consists of many tiny files.
 
 What it does
-    Finds runs of 20 files or more that hold 10 records or less each, most of them.
+    Finds runs of 20 or more files of which most have at most 10 records.
 
 Why it matters
-    A writer is made anew for each step or epoch, and often not closed. TensorBoard opens all of them, slowly, and
-    reads them in order of name, in which `.10` comes before `.2`: its default loader then drops points.
+    The code creates a writer for each step or epoch, and often does not close it. TensorBoard opens all of the files,
+    slowly, and reads them in order of name, in which `.10` comes before `.2`: its default loader then drops points.
 
 What to do
-    Make the writer once, outside of the loop. `tbq rewrite LOGDIR -o NEW` merges what is there, in order of time.
+    Create the writer once, outside the loop. `tbq rewrite LOGDIR -o NEW` merges the existing files in order of time.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ302", "many-files", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[Finding]:
     import numpy as np
 
-    files = look.files
-    counts = np.bincount(files["run"], minlength=len(look.runs))
-    small = np.bincount(files["run"][files["records"] <= 10], minlength=len(look.runs))
-    for run in look.rows((counts >= 20) & (small * 2 > counts)):
+    files = survey.files
+    counts = np.bincount(files["run"], minlength=len(survey.runs))
+    small = np.bincount(files["run"][files["records"] <= 10], minlength=len(survey.runs))
+    for run in survey.rows((counts >= 20) & (small * 2 > counts)):
         yield RULE.finding(
-            f"is made of {counts[run]:,} files, {small[run]:,} of them with 10 records or less: "
+            f"consists of {counts[run]:,} files, {small[run]:,} of them with at most 10 records: "
             "a writer was opened again and again",
-            run=look.runs[run].name,
-            hint="make the writer once; merge what is there: tbq rewrite LOGDIR -o NEW",
+            run=survey.runs[run].name,
+            hint="create the writer once; to merge the files: tbq rewrite LOGDIR -o NEW",
         )

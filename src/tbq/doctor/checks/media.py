@@ -1,14 +1,14 @@
 """Images and other large values dwarf the scalars.
 
 What it does
-    Finds runs of 256 MiB or more in which less than 2 % of the bytes can be scalars.
+    Finds runs of 256 MiB or more in which scalars can be at most 2 % of the bytes.
 
 Why it matters
-    Every reader that goes through whole files, TensorBoard among them, spends its time on the media to get at the
-    curves. Copies and backups do too.
+    Readers that go through entire files, such as TensorBoard, spend their time on the media before they can show the
+    curves. So do copies and backups.
 
 What to do
-    Log media less often, or to a run of their own. `tbq rewrite LOGDIR -o NEW --drop-kind images` makes a small copy.
+    Log media less often, or to a separate run. `tbq rewrite LOGDIR -o NEW --drop-kind images` makes a small copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.look import MEDIA, Look, some
+from tbq.doctor.survey import MEDIA, Survey, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,20 +26,21 @@ RULE = Rule("TBQ605", "media", "info")
 _LARGE = 256 << 20
 
 
-def check(look: Look) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[Finding]:
     import numpy as np
 
-    sizes = np.bincount(look.files["run"], weights=look.files["bytes"], minlength=len(look.runs))
+    sizes = np.bincount(survey.files["run"], weights=survey.files["bytes"], minlength=len(survey.runs))
     if not (sizes >= _LARGE).any():
         return
-    scalars, media = look.is_kind("scalars"), look.is_kind(*MEDIA)
-    run, count = look.series["run"], look.series["count"]
-    numbers = np.bincount(run[scalars], weights=count[scalars], minlength=len(look.runs)) * 100
-    others = np.bincount(run[media], minlength=len(look.runs))
-    for index in look.rows((sizes >= _LARGE) & (numbers < 0.02 * sizes) & (numbers > 0) & (others > 0)):
-        mine = look.rows(media & (run == index))
+    scalars, media = survey.is_kind("scalars"), survey.is_kind(*MEDIA)
+    run, count = survey.series["run"], survey.series["count"]
+    numbers = np.bincount(run[scalars], weights=count[scalars], minlength=len(survey.runs)) * 100
+    others = np.bincount(run[media], minlength=len(survey.runs))
+    for index in survey.rows((sizes >= _LARGE) & (numbers < 0.02 * sizes) & (numbers > 0) & (others > 0)):
+        large = survey.rows(media & (run == index))
+        kinds = sorted({survey.kind(series) for series in large})
         yield RULE.finding(
-            f"is {sizes[index] / 2**20:,.0f} MiB, nearly all of it {some(sorted({look.kind(one) for one in mine}))}",
-            run=look.runs[index].name,
-            hint=f"a small copy: tbq rewrite LOGDIR -o NEW --drop-kind {look.kind(mine[0])}",
+            f"is {sizes[index] / 2**20:,.0f} MiB, nearly all of it {some(kinds)}",
+            run=survey.runs[index].name,
+            hint=f"to make a small copy: tbq rewrite LOGDIR -o NEW --drop-kind {survey.kind(large[0])}",
         )

@@ -1,10 +1,10 @@
 """The path does not exist.
 
 What it does
-    Reports a path, or a pattern, that names nothing, when no event files are near it either.
+    Reports a path or pattern that matches nothing, if there are no event files near it either.
 
 Why it matters
-    TensorBoard starts all the same with a directory that does not exist, and waits for it without a word.
+    TensorBoard starts even if the directory does not exist, and waits for it without a message.
 
 What to do
     Check the spelling, and the directory that the path is relative to.
@@ -20,13 +20,13 @@ from tbq.doctor.nearby import near
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ103", "missing-path", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for missing in look.errors if not near(look) else []:
+def check(survey: Survey) -> Iterator[Finding]:
+    for missing in survey.errors if not near(survey) else []:
         if missing.code == "unreadable":  # TBQ108
             continue
         yield RULE.finding(

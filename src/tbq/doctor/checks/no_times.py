@@ -1,11 +1,11 @@
 """Events have no wall_time.
 
 What it does
-    Finds files with values in which no event has a time.
+    Finds files with values in which no event has a wall_time.
 
 Why it matters
-    Some writers of other languages leave it at 0. The relative and wall axes of TensorBoard are useless then, and the
-    order of a run's files is known by their names alone.
+    Some writers in other languages leave it at 0. TensorBoard's relative and wall axes are then useless, and only the
+    names of a run's files tell their order.
 
 What to do
     Compare by step.
@@ -20,16 +20,16 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ704", "no-times", "info")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows((look.files["timed"] == 0) & (look.files["values"] > 0)):
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows((survey.files["timed"] == 0) & (survey.files["values"] > 0)):
         yield RULE.finding(
             "no event in it has a wall_time",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             hint="compare by step",
         )

@@ -1,11 +1,11 @@
-"""Values logged as scalars are not one number each.
+"""Values logged as scalars are not single numbers.
 
 What it does
-    Finds tags of the scalars plugin whose tensors hold no number, or several.
+    Finds tags of the scalars plugin whose tensors have no element, or several.
 
 Why it matters
-    TensorBoard's Python loader fails on the whole tag, its default loader shows nothing of it. tbq has them in the
-    tensors table.
+    TensorBoard's Python loader fails on the whole tag, its default loader shows nothing of it. tbq puts them in
+    the tensors table.
 
 What to do
     Reduce to one number before logging (`.mean()`), or log a histogram or a tensor.
@@ -20,17 +20,17 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ505", "not-scalar", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for series in look.rows((look.series["refused"] > 0) & look.is_kind("tensors")):
+def check(survey: Survey) -> Iterator[Finding]:
+    for series in survey.rows((survey.series["refused"] > 0) & survey.is_kind("tensors")):
         yield RULE.finding(
-            f"{look.series['refused'][series]:,} values logged as scalars are not one number each: "
+            f"{survey.series['refused'][series]:,} values logged as scalars are not single numbers: "
             "TensorBoard does not show them",
-            run=look.run_of(series),
-            tag=look.tags[series],
-            hint="reduce to one number before logging; tbq has them in the tensors table",
+            run=survey.run_of(series),
+            tag=survey.tags[series],
+            hint="reduce to one number before logging; tbq puts them in the tensors table",
         )

@@ -1,15 +1,15 @@
-"""Two writers wrote into the same file.
+"""Two writers wrote to the same file.
 
 What it does
-    Finds files in which steps go back across a damaged place: what lies behind it was written by another process.
+    Finds files in which steps decrease across a damaged place: another process wrote what comes after it.
 
 Why it matters
-    tensorboardX names its files by time and host alone, so that two writers that start in one second truncate
-    each other's file and go on writing into it, each at its own place. The records under the other's are lost.
+    tensorboardX names its files only by time and host, so that two writers that start in the same second truncate
+    each other's file and both write to it, each at its own position. Overwritten records are lost.
 
 What to do
-    Give each process a directory of its own, or a `filename_suffix`. `tbq rewrite LOGDIR -o NEW --repair` saves the
-    records that are whole.
+    Give each process its own directory, or a `filename_suffix`. `tbq rewrite LOGDIR -o NEW --repair` keeps the intact
+    records.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ303", "overwritten", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index, offset in look.overwritten.items():
+def check(survey: Survey) -> Iterator[Finding]:
+    for index, offset in survey.overwritten.items():
         yield RULE.finding(
-            "steps go back behind a damaged place: two writers wrote this file over each other",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            "steps decrease after a damaged place: two writers overwrote each other in this file",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             offset=offset,
-            hint="give each writer its own directory; save what is whole: tbq rewrite LOGDIR -o NEW --repair",
+            hint="give each writer its own directory; to keep the intact records: tbq rewrite LOGDIR -o NEW --repair",
         )

@@ -1,13 +1,13 @@
-"""Reading a file stopped with an error of the system.
+"""Reading a file stopped with a system error.
 
 What it does
-    Reports files that could be opened but not read to their end.
+    Reports files that could be opened but not read to the end.
 
 Why it matters
-    A failing disk, or a network file system that went away. What lies behind is unknown.
+    The disk is failing, or a network file system went away. What comes after that place is unknown.
 
 What to do
-    Look at the system's log (`dmesg`), and copy the file while that is still possible.
+    Read the system's log (`dmesg`), and copy the file while that is still possible.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ208", "read-failed", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows((look.files["error"] != 0) & (look.files["state"] == 0)):
-        report = look.reports[index]
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows((survey.files["error"] != 0) & (survey.files["state"] == 0)):
+        report = survey.reports[index]
         yield RULE.finding(
             f"reading stopped: {os.strerror(report.error).lower()}",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             offset=report.resume,
-            hint="look at the system's log (dmesg), and copy the file while you can",
+            hint="read the system's log (dmesg), and copy the file while you can",
         )

@@ -1,10 +1,10 @@
 """Integers are too large for float64.
 
 What it does
-    Finds int64 and uint64 scalars past 2^53.
+    Finds int64 and uint64 scalars above 2^53.
 
 Why it matters
-    Tables of scalars hold float64, as TensorBoard does: such values are rounded there.
+    The scalars table holds float64, as TensorBoard does, so such values are rounded.
 
 What to do
     The exact values are in the tensors table.
@@ -19,16 +19,16 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ507", "rounded", "info")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for series in look.rows((look.series["rounded"] > 0) & look.is_kind("scalars")):
+def check(survey: Survey) -> Iterator[Finding]:
+    for series in survey.rows((survey.series["rounded"] > 0) & survey.is_kind("scalars")):
         yield RULE.finding(
-            f"{look.series['rounded'][series]:,} integers past 2^53 are rounded",
-            run=look.run_of(series),
-            tag=look.tags[series],
+            f"{survey.series['rounded'][series]:,} integers above 2^53 are rounded",
+            run=survey.run_of(series),
+            tag=survey.tags[series],
             hint="the exact values are in the tensors table",
         )

@@ -1,14 +1,15 @@
 """Names of runs collide.
 
 What it does
-    Finds runs whose names differ by case alone, and paths given together that make two runs of one name.
+    Finds runs whose names differ only in case, and paths given together that have a run of the same name.
 
 Why it matters
-    On macOS and Windows such runs are one directory: copied there, one overwrites the other. In TensorBoard's list
-    they are hard to tell apart, and have colours of their own.
+    On macOS and Windows such runs are the same directory: copied there, one overwrites the other. In TensorBoard's
+    list they are hard to tell apart.
 
 What to do
-    Rename one: `tbq rewrite LOGDIR -o NEW --rename-run Exp1=exp1_old`. Name paths apart with `a:first b:second`.
+    Rename one: `tbq rewrite LOGDIR -o NEW --rename-run Exp1=exp1_old`. Give paths different names:
+    `a:first b:second`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.look import Look, some
+from tbq.doctor.survey import Survey, some
 from tbq.printable import shell_word
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 RULE = Rule("TBQ601", "run-names", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    if look.clash is not None:
-        yield RULE.finding(look.clash.message, hint=look.clash.hint)
-    names = [run.name for run in look.runs]
+def check(survey: Survey) -> Iterator[Finding]:
+    if survey.clash is not None:
+        yield RULE.finding(survey.clash.message, hint=survey.clash.hint)
+    names = [run.name for run in survey.runs]
     lower = {name.casefold() for name in names}
     if len(lower) == len(names):
         return
@@ -38,7 +39,7 @@ def check(look: Look) -> Iterator[Finding]:
     for same in by_name.values():
         if len(same) > 1:
             yield RULE.finding(
-                f"differs by case alone from {some(same[1:])}",
+                f"differs only in case from {some(same[1:])}",
                 run=same[0],
                 hint=f"tbq rewrite LOGDIR -o NEW --rename-run {shell_word(same[1])}=NAME",
             )

@@ -1,11 +1,11 @@
-"""A file ends inside a record, and is being written.
+"""A file ends inside a record and is being written.
 
 What it does
-    Finds files whose last record is not all there, and that changed within the last minutes or are held open for
-    writing by a process (where the system tells).
+    Finds files whose last record is incomplete and that changed within the last minutes, or that a process has open for
+    writing (on systems that tell).
 
 Why it matters
-    This is how a log looks while its run goes on. The rest of the record comes with the next flush.
+    This is normal while a run goes on. The rest of the record comes with the next flush.
 
 What to do
     Nothing.
@@ -20,18 +20,18 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ201", "still-writing", "info")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.unfinished):
-        if look.being_written(index):
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows(survey.unfinished):
+        if survey.being_written(index):
             yield RULE.finding(
-                f"ends in an unfinished record of {look.files['truncated'][index]:,} bytes, and is being written",
-                run=look.run_of_file(index),
-                path=look.paths[index],
-                offset=int(look.files["resume"][index]),
+                f"ends in an unfinished record of {survey.files['truncated'][index]:,} bytes, and is being written",
+                run=survey.run_of_file(index),
+                path=survey.paths[index],
+                offset=int(survey.files["resume"][index]),
                 hint="nothing to do: the rest comes with the next flush",
             )

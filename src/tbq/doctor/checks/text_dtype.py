@@ -1,13 +1,13 @@
-"""Text, images or audio are not made of strings.
+"""Text, images or audio are not stored as strings.
 
 What it does
-    Finds tags of the text, images and audio plugins whose tensors are of another dtype than string.
+    Finds tags of the text, images and audio plugins whose tensors are not strings.
 
 Why it matters
-    These plugins store encoded strings. TensorBoard's dashboard fails on numbers there.
+    These plugins store encoded strings. TensorBoard's dashboard fails on numbers.
 
 What to do
-    Use the writer's own call (`add_text`, `tf.summary.image`), which encodes for you.
+    Use the writer's own call (`add_text`, `tf.summary.image`), which encodes the values.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ508", "text-dtype", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    wrong = look.is_plugin("text", "images", "audio") & look.is_kind("texts", "images", "audio")
-    for series in look.rows(wrong & ~look.is_dtype("", "string")):
+def check(survey: Survey) -> Iterator[Finding]:
+    wrong = survey.is_plugin("text", "images", "audio") & survey.is_kind("texts", "images", "audio")
+    for series in survey.rows(wrong & ~survey.is_dtype("", "string")):
         yield RULE.finding(
-            f"is of kind {look.kind(series)}, but its tensors are {look.dtype(series)}: TensorBoard refuses them",
-            run=look.run_of(series),
-            tag=look.tags[series],
-            hint="use the writer's own call for this kind, which encodes for you",
+            f"is of kind {survey.kind(series)}, but its tensors are {survey.dtype(series)}: TensorBoard rejects them",
+            run=survey.run_of(series),
+            tag=survey.tags[series],
+            hint="use the writer's own call for this kind, which encodes the values",
         )

@@ -4,11 +4,11 @@ What it does
     Finds tensors of the `tensor` plugin of dtype float16, bfloat16 or uint8.
 
 Why it matters
-    torch writes float32 bit patterns where half floats should be, and uint8 into the field of uint32. TensorBoard's
-    decoder raises on both; other tools return zeros. tbq decodes them by what torch meant.
+    torch writes float32 bit patterns instead of half floats, and uint8 into the field of uint32. TensorBoard's
+    decoder raises on both; other tools return zeros. tbq decodes what torch meant.
 
 What to do
-    Cast to float32 before `add_tensor`. In what is there: `tbq.open(…).tensor(tag)`.
+    Cast to float32 before `add_tensor`. For existing logs: `tbq.open(…).tensor(tag)`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ701", "torch-tensors", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    odd = look.is_plugin("tensor") & look.is_dtype("float16", "half", "bfloat16", "uint8")
-    for series in look.rows(odd):
+def check(survey: Survey) -> Iterator[Finding]:
+    odd = survey.is_plugin("tensor") & survey.is_dtype("float16", "half", "bfloat16", "uint8")
+    for series in survey.rows(odd):
         yield RULE.finding(
-            f"is {look.dtype(series)} as torch's add_tensor writes it, which TensorBoard cannot decode",
-            run=look.run_of(series),
-            tag=look.tags[series],
-            hint="cast to float32 before add_tensor; tbq decodes what is there",
+            f"is {survey.dtype(series)} as torch's add_tensor writes it, which TensorBoard cannot decode",
+            run=survey.run_of(series),
+            tag=survey.tags[series],
+            hint="cast to float32 before add_tensor; tbq decodes existing logs",
         )

@@ -1,16 +1,16 @@
-"""A file ends inside a record, and nobody writes it any more.
+"""A file ends inside a record and is no longer written.
 
 What it does
-    Finds files whose last record is not all there, with no sound record behind it, that have not changed for a
-    while and that no process holds open for writing.
+    Finds files whose last record is incomplete, with no valid record after it, that have not changed for a while and
+    that no process has open for writing.
 
 Why it matters
-    The process was killed, its disk was full, or a copy was broken off. Everything before the last record is read
-    by all readers; the unfinished record is lost, and so is what was still in the writer's queue.
+    The process was killed, its disk was full, or a copy was interrupted. All readers read everything before the last
+    record; the unfinished record is lost, and so is whatever was still in the writer's queue.
 
 What to do
-    Copy the file again if it is a copy. To go on: `tbq rewrite LOGDIR -o NEW --repair` leaves the tail out. A writer
-    that appends to such a file hides what it appends from every reader but tbq.
+    If the file is a copy, copy it again. Otherwise `tbq rewrite LOGDIR -o NEW --repair` removes the unfinished record.
+    If a writer appends to such a file, only tbq can read what it appends.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ202", "truncated", "warning")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.unfinished):
-        if look.being_written(index):
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows(survey.unfinished):
+        if survey.being_written(index):
             continue
-        report = look.reports[index]
-        last = f", behind step {report.last_step:,}" if report.values else ""
+        report = survey.reports[index]
+        last = f", after step {report.last_step:,}" if report.values else ""
         yield RULE.finding(
-            f"ends in an unfinished record of {report.truncated:,} bytes{last}: its writer was stopped, or a copy was",
-            run=look.run_of_file(index),
-            path=look.paths[index],
+            f"ends in an unfinished record of {report.truncated:,} bytes{last}: its writer or a copy was interrupted",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
             offset=report.resume,
-            hint="copy it again, or leave the tail out: tbq rewrite LOGDIR -o NEW --repair",
+            hint="copy it again, or remove the unfinished record: tbq rewrite LOGDIR -o NEW --repair",
         )

@@ -1,11 +1,12 @@
-"""A compressed event file cannot be unpacked to its end.
+"""A compressed event file cannot be unpacked to the end.
 
 What it does
-    Reports gzip and zlib streams that are damaged or cut, or that unpack to more than tbq takes: 256 MiB and a hundred
-    times their size.
+    Reports gzip and zlib streams that are damaged or truncated, or that unpack to more than tbq accepts: 256 MiB and a
+    hundred times their size.
 
 Why it matters
-    What comes after that place is not read. A small file that unpacks to many gigabytes was made to fill a disk.
+    tbq does not read what comes after that place. A small file that unpacks to many gigabytes may be an attempt to fill
+    the disk.
 
 What to do
     Copy a damaged file again. If you trust a large one, raise the limit: `--max-unpacked 20GB` (`max_unpacked=` in
@@ -22,18 +23,18 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ110", "unpacking", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for index in look.rows(look.files["compressed"] > 0):
-        why = look.unpacked.failures.get(os.fsencode(look.paths[index]))
+def check(survey: Survey) -> Iterator[Finding]:
+    for index in survey.rows(survey.files["compressed"] > 0):
+        why = survey.unpacked.failures.get(os.fsencode(survey.paths[index]))
         if why is not None:
             yield RULE.finding(
                 why,
-                run=look.run_of_file(index),
-                path=look.paths[index],
+                run=survey.run_of_file(index),
+                path=survey.paths[index],
                 hint="copy it again if it is damaged; raise the limit (--max-unpacked) if you trust it",
             )

@@ -1,13 +1,13 @@
 """A file or directory cannot be read.
 
 What it does
-    Reports what the system refused to open: no permission, a dead link, a file that is none.
+    Reports what the system cannot open: no permission, a broken link, something that is not a regular file.
 
 Why it matters
-    Logs that a container or another user wrote often belong to root. TensorBoard leaves them out without a word.
+    Logs written by a container or another user often belong to root. TensorBoard skips them without a message.
 
 What to do
-    Change the permissions (`chmod -R a+rX runs`) or the owner, or read as the user who wrote them.
+    Change the permissions (`chmod -R a+rX runs`) or the owner, or read them as the user who wrote them.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from tbq.problems import why_unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ108", "unreadable", "error")
 
-_HINT = "see who may read it: ls -ld; chmod a+rx"
+_HINT = "check its permissions: ls -ld; chmod a+rx"
 
 
-def check(look: Look) -> Iterator[Finding]:
-    for error in look.errors:
+def check(survey: Survey) -> Iterator[Finding]:
+    for error in survey.errors:
         if error.code == "unreadable":
             yield RULE.finding(error.message, path=error.path, hint=error.hint)
-    for problem in look.found.problems:
+    for problem in survey.discovered.problems:
         yield RULE.finding(problem.message, path=problem.path, hint=_HINT)
-    for index in look.state("unreadable"):
-        message, hint = why_unreadable(look.paths[index], int(look.files["error"][index]))
+    for index in survey.state("unreadable"):
+        message, hint = why_unreadable(survey.paths[index], int(survey.files["error"][index]))
         yield RULE.finding(
             message,
-            run=look.run_of_file(index),
-            path=look.paths[index],
-            hint=hint or "delete it, or leave it: it is no event file",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
+            hint=hint or "delete it or ignore it: it is not an event file",
         )

@@ -1,14 +1,14 @@
-"""The event files are in another directory than this one.
+"""The event files are in another directory.
 
 What it does
-    Where a path holds no event files, or does not exist, looks a few levels up, down and beside it.
+    If a path has no event files, or does not exist, looks for some beside it and a few levels above and below.
 
 Why it matters
-    A writer with a relative log_dir writes below the directory that the process was started in. Notebooks, job
-    schedulers and Hydra change it; `runs/runs/exp1` and `outputs/…/runs` are the usual results.
+    A writer with a relative log_dir writes below the working directory of the process. Notebooks, job schedulers and
+    Hydra change that directory; `runs/runs/exp1` and `outputs/…/runs` are typical results.
 
 What to do
-    Give TensorBoard and tbq the directory that is named here, or give the writer an absolute path.
+    Pass the directory of the finding to TensorBoard and tbq, or give the writer an absolute path.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.look import Look, some
 from tbq.doctor.nearby import near
+from tbq.doctor.survey import Survey, some
 from tbq.printable import shell_word
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 RULE = Rule("TBQ102", "wrong-directory", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    found = near(look)
-    if not found:
+def check(survey: Survey) -> Iterator[Finding]:
+    folders = near(survey)
+    if not folders:
         return
-    path = look.given[0]
-    state = "does not exist" if look.errors else "holds no event files"
+    path = survey.given[0]
+    state = "does not exist" if survey.errors else "has no event files"
     yield RULE.finding(
-        f"{state}, but there are event files in {some(found)}",
+        f"{state}, but there are event files in {some(folders)}",
         path=path,
-        hint=f"look there: tbq doctor {shell_word(found[0])}",
+        hint=f"look there: tbq doctor {shell_word(folders[0])}",
     )

@@ -1,14 +1,14 @@
-"""There are zeros where a record should start.
+"""There are zeros instead of a record.
 
 What it does
     Finds blocks of zero bytes between records.
 
 Why it matters
-    Network file systems and hosts that lost power leave them: the file's length was stored, its data was not.
-    TensorBoard stops at the first of them for good. tbq goes on behind them.
+    Network file systems and power failures leave them: the length of the file was stored, its data was not.
+    TensorBoard stops at the first of them and never shows the rest. tbq reads on after them.
 
 What to do
-    `tbq rewrite LOGDIR -o NEW --repair` takes them out. On NFS, write to a local disk and copy.
+    `tbq rewrite LOGDIR -o NEW --repair` removes them. On NFS, write to a local disk and copy.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tbq.doctor.finding import Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tbq.doctor.look import Look
+    from tbq.doctor.survey import Survey
 
 RULE = Rule("TBQ205", "zeros", "error")
 
 
-def check(look: Look) -> Iterator[Finding]:
-    yield from damage(look, RULE, "zeros", "zeros where a record should start")
+def check(survey: Survey) -> Iterator[Finding]:
+    yield from damage(survey, RULE, "zeros", "zeros instead of a record")

@@ -1,16 +1,21 @@
-"""The parameters of a model or a checkpoint: one reader a format, each giving `Parameter`s read in blocks."""
+"""The parameters of a model or checkpoint: one reader per format, each returning `Parameter`s read in blocks."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
+from tbq.printable import shell_word
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
+from tbq.source import is_event_file
+
+_LISTED = 10_000  # files of a directory to look at
 
 FORMATS = {
     ".safetensors": "safetensors",
@@ -26,20 +31,20 @@ FORMATS = {
 
 
 def format_of(path: str) -> str:
-    """Which reader a file needs, by its ending."""
+    """The reader for a file, by its suffix."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise UsageError(
-            f"no reader for '{ending or Path(path).name}' files, got {path}",
+            f"tbq cannot read parameters from '{ending or Path(path).name}' files",
             path=path,
-            hint=f"known are {', '.join(FORMATS)}",
+            hint=f"it reads {', '.join(FORMATS)}",
         )
     return FORMATS[ending]
 
 
 @contextmanager
 def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Parameter]]:
-    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open while in use."""
+    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open within the block."""
     if isinstance(model, str | os.PathLike):
         with ExitStack() as stack:
             yield of_file(os.fspath(model), stack, Limit.of(max_unpacked))
@@ -48,13 +53,13 @@ def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Pa
 
 
 def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
-    """The parameters of a file; `stack` keeps open what they are read from, `limit` bounds what is unpacked."""
+    """The parameters of a file; `stack` keeps the file open, `limit` bounds what is unpacked."""
+    if Path(path).is_dir():
+        raise SourceError("is a directory, want a checkpoint file", path=path, hint=_inside(path))
     kind = format_of(path)
     if not Path(path).exists():
         raise SourceError("no such file", path=path)
-    if Path(path).is_dir():
-        raise SourceError("is a directory, want a checkpoint file", path=path)
-    if not Path(path).is_file():  # to open a pipe would wait for its other end
+    if not Path(path).is_file():  # opening a pipe would wait for its other end
         raise SourceError("is a pipe or device, want a checkpoint file", path=path)
     if kind == "hdf5":
         from tbq.results.checkpoint import hdf5
@@ -77,6 +82,18 @@ def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
     return safetensors.read(path, file)
 
 
+def _inside(folder: str) -> str:
+    """What to do with a directory instead: name a checkpoint in it, or read its event files."""
+    files = list(islice((path for path in Path(folder).rglob("*") if path.is_file()), _LISTED))
+    checkpoints = sorted(path for path in files if path.suffix.lower() in FORMATS)
+    if checkpoints:
+        more = f" (and {len(checkpoints) - 1:,} more)" if len(checkpoints) > 1 else ""
+        return f"tbq weights {shell_word(str(checkpoints[0]))}{more}"
+    if any(is_event_file(path.name) for path in files):
+        return f"it has event files, not weights: tbq ls {shell_word(folder)}"
+    return f"it has no file that ends in {', '.join(FORMATS)}"
+
+
 def _of_model(model: Any) -> list[Parameter]:
     if isinstance(model, Mapping):
         from tbq.results.checkpoint.torch import parameters as nested
@@ -86,7 +103,7 @@ def _of_model(model: Any) -> list[Parameter]:
         return [
             array_parameter(name, tensor)
             for name, tensor in model.state_dict().items()
-            if hasattr(tensor, "shape")  # a module may keep more than tensors in its state
+            if hasattr(tensor, "shape")  # a module's state may contain more than tensors
         ]
     if hasattr(model, "weights") and hasattr(model, "name"):  # a Keras model or layer
         prefix = f"{model.name}/"
@@ -97,7 +114,7 @@ def _of_model(model: Any) -> list[Parameter]:
             for v in model.weights
         ]
     raise UsageError(
-        f"no parameters in a {type(model).__name__}",
-        hint="give a Keras model, a torch module, a dict of arrays, or a path ending in "
+        f"got a {type(model).__name__}, which has no parameters",
+        hint="pass a Keras model, a torch module, a dict of arrays, or a path ending in "
         + ", ".join(FORMATS),
     )

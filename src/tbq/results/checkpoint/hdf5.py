@@ -1,9 +1,8 @@
 """Reader of Keras' HDF5 files: `.weights.h5`, the one inside `.keras`, older `.h5`, and plain arrays.
 
-Only what lies in the file itself is read: soft and external links, external storage and virtual datasets,
-by which a file could show the contents of another, or wait for a pipe, are not followed. h5py follows them
-whenever it is asked for an item by name, or for the shape of a virtual dataset: all items come from `_own`,
-all shapes from `_shape`.
+It reads only what is in the file itself. It does not follow soft and external links, external storage and virtual
+datasets, which could show the contents of another file or wait for a pipe. As h5py follows them when it looks up an
+item by name or the shape of a virtual dataset, all items come from `_own` and all shapes from `_shape`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ import numpy as np
 
 from tbq.errors import SourceError, missing
 from tbq.limits import Budget, Limit
+from tbq.natural import natural
 from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
-from tbq.results.dtypes import known
+from tbq.results.dtypes import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _SKIPPED = {"optimizer", "optimizer_weights", "_optimizer"}
 _DEPTH = 64
-_CHUNKED = 1 << 22  # elements of a dataset in chunks that are read at once
+_CHUNKED = 1 << 22  # elements of a chunked dataset to read at once
 
-# Keras stores a layer's variables by number only. These classes make them in a known order: the snake-case
-# class name -> names, taken when the count agrees. Anything else keeps its numbers.
+# Keras stores a layer's variables only by number. These classes create them in a known order: snake-case class
+# name -> names, used if the count matches. Anything else keeps its numbers.
 _VARIABLES = {
     **dict.fromkeys(("dense", "einsum_dense", "conv1d", "conv2d", "conv3d"), ("kernel", "bias")),
     **dict.fromkeys(("conv1d_transpose", "conv2d_transpose", "conv3d_transpose"), ("kernel", "bias")),
@@ -50,12 +50,12 @@ _VARIABLES = {
     "layer_normalization": ("gamma", "beta"),
     "group_normalization": ("gamma", "beta"),
 }
-# The last of these names may be missing (a layer without bias); of the others all must be there.
+# This name may be missing at the end (a layer without bias); the others must be present.
 _OPTIONAL = "bias"
 
 
 def read(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
-    """The parameters of an HDF5 file or of a `.keras` archive; `stack` keeps open what they read from."""
+    """The parameters of an HDF5 file or of a `.keras` archive; `stack` keeps the file open."""
     h5py = _h5py()
     if zipfile.is_zipfile(path):
         source: Any = _unpacked(path, stack, limit)
@@ -66,7 +66,7 @@ def read(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
         return list(_parameters(path, file, Budget(limit, file.id.get_filesize())))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         raise SourceError(
-            f"not a whole HDF5 file: {error}", path=path, hint="copy or download it again"
+            f"not a valid HDF5 file: {error}", path=path, hint="copy or download it again"
         ) from None
 
 
@@ -86,7 +86,7 @@ def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
         if not names:
             held = ", ".join(archive.namelist()[:8]) or "nothing"
             raise SourceError(
-                f"no model.weights.h5 in the archive, which holds {held}",
+                f"no model.weights.h5 in the archive, which contains {held}",
                 path=path,
                 hint="save the model with model.save('model.keras')",
             )
@@ -97,7 +97,7 @@ def _unpacked(path: str, stack: ExitStack, limit: Limit) -> Any:
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if member.file_size > free:
             raise SourceError(
-                f"{names[0]} unpacks to {member.file_size} bytes, and {free} are free for it",
+                f"{names[0]} unpacks to {member.file_size} bytes, but only {free} are free",
                 path=path,
                 hint="set TMPDIR to a larger disk",
             )
@@ -120,8 +120,8 @@ def _parameters(path: str, file: Any, budget: Budget) -> Iterator[Parameter]:
     inner = _own(file, "model_weights")
     top = inner if isinstance(inner, _h5py().Group) else file
     legacy = is_legacy(top)
-    found = _datasets(path, top)
-    for parts, dataset in in_model_order(found, top) if legacy else found:
+    datasets = _datasets(path, top)
+    for parts, dataset in in_model_order(datasets, top) if legacy else datasets:
         # Older Keras: <layer>/<the weight's own path>, which starts with the model's or the layer's name.
         name = "/".join(parts[1:] if legacy and len(parts) > 2 else parts)
         name = re.sub(r":\d+$", "", name).removeprefix(prefix)
@@ -133,22 +133,21 @@ def _has_vars(file: Any) -> bool:
 
 
 def _own(group: Any, key: str) -> Any:
-    """What lies in the file under this one name; None for a link that may lead out of it, or for nothing."""
+    """The item of this name in the file itself; None if there is none, or a link that may lead out of the file."""
     h5py = _h5py()
     try:
-        found = group.id.links.get_info(
-            key.encode("utf-8", "surrogateescape")
-        ).type  # asks about the link, and does not follow it
+        # get_info describes the link without following it.
+        link = group.id.links.get_info(key.encode("utf-8", "surrogateescape")).type
     except (KeyError, RuntimeError):
         return None
-    return group[key] if found == h5py.h5l.TYPE_HARD else None
+    return group[key] if link == h5py.h5l.TYPE_HARD else None
 
 
 def _shape(dataset: Any) -> tuple[int, ...] | None:
-    """The shape of a dataset; that of a virtual one as it was made, since now it would depend on other files."""
+    """The shape of a dataset; of a virtual one the shape at creation, as the current one depends on other files."""
     if dataset.is_virtual:
-        made = dataset.id.get_create_plist()
-        return made.get_virtual_vspace(0).shape if made.get_virtual_count() else ()
+        creation = dataset.id.get_create_plist()
+        return creation.get_virtual_vspace(0).shape if creation.get_virtual_count() else ()
     return dataset.shape  # type: ignore[no-any-return]
 
 
@@ -160,20 +159,20 @@ def _model_name(config: Any) -> str:
 
 
 def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
-    """Every dataset that lies in the file itself, with the names that lead to it, numbers in order."""
+    """Every dataset in the file itself, with the names that lead to it, in natural order."""
     h5py = _h5py()
     seen = set()
 
     def walk(group: Any, parts: list[str]) -> Iterator[tuple[list[str], Any]]:
         if len(parts) > _DEPTH:
-            raise SourceError(f"groups nested past {_DEPTH}", path=path)
-        for key in sorted(group, key=_natural):
+            raise SourceError(f"groups are nested deeper than {_DEPTH}", path=path)
+        for key in sorted(group, key=natural):
             if not parts and key in _SKIPPED:
                 continue
             item = _own(group, key)
             if isinstance(item, h5py.Group):
                 address = h5py.h5o.get_info(item.id).addr
-                if address not in seen:  # a link back up would never end
+                if address not in seen:  # a link to a group above would never end
                     seen.add(address)
                     yield from walk(item, [*parts, key])
             elif isinstance(item, h5py.Dataset) and _shape(item) is not None:
@@ -182,14 +181,8 @@ def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
     yield from walk(top, [])
 
 
-def _natural(key: str) -> list[tuple[int, int, str]]:
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", key) if part
-    ]
-
-
 def _keras3_name(file: Any, parts: list[str]) -> str:
-    """`layers/dense/vars/0` as the layer's own name and, where its class is known, the variable's."""
+    """`layers/dense/vars/0` as the name of the layer and, if its class is known, of the variable."""
     names, group, kind = [], file, ""
     for part in parts[:-1]:
         group = group[part]
@@ -211,17 +204,16 @@ def _keras3_name(file: Any, parts: list[str]) -> str:
 def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
     dtype = dataset.dtype
     shape = tuple(int(n) for n in _shape(dataset) or ())
-    unreadable: str | None = None
     chunk = 0
     if dataset.external or dataset.is_virtual:
-        unreadable = "its elements lie in another file, which tbq does not follow"
-    elif not known(dtype.name):
-        unreadable = f"no numbers in dtype {dtype}"
+        why: str | None = "its elements are in another file, which tbq does not open"
     else:
-        # A chunk is decompressed whole, and may be larger than the dataset. Rows are read by as many as it has.
+        why = unreadable(dtype.name)
+    if why is None:
+        # Chunks are decompressed as a unit, and may be larger than the dataset. Read as many rows as a chunk has.
         chunks = dataset.chunks or ()
-        whole = max(math.prod(shape), math.prod(chunks) if chunks else 0)
-        unreadable = budget.refusal(whole * dtype.itemsize, dataset.id.get_storage_size())
+        elements = max(math.prod(shape), math.prod(chunks) if chunks else 0)
+        why = budget.refusal(elements * dtype.itemsize, dataset.id.get_storage_size())
         chunk = min(chunks[0] * math.prod(shape[1:]), _CHUNKED) if chunks else 0
 
     def blocks(size: int) -> Iterator[NDArray[np.generic]]:
@@ -234,4 +226,4 @@ def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
         except (OSError, RuntimeError, ValueError) as error:
             raise SourceError(f"'{name}' cannot be read: {error}", path=path) from None
 
-    return Parameter(name, shape, str(dtype.name), blocks, unreadable=unreadable)
+    return Parameter(name, shape, str(dtype.name), blocks, unreadable=why)

@@ -1,11 +1,11 @@
-"""The order in which older Keras saved the layers of a model, which the groups of an HDF5 file have lost."""
+"""The order in which older Keras saved the layers of a model, which the groups of an HDF5 file do not keep."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-Found = tuple[list[str], Any]  # the names that lead to a dataset, and the dataset
+Named = tuple[list[str], Any]  # the names that lead to a dataset, and the dataset
 
 
 def is_legacy(top: Any) -> bool:
@@ -13,24 +13,24 @@ def is_legacy(top: Any) -> bool:
     return "layer_names" in top.attrs or "layer_names0" in top.attrs
 
 
-def in_model_order(found: Iterable[Found], top: Any) -> list[Found]:
-    """The datasets as the model has them: by layer, then by weight; what neither list names comes last, as it came."""
+def in_model_order(datasets: Iterable[Named], top: Any) -> list[Named]:
+    """The datasets in the order of the model: by layer, then by weight; unlisted ones come last."""
     layers = {name: place for place, name in enumerate(_names(top, "layer_names"))}
     weights: dict[str, dict[str, int]] = {}
 
-    def key(one: Found) -> tuple[int, int]:
-        layer, *rest = one[0]
+    def key(dataset: Named) -> tuple[int, int]:
+        layer, *rest = dataset[0]
         if layer not in layers or not rest:
             return len(layers), 0
         if layer not in weights:
             weights[layer] = {name: place for place, name in enumerate(_names(top[layer], "weight_names"))}
         return layers[layer], weights[layer].get("/".join(rest), len(weights[layer]))
 
-    return sorted(found, key=key)
+    return sorted(datasets, key=key)
 
 
 def _names(group: Any, attribute: str) -> list[str]:
-    """A list of names in the attributes of a group; Keras cuts a long one into `name0`, `name1`, …"""
+    """A list of names in the attributes of a group; Keras splits a long list into `name0`, `name1`, …"""
     attributes = group.attrs
     keys = [attribute] if attribute in attributes else []
     while f"{attribute}{len(keys)}" in attributes:

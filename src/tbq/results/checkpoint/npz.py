@@ -1,4 +1,4 @@
-"""Reader of `.npz`: a zip of `.npy` arrays, each decompressed block by block; pickled objects are refused."""
+"""Reader of `.npz`: a zip of `.npy` arrays, each decompressed block by block. Pickled objects are not loaded."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from tbq.errors import SourceError
 from tbq.limits import Budget, Limit
 from tbq.results.checkpoint.parameter import Parameter, slabs
-from tbq.results.dtypes import known
+from tbq.results.dtypes import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-# What a damaged or hostile zip makes zipfile and zlib raise.
+# What zipfile and zlib raise on a damaged or hostile archive.
 ZIP_FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -37,15 +37,15 @@ def read(path: str, file: BinaryIO, limit: Limit) -> list[Parameter]:
     try:
         archive = zipfile.ZipFile(file)
         budget = Budget(limit, os.fstat(file.fileno()).st_size)
-        found = []
+        arrays = []
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
             with opened(archive, member) as stream:
                 shape, fortran, dtype = header(stream)
             name = member.filename.removesuffix(".npy")
-            found.append(_parameter(path, archive, member, name, shape, fortran, dtype, budget))
-        return found
+            arrays.append(_parameter(path, archive, member, name, shape, fortran, dtype, budget))
+        return arrays
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
 
@@ -58,20 +58,20 @@ def damaged(path: str, error: BaseException, name: str | None = None) -> SourceE
 
 
 def opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """A member of an archive, read in pieces; zipfile unpacks those of other methods than these at once."""
+    """Open a member for reading in pieces; other methods are refused, as zipfile unpacks them at once."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError(
-            f"{member.filename} is packed by method {member.compress_type}, want deflate"
+            f"{member.filename} is compressed with method {member.compress_type}, want deflate"
         )
     return archive.open(member)
 
 
 def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """Shape, order and type from the head of a `.npy`; the stream stands at the data then."""
+    """Shape, order and type from the header of a `.npy`; the stream is then at the data."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    elif version in ((2, 0), (3, 0)):  # 3.0 differs by UTF-8 in field names, which we do not have
+    elif version in ((2, 0), (3, 0)):  # 3.0 differs only in field names, which plain arrays do not have
         shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
     else:
         raise ValueError(f"npy format version {version}")
@@ -83,11 +83,11 @@ def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generi
 def blocks(
     stream: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[np.generic], size: int
 ) -> Iterator[NDArray[np.generic]]:
-    """The elements of a `.npy` whose head was read, in C order; stops early where the bytes do."""
+    """The elements of a `.npy` after its header, in C order; stops early if the data does."""
     native = dtype.newbyteorder("=")
     left = math.prod(shape)
     if fortran and len(shape) > 1:
-        # The elements of one row lie all over the array: it is read whole, as far as it is there.
+        # The elements of a row are spread over the array, so read all of it, as far as it exists.
         data = _upto(stream, left * dtype.itemsize)
         if len(data) == left * dtype.itemsize:
             array = np.frombuffer(data, dtype).reshape(shape, order="F")
@@ -104,7 +104,7 @@ def blocks(
 
 
 def _upto(stream: IO[bytes], size: int) -> bytes | bytearray:
-    """So many bytes, or as many as there are; memory follows what is there, not what is claimed."""
+    """`size` bytes, or as many as there are; allocates for what exists, not for what is claimed."""
     data = bytearray()
     while len(data) < size:
         more = stream.read(min(size - len(data), 1 << 20))
@@ -127,14 +127,12 @@ def _parameter(
     budget: Budget,
 ) -> Parameter:
     if dtype.hasobject:
-        unreadable: str | None = "it is a pickle of Python objects, which tbq never loads"
-    elif not known(dtype.name):
-        unreadable = f"no numbers in dtype {dtype}"
+        why: str | None = "it contains pickled Python objects, which tbq never loads"
     else:
-        size = min(
-            math.prod(shape) * dtype.itemsize, member.file_size
-        )  # neither is believed beyond the other
-        unreadable = budget.refusal(size, member.compress_size)
+        why = unreadable(dtype.name)
+    if why is None:
+        size = min(math.prod(shape) * dtype.itemsize, member.file_size)  # both come from the file
+        why = budget.refusal(size, member.compress_size)
 
     def read_blocks(size: int) -> Iterator[NDArray[np.generic]]:
         try:
@@ -144,4 +142,4 @@ def _parameter(
         except ZIP_FAULTS as error:
             raise damaged(path, error, name) from None
 
-    return Parameter(name, shape, str(dtype.name), read_blocks, unreadable=unreadable)
+    return Parameter(name, shape, str(dtype.name), read_blocks, unreadable=why)

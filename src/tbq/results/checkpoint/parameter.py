@@ -1,4 +1,4 @@
-"""One parameter of a model: its name, its shape, and its elements block by block."""
+"""A parameter of a model: its name, its shape, and its elements block by block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.generic]
 
-BLOCK = 1 << 16  # elements: half a MiB of float64, which stays in a CPU cache while it is worked on
+BLOCK = 1 << 16  # elements: half a MiB of float64 fits the CPU cache
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -32,7 +32,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def as_text(name: str) -> str:
-    """A name that every format can hold: what is not Unicode (a lone surrogate) is written as an escape.
+    """A name that every format can encode: a lone surrogate becomes an escape.
 
     >>> as_text("layer" + chr(0xD800))
     'layer\\\\ud800'
@@ -42,18 +42,18 @@ def as_text(name: str) -> str:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named array whose elements are read when asked for, in C order, never all at once."""
+    """A named array whose elements are read on demand, in C order, never all at once."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
-    # Flat arrays of at most so many elements, of a NumPy type that holds each value exactly.
+    # Returns flat arrays of at most the given number of elements, of a NumPy type that holds each value exactly.
     read: Callable[[int], Iterator[Array]] = field(repr=False)
-    # Why the elements cannot be read, where they cannot.
+    # Why the elements cannot be read, if they cannot.
     unreadable: str | None = None
 
     def __post_init__(self) -> None:
-        # Both come from files that anybody may have made.
+        # Both come from files that anybody may have written.
         object.__setattr__(self, "name", as_text(self.name))
         object.__setattr__(self, "dtype", as_text(self.dtype))
 
@@ -71,7 +71,7 @@ class Parameter:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What tables say of it; a shape that no file could fill has no count."""
+        """Its columns in tables; an impossibly large shape has no count."""
         return {
             "layer": self.layer,
             "parameter": self.parameter,
@@ -81,7 +81,7 @@ class Parameter:
         }
 
     def blocks(self, size: int = BLOCK) -> Iterator[Array]:
-        """The elements in C order; an error where the file ends before them."""
+        """The elements in C order; raises if the file ends early."""
         if self.unreadable:
             raise SourceError(f"the elements of '{self.name}' cannot be read: {self.unreadable}")
         seen = 0
@@ -93,27 +93,18 @@ class Parameter:
 
 
 def array_parameter(name: str, array: Any) -> Parameter:
-    """A parameter over anything that `as_numpy` takes, converted when it is read."""
-    from tbq.results.arrays import as_numpy, dtype_name
+    """A parameter from an array or tensor of any framework, converted when it is read."""
+    from tbq.arrays import dtype_name, raw, widen
+    from tbq.results.dtypes import unreadable
 
     dtype = dtype_name(array)
 
     def read(size: int) -> Iterator[Array]:
-        from tbq.results.dtypes import widen
-
-        flat = as_numpy(array).reshape(-1)
+        flat = raw(array)[0].reshape(-1)
         for start in range(0, flat.size, size):
             yield widen(flat[start : start + size], dtype)
 
-    from tbq.results.dtypes import known
-
-    return Parameter(
-        name,
-        tuple(int(n) for n in array.shape),
-        dtype,
-        read,
-        unreadable=None if known(dtype) else f"no numbers in dtype {dtype}",
-    )
+    return Parameter(name, tuple(int(n) for n in array.shape), dtype, read, unreadable=unreadable(dtype))
 
 
 def slabs(shape: Sequence[int], size: int) -> Iterator[tuple[slice | int, ...]]:

@@ -1,8 +1,8 @@
 """Reader of `.safetensors`: a length, a JSON header, then the bytes of each tensor, read by offset in blocks.
 
-The header comes from whoever made the file, so everything in it is checked before it is used: its length
-against the file, each tensor's bytes against its shape and type, and all of them to lie side by side without
-hole or overlap, which are the rules of the safetensors library itself.
+The header is untrusted, so everything in it is checked before use, with the rules of the safetensors library itself:
+its length against the file, the bytes of each tensor against its shape and type, and that the tensors are contiguous,
+without holes or overlaps.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from tbq.arrays import widen
 from tbq.errors import SourceError
 from tbq.results.checkpoint.parameter import Parameter
-from tbq.results.dtypes import known, stored, widen
+from tbq.results.dtypes import stored, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,15 +53,15 @@ _NAMES = {  # code in the file -> (our name, bits)
 
 
 def read(path: str, file: BinaryIO) -> list[Parameter]:
-    """The parameters of an open file, in the order of their bytes; `file` stays open while they are read."""
+    """The parameters of an open file, in the order of their bytes; `file` must stay open while they are read."""
     size = os.fstat(file.fileno()).st_size
 
     def bad(message: str, offset: int = 0) -> SourceError:
         return SourceError(
-            f"not a whole safetensors file: {message}",
+            f"not a valid safetensors file: {message}",
             path=path,
             offset=offset,
-            hint="copy or download it again; tbq reads no tensor of a file whose header is wrong",
+            hint="copy or download it again; tbq does not read files with a wrong header",
         )
 
     head = file.read(8)
@@ -80,7 +81,7 @@ def read(path: str, file: BinaryIO) -> list[Parameter]:
     header.pop("__metadata__", None)
 
     data = 8 + length
-    found: list[tuple[int, int, Parameter]] = []
+    tensors: list[tuple[int, int, Parameter]] = []
     for name, entry in header.items():
         try:
             code, shape, begin, end = _entry(entry)
@@ -95,24 +96,24 @@ def read(path: str, file: BinaryIO) -> list[Parameter]:
             raise bad(
                 f"tensor {name!r}: bytes {begin} to {end}, the file holds {max(size - data, 0)} of data", data
             )
-        found.append((begin, end, _parameter(path, file, name, shape, dtype, data + begin)))
-    found.sort(key=lambda item: item[:2])
+        tensors.append((begin, end, _parameter(path, file, name, shape, dtype, data + begin)))
+    tensors.sort(key=lambda item: item[:2])
     at = 0
-    for begin, end, parameter in found:
+    for begin, end, parameter in tensors:
         if begin != at:
             fault = "overlaps the tensor before it" if begin < at else "leaves a hole before it"
             raise bad(f"tensor {parameter.name!r} {fault}", data + begin)
         at = end
     if at != size - data:
         raise bad(f"{size - data - at} bytes after the last tensor", data + at)
-    return [parameter for _, _, parameter in found]
+    return [parameter for _, _, parameter in tensors]
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
-    return found
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return entries
 
 
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
@@ -147,10 +148,4 @@ def _parameter(
             left -= block.size
             at += block.nbytes
 
-    return Parameter(
-        name,
-        shape,
-        dtype,
-        blocks,
-        unreadable=None if known(dtype) else f"dtype {dtype} is not one tbq decodes",
-    )
+    return Parameter(name, shape, dtype, blocks, unreadable=unreadable(dtype))

@@ -1,4 +1,4 @@
-"""Reader of torch's `.pt`, `.pth`, `.ckpt` and `.bin`, by torch itself: only what needs no code to be run."""
+"""Reader of torch's `.pt`, `.pth`, `.ckpt` and `.bin`, with torch itself, without running any code in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 
 _ITEMS, _TENSORS = 5_000_000, 200_000
-# Where training scripts keep the model inside of a checkpoint, in the order they are looked for.
+# Keys under which checkpoints store the model, in the order of the search.
 _MODEL_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
 
 
 def load(path: str) -> Any:
-    """What a torch file holds: loaded with `weights_only=True`, tensors left in the file until read."""
+    """The contents of a torch file, loaded with `weights_only=True`; tensors stay in the file until read."""
     try:
         import torch
     except ImportError:
@@ -28,9 +28,9 @@ def load(path: str) -> Any:
     import pickle
     import warnings
 
-    # A sparse tensor whose indices lead out of it would write anywhere in memory when it is made dense.
+    # Making a sparse tensor with invalid indices dense would write anywhere in memory.
     with warnings.catch_warnings(), torch.sparse.check_sparse_tensor_invariants():
-        warnings.simplefilter("ignore")  # torch on how it would be loaded in future
+        warnings.simplefilter("ignore")  # torch warns about future defaults
         try:
             try:
                 return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
@@ -42,35 +42,35 @@ def load(path: str) -> Any:
             raise SourceError(
                 f"loading it would run code ({_reason(str(error))}); tbq never does",
                 path=path,
-                hint="in a Python you trust the file with: torch.save(model.state_dict(), 'weights.pt')",
+                hint="if you trust it, load it in Python and then: torch.save(model.state_dict(), 'weights.pt')",
                 code="unsafe",
             ) from None
         except (RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            said = re.match(r"(.+?)(?:\. |\n|$)", str(error).strip())  # the first sentence
+            sentence = re.match(r"(.+?)(?:\. |\n|$)", str(error).strip())  # the first sentence
             raise SourceError(
-                f"not a whole torch file: {said[1] if said else type(error).__name__}",
+                f"not a valid torch file: {sentence[1] if sentence else type(error).__name__}",
                 path=path,
                 hint="copy or download it again",
             ) from None
 
 
 def _reason(text: str) -> str:
-    """What a pickle would have run, out of torch's page of advice."""
-    found = re.search(r"GLOBAL ([\w.]+)", text)
-    if found:
-        return f"it names {found[1]}"
-    found = re.search(r"WeightsUnpickler error:\s*(.+)", text)
-    return found[1].strip()[:160] if found else "it holds more than tensors"
+    """What a pickle would run, extracted from torch's long message."""
+    match = re.search(r"GLOBAL ([\w.]+)", text)
+    if match:
+        return f"it names {match[1]}"
+    match = re.search(r"WeightsUnpickler error:\s*(.+)", text)
+    return match[1].strip()[:160] if match else "it contains more than tensors"
 
 
 def read(path: str, limit: Limit) -> list[Parameter]:
-    """The tensors of a state dict, or of the model's state dict in a checkpoint with more in it."""
+    """The tensors of a state dict, or of the model's state dict in a larger checkpoint."""
     _refuse_packed(path, limit)
     return parameters(load(path), path, limit)
 
 
 def _refuse_packed(path: str, limit: Limit) -> None:
-    """torch stores its archives, and unpacks into memory what somebody else has compressed."""
+    """Refuse an archive that unpacks to too much: torch writes them uncompressed, but unpacks any into memory."""
     try:
         if not zipfile.is_zipfile(path):
             return
@@ -83,41 +83,41 @@ def _refuse_packed(path: str, limit: Limit) -> None:
         raise SourceError(refusal, path=path)
 
 
-def parameters(found: Any, path: str | None = None, limit: Limit | None = None) -> list[Parameter]:
-    """The tensors in nested dicts and lists; the model's alone where a key says which they are.
+def parameters(content: Any, path: str | None = None, limit: Limit | None = None) -> list[Parameter]:
+    """The tensors in nested dicts and lists; only those of the model if a key names it.
 
-    With a `limit`, one that claims more elements than its file stores has none: it may be expanded without end.
+    With a `limit`, a tensor that claims many more elements than its file stores is unreadable.
     """
-    if isinstance(found, Mapping):
+    if isinstance(content, Mapping):
         for key in _MODEL_KEYS:
-            inner = found.get(key)
+            inner = content.get(key)
             if isinstance(inner, Mapping) and any(True for _ in _tensors(inner, "")):
-                found = inner
+                content = inner
                 break
     budget = Budget(limit, Path(path).stat().st_size) if limit is not None and path is not None else None
-    result = [_parameter(name, tensor, budget) for name, tensor in _tensors(found, "")]
+    result = [_parameter(name, tensor, budget) for name, tensor in _tensors(content, "")]
     if not result:
         raise SourceError(
-            f"no tensor in it, got a {type(found).__name__}", path=path, hint="save model.state_dict()"
+            f"has no tensors, got a {type(content).__name__}", path=path, hint="save model.state_dict()"
         )
     return result
 
 
 def _parameter(name: str, tensor: Any, budget: Budget | None) -> Parameter:
-    made = array_parameter(name, tensor)
-    if budget is None or made.unreadable or not hasattr(tensor, "untyped_storage"):
-        return made
+    parameter = array_parameter(name, tensor)
+    if budget is None or parameter.unreadable or not hasattr(tensor, "untyped_storage"):
+        return parameter
     size = tensor.element_size()
     try:
         stored = tensor.untyped_storage().nbytes()
     except NotImplementedError:  # a sparse tensor
         stored = tensor._nnz() * size
-    return replace(made, unreadable=budget.refusal(tensor.numel() * size, stored))
+    return replace(parameter, unreadable=budget.refusal(tensor.numel() * size, stored))
 
 
-def _tensors(found: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Tensors with the names that lead to them; lists that hold one another many times over are short in a file."""
-    waiting = [iter([(name, found)])]
+def _tensors(content: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Tensors with the names that lead to them, up to a limit: a small file may nest lists to an enormous size."""
+    waiting = [iter([(name, content)])]
     items = tensors = 0
     while waiting:
         named = next(waiting[-1], None)
@@ -132,9 +132,9 @@ def _tensors(found: Any, name: str) -> Iterator[tuple[str, Any]]:
             items += len(item)
             waiting.append(_named(item, name))
         if len(waiting) > 65:
-            raise SourceError("dicts nested past 64")
+            raise SourceError("dicts are nested deeper than 64")
         if items > _ITEMS or tensors > _TENSORS:
-            raise SourceError(f"holds more than {_ITEMS:,} items, or {_TENSORS:,} tensors")
+            raise SourceError(f"has more than {_ITEMS:,} items, or {_TENSORS:,} tensors")
 
 
 def _named(items: Mapping[Any, Any] | Sequence[Any], name: str) -> Iterator[tuple[str, Any]]:

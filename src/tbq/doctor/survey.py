@@ -1,4 +1,4 @@
-"""One look at a path: everything the checks ask about, found in one pass and kept as columns."""
+"""The survey of a path: everything the checks need, read in one pass and kept as columns."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
-    from tbq.logdir import Path, Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
     Array = NDArray[Any]
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
 
-class Look:
-    """What lies at a path, or at several; `errors` say of which of them there is nothing to look at."""
+class Survey:
+    """What is at a path, or at several; `errors` lists the paths that have nothing to examine."""
 
     def __init__(
         self,
@@ -45,45 +47,45 @@ class Look:
         items = source if isinstance(source, Mapping) else self.given
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
-        self.near: list[str] | None = None  # what nearby.py has found, once it was asked
+        self.near: list[str] | None = None  # filled in by nearby.py on first use
         self._growing = Growing()
         try:
-            self.found = self._discover(items)
-        except UsageError as wrong:
+            self.discovered = self._discover(items)
+        except UsageError as clash:
             if len(self.given) < 2:
                 raise
-            self.clash = wrong
-            self.found = Found(self.given, [])
+            self.clash = clash
+            self.discovered = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 
-    def _discover(self, items: Sequence[Path] | Mapping[str, Path]) -> Found:
-        """What is there, whatever of it is not."""
+    def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
+        """Discover the paths that exist, and record an error for each of the others."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
             return discover(items)
         pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
-        there = []
+        present = []
         for key, path in pairs:
             try:
                 discover(path)
             except SourceError as missing:
                 self.errors.append(missing)
             else:
-                there.append((key, path))
-        if not there:
+                present.append((key, path))
+        if not present:
             return Found(self.given, [])
         if isinstance(items, Mapping):
-            return discover({str(key): path for key, path in there})
-        return discover([path for _, path in there])
+            return discover({str(key): path for key, path in present})
+        return discover([path for _, path in present])
 
     @property
     def unreadable(self) -> bool:
-        """Whether a directory could not be looked into, so that there may be more than was found."""
-        return bool(self.found.problems) or any(error.code == "unreadable" for error in self.errors)
+        """Whether a directory could not be listed, so that there may be more runs than these."""
+        return bool(self.discovered.problems) or any(error.code == "unreadable" for error in self.errors)
 
     @property
     def runs(self) -> list[Run]:
-        return self.found.runs
+        return self.discovered.runs
 
     @cached_property
     def result(self) -> Result:
@@ -96,17 +98,17 @@ class Look:
 
     @cached_property
     def files(self) -> dict[str, Array]:
-        """A row a file."""
+        """One row per file."""
         return _columns(self.result.file_table())
 
     @cached_property
     def sessions(self) -> dict[str, Array]:
-        """A row a session, those of a run in their order."""
+        """One row per session; the sessions of a run are in order."""
         return _columns(self.result.sessions())
 
     @cached_property
     def segments(self) -> dict[str, Array]:
-        """A row for what a session logged of a series, those of a series in the order of sessions."""
+        """One row per (series, session) that logged it; the segments of a series are in the order of sessions."""
         return _columns(self.result.segments())
 
     @cached_property
@@ -114,7 +116,7 @@ class Look:
         return [path for run in self.runs for path in run.files]
 
     def state(self, name: str) -> list[int]:
-        """The files that turned out to be this."""
+        """The files in this state."""
         from tbq import _core
 
         return self.rows(self.files["state"] == _core.file_states().index(name))
@@ -126,7 +128,7 @@ class Look:
 
     @property
     def unfinished(self) -> Array:
-        """For each file, whether it ends inside a record; one that could not be read to its end is another matter."""
+        """For each file, whether it ends inside a record; False if reading failed before its end."""
         mask: Array = (self.files["truncated"] > 0) & (self.files["error"] == 0)
         return mask
 
@@ -140,14 +142,14 @@ class Look:
 
     @cached_property
     def series_table(self) -> Any:
-        """A row a series, as Arrow has it."""
+        """One row per series, as an Arrow table."""
         import pyarrow as pa
 
         return pa.table(self.result.series([run.name for run in self.runs]))
 
     @cached_property
     def series(self) -> dict[str, Array]:
-        """The numbers of each series; `run` is an index."""
+        """The numeric columns of the series table; `run` is an index."""
         table = self.series_table
         names = (
             "count",
@@ -170,12 +172,12 @@ class Look:
 
     @cached_property
     def tag_codes(self) -> tuple[Array, list[str]]:
-        """The tags as numbers, and the tag of each number."""
+        """The tag of each series as a code, and the tag of each code."""
         encoded = self.series_table["tag"].combine_chunks().dictionary_encode()
         return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
     def is_kind(self, *kinds: str) -> Array:
-        """For each series, whether it is of one of these kinds."""
+        """For each series, whether it is of any of these kinds."""
         return self._is("kind", kinds)
 
     def is_dtype(self, *dtypes: str) -> Array:
@@ -189,11 +191,11 @@ class Look:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        values_there = pc.fill_null(self.series_table[column], "")
-        if len(values_there) == 0:
+        present = pc.fill_null(self.series_table[column], "")
+        if len(present) == 0:
             return np.zeros(0, bool)
-        found = pc.is_in(values_there, pa.array(values, values_there.type))
-        mask: Array = found.combine_chunks().to_numpy(zero_copy_only=False)
+        matches = pc.is_in(present, pa.array(values, present.type))
+        mask: Array = matches.combine_chunks().to_numpy(zero_copy_only=False)
         return mask
 
     def dtype(self, series: int) -> str:
@@ -209,7 +211,7 @@ class Look:
 
     @cached_property
     def scalars(self) -> dict[str, Array]:
-        """All rows of scalars, segment behind segment."""
+        """All rows of scalars, segment after segment."""
         import pyarrow as pa
 
         table = pa.table(self.result.scalars([run.name for run in self.runs]))
@@ -217,7 +219,7 @@ class Look:
 
     @cached_property
     def scalar_segments(self) -> tuple[Array, Array]:
-        """Which segments hold scalars, and where the rows of each begin (with the end behind the last)."""
+        """Which segments hold scalars, and where the rows of each begin, followed by the end of the last."""
         import numpy as np
 
         which = self.is_kind("scalars")[self.segments["series"]].nonzero()[0]
@@ -227,21 +229,21 @@ class Look:
 
     @cached_property
     def scalar_series(self) -> tuple[Array, Array]:
-        """Which series are scalars, and where the rows of each begin (with the end behind the last)."""
+        """Which series are scalars, and where the rows of each begin, followed by the end of the last."""
         import numpy as np
 
         which = self.is_kind("scalars").nonzero()[0]
         return which, np.concatenate([[0], np.cumsum(self.series["count"][which])])
 
     def rows_of(self, series: int) -> slice:
-        """The rows of scalars of one series."""
+        """The scalar rows of a series."""
         which, starts = self.scalar_series
         at = int(which.searchsorted(series))
         return slice(int(starts[at]), int(starts[at + 1]))
 
     @cached_property
     def step_changes(self) -> Array:
-        """From each row of scalars to the next: the change of step; 1 from one segment to the next."""
+        """The change of step from each scalar row to the next; 1 at the border of two segments."""
         import numpy as np
 
         steps = self.scalars["step"]
@@ -252,7 +254,7 @@ class Look:
 
     @cached_property
     def value_changes(self) -> Array:
-        """From each row of scalars to the next: whether the value is another one (NaN is the same as NaN)."""
+        """Whether the value changes from each scalar row to the next (NaN equals NaN)."""
         import numpy as np
 
         values = self.scalars["value"]
@@ -260,24 +262,24 @@ class Look:
         return changes
 
     def segments_of_rows(self, rows: Array) -> Array:
-        """The segment of each of these rows of scalars."""
+        """The segment of each of these scalar rows."""
         import numpy as np
 
         which, starts = self.scalar_segments
-        found: Array = which[np.searchsorted(starts, rows, side="right") - 1]
-        return found
+        owners: Array = which[np.searchsorted(starts, rows, side="right") - 1]
+        return owners
 
     def series_of_rows(self, rows: Array) -> Array:
-        """The series of each of these rows of scalars."""
+        """The series of each of these scalar rows."""
         import numpy as np
 
         which, starts = self.scalar_series
-        found: Array = which[np.searchsorted(starts, rows, side="right") - 1]
-        return found
+        owners: Array = which[np.searchsorted(starts, rows, side="right") - 1]
+        return owners
 
     @cached_property
     def turns(self) -> tuple[Array, Array]:
-        """Pairs of segments of one series that follow each other in time: indices of the earlier and the later."""
+        """Pairs of segments of a series that follow each other in time: indices of the earlier and the later."""
         series = self.segments["series"]
         later = (series[1:] == series[:-1]).nonzero()[0] + 1
         return later - 1, later
@@ -288,12 +290,12 @@ class Look:
         import numpy as np
 
         sessions = np.zeros(len(self.series["run"]), np.int64)
-        sessions[self.segments["series"]] = self.segments["session"]  # those of a series lie in their order
+        sessions[self.segments["series"]] = self.segments["session"]  # the segments of a series are in order
         return sessions
 
     @cached_property
     def file_ranks(self) -> Array:
-        """For each file, its place among those of its run by plain order of path, which is how TensorBoard reads."""
+        """For each file, its place in its run when sorted by path, the order in which TensorBoard reads."""
         import numpy as np
 
         ranks = np.zeros(len(self.paths), np.int64)
@@ -308,11 +310,11 @@ class Look:
 
     @cached_property
     def segment_ranks(self) -> Array:
-        """For each segment, the place of its file by plain order of path."""
+        """For each segment, the place of its file when sorted by path."""
         ranks: Array = self.file_ranks[self.sessions["file"][self.segments["session"]]]
         return ranks
 
-    # Which series are told about by which check, so that one cause is one finding.
+    # Which check reports which series, so that each cause gives a single finding.
 
     @cached_property
     def overlapping(self) -> set[int]:
@@ -325,7 +327,7 @@ class Look:
 
     @cached_property
     def misordered(self) -> set[int]:
-        """Series whose sessions TensorBoard reads in another order than they were written in."""
+        """Series whose sessions TensorBoard reads in another order than they were written."""
         earlier, later = self.turns
         ranks = self.segment_ranks
         mask = ranks[earlier] > ranks[later]
@@ -333,22 +335,22 @@ class Look:
 
     @cached_property
     def resumed(self) -> list[Resumed]:
-        """Runs that were resumed from an earlier step, or started again."""
+        """Runs that were resumed from an earlier step, or restarted."""
         from tbq.doctor.resumed import resumed
 
         return resumed(self)
 
     @cached_property
     def overwritten(self) -> dict[int, int]:
-        """Files across whose damage steps go back: with the place of that damage."""
-        found = {}
+        """Files in which steps go back across a damaged place, with the offset of that place."""
+        offsets = {}
         for index in self.rows(self.files["faults"] > 0):
             for fault in self.reports[index].faults:
                 before, after = fault.step_before, fault.step_after
                 if fault.code != "bad_event" and before is not None and after is not None and after < before:
-                    found[index] = fault.offset
+                    offsets[index] = fault.offset
                     break
-        return found
+        return offsets
 
 
 def _columns(stream: object) -> dict[str, np.ndarray[Any, Any]]:

@@ -1,4 +1,4 @@
-"""Doing it: survey the source, plan, then stream each run into its new file."""
+"""Execute a rewrite: survey the source, plan, then stream each run into its new file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Call
     from tbq.rewrite.options import Options
+    from tbq.source.discover import Source
 
 _REASONS = {
     "selection": "dropped_rule",
@@ -38,7 +38,7 @@ _REASONS = {
 _PACKED = (".gz", ".gzip", ".zz", ".zlib")
 
 
-def work(
+def execute(
     source: Source,
     out: str | os.PathLike[str],
     options: Options,
@@ -46,51 +46,53 @@ def work(
     progress: Call | None,
     max_unpacked: Size | None = None,
 ) -> Report:
-    """Rewrite `source` into `out` as `options` say."""
-    found = discover(source)
-    target = check(out, found.paths)
-    if not found.runs:
+    """Rewrite `source` to `out` as `options` say."""
+    discovered = discover(source)
+    target = check(out, discovered.paths)
+    if not discovered.runs:
         raise SourceError(
             "no event files here",
-            path=", ".join(map(shown_path, found.paths)),
+            path=", ".join(map(shown_path, discovered.paths)),
             hint="`tbq doctor` looks for them nearby",
         )
-    if found.problems and not options.repair:
-        first = found.problems[0]
-        raise SourceError(first.message, path=first.path, hint="--repair goes on without it", code=first.code)
+    if discovered.problems and not options.repair:
+        first = discovered.problems[0]
+        raise SourceError(
+            first.message, path=first.path, hint="--repair continues without it", code=first.code
+        )
     unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:
-        folded, notes = plan.folds(found.runs, _survey(found.runs, unpacked, threads))
-    grouped = plan.group(found.runs, options, folded)
+        folded, notes = plan.folds(discovered.runs, _survey(discovered.runs, unpacked, threads))
+    grouped = plan.group(discovered.runs, options, folded)
     survey = _survey(grouped.runs, unpacked, threads)
     reports = survey.files
     packed = _problems.of_unpacking(unpacked.failures, reports, grouped.runs)
     _refuse_damage(reports, packed, grouped.runs, options)
-    rules, empty = plan.rules(survey, grouped.runs, options)
-    work = _Work(survey, reports, packed, grouped.runs, options, rules, unpacked, progress)
+    rules, empty = plan.make_rules(survey, grouped.runs, options)
+    execution = _Execution(survey, reports, packed, grouped.runs, options, rules, unpacked, progress)
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
-        runs = [work.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
+        runs = [execution.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
         if not any(run.file for run in runs):
-            raise _nothing_left(runs, ", ".join(map(shown_path, found.paths)))
+            raise _nothing_left(runs, ", ".join(map(shown_path, discovered.paths)))
     return Report(
-        source=", ".join(map(shown_path, found.paths)),
+        source=", ".join(map(shown_path, discovered.paths)),
         out=os.fspath(target),
         dry_run=options.dry_run,
         runs=runs,
-        gone=work.gone,
-        gone_bytes=work.gone_bytes,
-        gone_places=work.gone_places,
-        notes=[*notes, *_notes(reports, found.others, found.problems, work.left_out)],
+        gone=execution.gone,
+        gone_bytes=execution.gone_bytes,
+        gone_places=execution.gone_places,
+        notes=[*notes, *_notes(reports, discovered.others, discovered.problems, execution.left_out)],
     )
 
 
 def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | SelectionError:
     if any(run.records_in for run in runs):
-        return SelectionError("nothing would be left of it", path=source, hint="drop less, or keep more")
+        return SelectionError("nothing would be left", path=source, hint="drop less, or keep more")
     return SourceError(
-        "no file in it holds a record", path=source, hint=f"tbq doctor {shell_word(source)} says why"
+        "no file contains a record", path=source, hint=f"tbq doctor {shell_word(source)} explains why"
     )
 
 
@@ -102,14 +104,14 @@ def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Res
 def _refuse_damage(
     reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: Options
 ) -> None:
-    """Without `repair`, damage is an error before anything is written; `packed` are the problems of unpacking."""
+    """Without `repair`, raise on damage before anything is written; `packed` are the problems of unpacking."""
     if options.repair:
         return
     if packed:
         raise DamageError(
             packed[0].message,
             path=packed[0].path,
-            hint="--repair (repair=True) goes on without the rest of it",
+            hint="--repair (repair=True) continues without the rest of it",
             code=packed[0].code,
         )
     for report in reports:
@@ -118,7 +120,7 @@ def _refuse_damage(
             raise SourceError(
                 first.message,
                 path=first.path,
-                hint=first.hint or "--repair goes on without it",
+                hint=first.hint or "--repair continues without it",
                 code=first.code,
             )
     damaged = [report for report in reports if any(fault.code != "bad_event" for fault in report.faults)]
@@ -130,11 +132,11 @@ def _refuse_damage(
             first.message + others,
             path=first.path,
             offset=first.offset,
-            hint="--repair (repair=True) leaves the damage out and keeps everything else",
+            hint="--repair (repair=True) skips the damage and keeps everything else",
         )
 
 
-class _Work:
+class _Execution:
     def __init__(
         self,
         survey: Result,
@@ -172,10 +174,10 @@ class _Work:
                 self.gone_places += 1
 
     def run(self, index: int, beside: Scratch | None, empty: bool) -> RunReport:
-        """Rewrite one run into `beside`, or only count."""
+        """Rewrite a run into `beside`, or only count."""
         run = self.runs[index]
         first = self.first_file.get(index)
-        if first is None:  # no file of it holds a record
+        if first is None:  # none of its files contains a record
             return RunReport(run.name, run.files, None)
         name = _new_name(Path(os.fsdecode(self.reports[first].path)).name)
         place = beside.file(run.name, name) if beside else None
@@ -185,7 +187,7 @@ class _Work:
         for file, code, offset, length in report.gone:
             path = os.fsdecode(self.reports[file].path)
             self.gone.append(
-                Problem(code, "warning", f"{length:,} bytes left out", path=path, offset=offset, run=run.name)
+                Problem(code, "warning", f"{length:,} bytes skipped", path=path, offset=offset, run=run.name)
             )
         self.gone_bytes += report.gone_bytes
         self.gone_places += report.gone_places
@@ -246,26 +248,26 @@ class _Work:
         path = os.fsdecode(self.reports[report.file].path)
         if report.state == "damaged":
             raise DamageError(
-                "a record's data does not agree with its checksum",
+                "a record's data does not match its checksum",
                 path=path,
                 offset=report.offset,
-                hint="--repair (repair=True) leaves the damage out and keeps everything else",
+                hint="--repair (repair=True) skips the damage and keeps everything else",
             )
         raise SourceError(f"reading stopped: {os.strerror(report.error)}", path=path, offset=report.offset)
 
 
 def _new_name(name: str) -> str:
-    """A file that was packed is not any more."""
+    """The name of the new file, without the suffix of a compressed one."""
     path = Path(name)
     return path.stem if path.suffix.lower() in _PACKED and "tfevents" in path.stem else name
 
 
 def _notes(reports: Sequence[FileReport], others: int, unread: Sequence[Problem], left_out: int) -> list[str]:
     notes = []
-    for state, words in (("empty", "without a byte"), ("not_events", "without a record")):
+    for state, description in (("empty", "without content"), ("not_events", "without a record")):
         count = sum(report.state == state for report in reports)
         if count:
-            notes.append(f"not in the new log: {counted(count, 'file')} {words}")
+            notes.append(f"not in the new log: {counted(count, 'file')} {description}")
     tails = [report for report in reports if report.truncated]
     if tails:
         size = sum(report.truncated for report in tails)
@@ -274,7 +276,7 @@ def _notes(reports: Sequence[FileReport], others: int, unread: Sequence[Problem]
             f"{counted(len(tails), 'file')}"
         )
     if left_out:
-        notes.append(f"not in the new log: {counted(left_out, 'run')} with nothing that was asked for")
+        notes.append(f"not in the new log: {counted(left_out, 'run')} with no selected data")
     if others:
         notes.append(f"not in the new log: {counted(others, 'file')} of other kinds (checkpoints, configs)")
     notes += [str(problem) for problem in unread]
