@@ -16,7 +16,7 @@ $(BIN)/python:
 	$(PIP) -U "pip>=25.1"
 
 # The package is built again when its sources changed; dependencies are installed when pyproject.toml changed.
-SOURCES := $(shell find src cpp/include cpp/src cpp/bind -type f -not -name '*.so' -not -name '*.pyi' -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
+SOURCES := $(shell find src cpp -type f -not -path 'cpp/tests/*' -not -path 'cpp/fuzz/*' -not -name '*.so' -not -name '*.pyi' -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
 	$(PIP) .

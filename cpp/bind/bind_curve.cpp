@@ -3,8 +3,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include "bind.hpp"
-#include "tbq/curve.hpp"
+#include "bind/bind.hpp"
+#include "tables/curve.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,16 +15,17 @@ namespace {
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Calls `work(begin, end)` for each series; `starts` are the first rows of the series.
+// Calls `work(begin, count)` for each series; `starts` are the first rows of the series.
 template <class Work>
 void each_series(const Array<const int64_t>& starts, size_t rows, Work work) {
   const int64_t* first = starts.data();
   const size_t series = starts.shape(0);
-  if (rows > 0 && (series == 0 || first[0] != 0)) throw nb::value_error("the first series starts at row 0");
+  if (rows > 0 && (series == 0 || first[0] != 0))
+    throw nb::value_error("starts: the first series must start at row 0");
   for (size_t i = 0; i < series; ++i) {
     const int64_t end = i + 1 < series ? first[i + 1] : static_cast<int64_t>(rows);
     if (first[i] < 0 || first[i] > end || end > static_cast<int64_t>(rows)) {
-      throw nb::value_error("the starts of series ascend");
+      throw nb::value_error("starts: must ascend, up to the number of rows");
     }
   }
   const nb::gil_scoped_release free;
@@ -35,8 +36,8 @@ void each_series(const Array<const int64_t>& starts, size_t rows, Work work) {
 }
 
 void smooth(Array<const double> values, Array<const int64_t> starts, double weight, Array<double> out) {
-  if (out.shape(0) != values.shape(0)) throw nb::value_error("out: as long as values");
-  if (!(weight >= 0 && weight <= 1)) throw nb::value_error("weight: 0 to 1");
+  if (out.shape(0) != values.shape(0)) throw nb::value_error("out: must be as long as values");
+  if (!(weight >= 0 && weight <= 1)) throw nb::value_error("weight: must be 0 to 1");
   each_series(starts, values.shape(0), [&](size_t begin, size_t count) {
     smooth_curve(values.data() + begin, count, weight, out.data() + begin);
   });
@@ -46,7 +47,7 @@ void downsample(Array<const int64_t> steps, Array<const double> values, Array<co
                 size_t points, bool triangles, Array<uint8_t> keep) {
   const size_t rows = values.shape(0);
   if (steps.shape(0) != rows || keep.shape(0) != rows)
-    throw nb::value_error("steps, values, keep: of one length");
+    throw nb::value_error("steps, values, keep: must be of one length");
   each_series(starts, rows, [&](size_t begin, size_t count) {
     if (triangles) {
       keep_triangles(steps.data() + begin, values.data() + begin, count, points, keep.data() + begin);
@@ -65,7 +66,7 @@ void bind_curve(nb::module_& m) {
   m.def("downsample", &downsample, "steps"_a, "values"_a, "starts"_a, "points"_a, "triangles"_a, "keep"_a,
         nb::sig("def downsample(steps: object, values: object, starts: object, points: int, triangles: bool, "
                 "keep: object) -> None"),
-        "Mark in keep at most so many points of each series: by largest triangles, else by least and largest "
+        "Mark in keep at most so many points of each series: by largest triangles, or by least and largest "
         "values.");
 }
 

@@ -12,9 +12,14 @@
 #include <string>
 #include <string_view>
 
-#include "bind.hpp"
-#include "stream.hpp"
-#include "tbq/decode.hpp"
+#include "bind/bind.hpp"
+#include "bind/stream.hpp"
+#include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
+#include "decode/decode.hpp"
+#include "tables/scalars.hpp"
+#include "tables/series_table.hpp"
+#include "tables/session_tables.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -57,7 +62,7 @@ ScalarColumns columns_of(const std::vector<std::string>& names) {
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
-                    nb::object inflate, bool details, bool verify, bool count, bool general_only,
+                    nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
                     nb::object columns) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
@@ -65,7 +70,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
     const auto bytes = nb::cast<nb::bytes>(path);
     files.push_back({std::string(bytes.c_str(), bytes.size()), 0});
   }
-  if (runs.size() != files.size()) throw nb::value_error("runs: one a path");
+  if (runs.size() != files.size()) throw nb::value_error("runs: want one per path");
   for (size_t i = 0; i < runs.size(); ++i) files[i].run = runs[i];
   DecodeOptions options;
   options.kinds = kinds_of(kinds);
@@ -76,7 +81,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.block = block;
   options.split = split < 1 ? 1 : split;
   options.defer = defer;
-  options.details = details;
+  options.session_tables = session_tables;
   options.verify = verify;
   options.count = count;
   options.general_only = general_only;
@@ -106,9 +111,9 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   if (!inflate.is_none()) {
     options.inflate = [&](const std::string& path) {
       const nb::gil_scoped_acquire held;
-      const nb::object made = inflate(nb::bytes(path.data(), path.size()));
-      if (made.is_none()) return std::string();
-      const auto bytes = nb::cast<nb::bytes>(made);
+      const nb::object unpacked = inflate(nb::bytes(path.data(), path.size()));
+      if (unpacked.is_none()) return std::string();
+      const auto bytes = nb::cast<nb::bytes>(unpacked);
       return std::string(bytes.c_str(), bytes.size());
     };
   }
@@ -153,18 +158,18 @@ void bind_decode(nb::module_& m) {
       .def_ro("bytes", &FileReport::bytes)
       .def_ro("resume", &FileReport::resume)
       .def_ro("records", &FileReport::records)
-      .def_ro("values", &FileReport::values)
+      .def_prop_ro("values", [](const FileReport& self) { return self.steps.count; })
       .def_ro("truncated", &FileReport::truncated)
       .def_ro("lost_bytes", &FileReport::lost_bytes)
       .def_ro("more_faults", &FileReport::more_faults)
       .def_ro("sessions", &FileReport::sessions)
       .def_ro("bytes_read", &FileReport::bytes_read)
-      .def_ro("timed", &FileReport::timed)
-      .def_ro("first_wall_time", &FileReport::first_wall)
-      .def_ro("last_wall_time", &FileReport::last_wall)
-      .def_ro("first_step", &FileReport::first_step)
-      .def_ro("last_step", &FileReport::last_step)
-      .def_ro("max_step", &FileReport::max_step)
+      .def_prop_ro("timed", [](const FileReport& self) { return self.times.known; })
+      .def_prop_ro("first_wall_time", [](const FileReport& self) { return self.times.start(); })
+      .def_prop_ro("last_wall_time", [](const FileReport& self) { return self.times.end; })
+      .def_prop_ro("first_step", [](const FileReport& self) { return self.steps.first; })
+      .def_prop_ro("last_step", [](const FileReport& self) { return self.steps.last; })
+      .def_prop_ro("max_step", [](const FileReport& self) { return self.steps.max; })
       .def_prop_ro("writer", [](const FileReport& self) { return valid_utf8(self.writer); })
       .def_prop_ro("file_version", [](const FileReport& self) { return valid_utf8(self.file_version); })
       .def_ro("faults", &FileReport::faults);
@@ -190,9 +195,9 @@ void bind_decode(nb::module_& m) {
           [](const Result& self) {
             std::map<uint32_t, double> starts;
             for (const FileReport& file : self.files) {
-              if (!file.timed || !std::isfinite(file.first_wall)) continue;
-              double& start = starts.emplace(file.run, file.first_wall).first->second;
-              start = std::min(start, file.first_wall);
+              if (!file.times.known || !std::isfinite(file.times.start())) continue;
+              double& start = starts.emplace(file.run, file.times.start()).first->second;
+              start = std::min(start, file.times.start());
             }
             nb::dict found;
             for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
@@ -208,12 +213,11 @@ void bind_decode(nb::module_& m) {
           "notable",
           [](const Result& self) {
             nb::list rows;
-            for (const SeriesReport& one : self.series) {
-              if (one.dropped == 0 && one.rounded == 0 && (one.refused == 0 || one.kind != Kind::tensors))
-                continue;
-              rows.append(nb::make_tuple(one.run, display_name(one.tag), one.dropped, one.dropped_first,
-                                         one.dropped_last, one.rounded,
-                                         one.kind == Kind::tensors ? one.refused : 0));
+            for (const SeriesReport& series : self.series) {
+              const uint64_t refused = series.kind == Kind::tensors ? series.refused : 0;
+              if (series.dropped.count == 0 && series.rounded == 0 && refused == 0) continue;
+              rows.append(nb::make_tuple(series.run, display_name(series.tag), series.dropped.count,
+                                         series.dropped.min, series.dropped.max, series.rounded, refused));
             }
             return rows;
           },
@@ -230,7 +234,7 @@ void bind_decode(nb::module_& m) {
             }
             Stream stream;
             const nb::gil_scoped_release free;
-            self.export_scalars(std::move(batches), runs, stream.get());
+            export_scalars(self, std::move(batches), runs, stream.get());
             return stream;
           },
           "runs"_a, "The scalars as an Arrow stream; they are moved out, and can be taken once.")
@@ -238,7 +242,7 @@ void bind_decode(nb::module_& m) {
           "series",
           [](const Result& self, const std::vector<std::string>& runs) {
             Stream stream;
-            self.export_series(runs, stream.get());
+            export_series(self, runs, stream.get());
             return stream;
           },
           "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.")
@@ -247,10 +251,10 @@ void bind_decode(nb::module_& m) {
           "The numbers of `files` as an Arrow stream; `state` is an index into file_states().")
       .def(
           "sessions", [](const Result& self) { return stream_of(export_sessions, self); },
-          "With details: each session, as an Arrow stream; those of a run in their order.")
+          "With session_tables: each session, as an Arrow stream; those of a run in their order.")
       .def(
           "segments", [](const Result& self) { return stream_of(export_segments, self); },
-          "With details: what each session logged of each series, as an Arrow stream.");
+          "With session_tables: what each session logged of each series, as an Arrow stream.");
 
   m.def(
       "display_name",
@@ -293,17 +297,18 @@ void bind_decode(nb::module_& m) {
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
-        "inflate"_a.none(), "details"_a = false, "verify"_a = false, "count"_a = false,
+        "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(),
-        nb::sig("def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
-                "collections.abc.Sequence[str], "
-                "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
-                "restarts: str, "
-                "threads: int, block: int, split: int, defer: bool, "
-                "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
-                "inflate: collections.abc.Callable[[bytes], bytes | None] | None, details: bool = False, "
-                "verify: bool = False, count: bool = False, general_only: bool = False, "
-                "columns: collections.abc.Sequence[str] | None = None) -> Result"),
+        nb::sig(
+            "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
+            "collections.abc.Sequence[str], "
+            "select: collections.abc.Callable[[str], bool] | None, first_step: int, last_step: int, "
+            "restarts: str, "
+            "threads: int, block: int, split: int, defer: bool, "
+            "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
+            "inflate: collections.abc.Callable[[bytes], bytes | None] | None, session_tables: bool = False, "
+            "verify: bool = False, count: bool = False, general_only: bool = False, "
+            "columns: collections.abc.Sequence[str] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

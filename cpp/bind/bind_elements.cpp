@@ -9,8 +9,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "bind.hpp"
-#include "tbq/elements.hpp"
+#include "bind/bind.hpp"
+#include "text/elements.hpp"
 
 namespace nb = nanobind;
 

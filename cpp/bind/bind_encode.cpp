@@ -5,11 +5,16 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <string>
 
-#include "bind.hpp"
-#include "tbq/encode.hpp"
-#include "tbq/histogram.hpp"
+#include "bind/bind.hpp"
+#include "record/framing.hpp"
+#include "write/event_buffer.hpp"
+#include "write/histogram.hpp"
+#include "write/last_step.hpp"
 
 namespace nb = nanobind;
 
@@ -114,7 +119,7 @@ uint32_t add_scalars(EventBuffer& buffer, nb::dict metrics, nb::handle step, nb:
 
 // All that is pending as one bytes object, copied without the GIL so that a large backlog stops nobody.
 nb::object take(EventBuffer& buffer) {
-  Chunk chunk = buffer.take();
+  Chunk chunk = buffer.swap_out();
   PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(chunk.size));
   if (bytes == nullptr) {
     nb::python_error no_memory;
@@ -217,10 +222,19 @@ void bind_encode(nb::module_& m) {
       .def_prop_ro("dropped", &EventBuffer::dropped);
 
   m.def(
-      "frame", [](nb::bytes payload) { return to_bytes(frame(span_of(payload))); }, nb::arg("payload"),
-      "One TFRecord.");
+      "frame",
+      [](nb::bytes payload) {
+        std::string record;
+        append_record(record, span_of(payload));
+        return nb::bytes(record.data(), record.size());
+      },
+      nb::arg("payload"), "One TFRecord.");
   m.def(
-      "whole_records", [](nb::bytes records, size_t size) { return whole_records(span_of(records), size); },
+      "whole_records",
+      [](nb::bytes records, size_t size) {
+        const Bytes all = span_of(records);
+        return whole_records(all.first(std::min(size, all.size())));
+      },
       nb::arg("records"), nb::arg("size"), "How many of the first `size` bytes are whole records.");
   m.def(
       "last_step", [](nb::bytes tail) { return last_step(span_of(tail)); }, nb::arg("tail"),

@@ -3,9 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind.hpp"
-#include "stream.hpp"
-#include "tbq/kinds.hpp"
+#include "bind/bind.hpp"
+#include "bind/stream.hpp"
+#include "bytes/names.hpp"
+#include "tables/kinds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,7 +16,7 @@ namespace {
 
 const TableKind& table_named(const std::string& name) {
   const TableKind* table = table_kind(name);
-  if (!table) throw nb::value_error(("no table of values is called " + name).c_str());
+  if (!table) throw nb::value_error(("unknown table of values: " + name).c_str());
   return *table;
 }
 
@@ -42,13 +43,13 @@ Stream make_keys(const Result& result, const std::string& name, const std::vecto
   return stream;
 }
 
-nb::tuple take_problems(const Result& result) {
+nb::tuple drain_problems(const Result& result) {
   uint64_t more = 0;
   nb::list listed;
   if (result.value_problems) {
-    for (const ValueProblem& one : result.value_problems->take(more)) {
-      listed.append(nb::make_tuple(one.code, one.run, display_name(one.tag), one.step, one.file, one.offset,
-                                   one.message));
+    for (const ValueProblem& problem : result.value_problems->drain(more)) {
+      listed.append(nb::make_tuple(problem.code, problem.run, display_name(problem.tag), problem.step,
+                                   problem.file, problem.offset, problem.message));
     }
   }
   return nb::make_tuple(listed, more);
@@ -71,7 +72,7 @@ void bind_kinds(nb::module_& m) {
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
         "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
   m.def(
-      "value_problems", &take_problems, "result"_a,
+      "value_problems", &drain_problems, "result"_a,
       nb::sig(
           "def value_problems(result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]"),
       "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "

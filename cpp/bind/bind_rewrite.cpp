@@ -3,8 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind.hpp"
-#include "tbq/rewrite.hpp"
+#include "bind/bind.hpp"
+#include "rewrite/rewrite.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -34,7 +34,8 @@ class Rules {
 
 RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const Rules& rules,
                       nb::object target, bool repair, int64_t first_step, int64_t last_step, int64_t offset,
-                      uint64_t every, uint64_t max_points, bool resume, size_t block, nb::object progress) {
+                      uint64_t every, uint64_t max_points, bool resume, size_t block, nb::object progress,
+                      bool general_only) {
   std::vector<std::string> places;
   for (nb::handle path : paths) {
     const auto bytes = nb::cast<nb::bytes>(path);
@@ -57,6 +58,7 @@ RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const 
   options.max_points = max_points;
   options.resume = resume;
   options.block = block;
+  options.general_only = general_only;
   options.tick = [&](uint64_t bytes) {
     const nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -94,15 +96,15 @@ void bind_rewrite(nb::module_& m) {
       .def_ro("dropped_restart", &RewriteReport::dropped_restart)
       .def_ro("dropped_steps", &RewriteReport::dropped_steps)
       .def_ro("dropped_thinned", &RewriteReport::dropped_thinned)
-      .def_ro("gone_bytes", &RewriteReport::gone_bytes)
-      .def_ro("gone_places", &RewriteReport::gone_places)
+      .def_ro("gone_bytes", &RewriteReport::lost_bytes)
+      .def_ro("gone_places", &RewriteReport::lost_places)
       .def_prop_ro(
           "gone",
           [](const RewriteReport& self) {
             nb::list rows;
-            for (const Gone& one : self.gone) {
-              rows.append(
-                  nb::make_tuple(one.file, fault_name(one.fault.code), one.fault.offset, one.fault.length));
+            for (const LostRange& range : self.lost) {
+              rows.append(nb::make_tuple(range.file, fault_name(range.fault.code), range.fault.offset,
+                                         range.fault.length));
             }
             return rows;
           },
@@ -112,14 +114,16 @@ void bind_rewrite(nb::module_& m) {
   m.def("rewrite_run", &rewrite, "survey"_a, "paths"_a, "run"_a, "rules"_a, "target"_a.none(), nb::kw_only(),
         "repair"_a = false, "first_step"_a = INT64_MIN, "last_step"_a = INT64_MAX, "offset"_a = 0,
         "every"_a = 1, "max_points"_a = 0, "resume"_a = false, "block"_a = BlockReader::kBlock,
-        "progress"_a = nb::none(),
-        nb::sig("def rewrite_run(survey: Result, paths: list[bytes], run: int, rules: Rules, target: bytes | "
-                "None, *, "
-                "repair: bool = False, first_step: int = ..., last_step: int = ..., offset: int = 0, every: "
-                "int = 1, "
-                "max_points: int = 0, resume: bool = False, block: int = ..., "
-                "progress: collections.abc.Callable[[int], object] | None = None) -> RewriteReport"),
-        "Write the sessions of one run, in order, to a new file (or only report, where target is None).");
+        "progress"_a = nb::none(), "general_only"_a = false,
+        nb::sig(
+            "def rewrite_run(survey: Result, paths: list[bytes], run: int, rules: Rules, target: bytes | "
+            "None, *, "
+            "repair: bool = False, first_step: int = ..., last_step: int = ..., offset: int = 0, every: "
+            "int = 1, "
+            "max_points: int = 0, resume: bool = False, block: int = ..., "
+            "progress: collections.abc.Callable[[int], object] | None = None, general_only: bool = False) -> "
+            "RewriteReport"),
+        "Write the sessions of one run, in order, to a new file (or only report, if target is None).");
 }
 
 }  // namespace tbq

@@ -1,8 +1,8 @@
 // Python: catch_termination(fd) and what goes with it.
 #include <nanobind/nanobind.h>
 
-#include "bind.hpp"
-#include "tbq/termination.hpp"
+#include "bind/bind.hpp"
+#include "io/termination.hpp"
 
 namespace nb = nanobind;
 

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bind.hpp"
-#include "tbq/shortest.hpp"
-#include "tbq/text_rows.hpp"
+#include "bind/bind.hpp"
+#include "bytes/number_text.hpp"
+#include "text/text_rows.hpp"
 
 namespace nb = nanobind;
 
@@ -64,7 +64,7 @@ PyType_Slot text_block_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(text
 
 nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_t begin, size_t end,
                      size_t block) {
-  if (columns.size() != rows.style().before.size()) throw nb::value_error("a column for each header, please");
+  if (columns.size() != rows.style().before.size()) throw nb::value_error("columns: want one per header");
   if (rows.writing.exchange(true)) throw std::runtime_error("another thread is writing with this TextRows");
   struct Done {
     Writer& rows;

@@ -1,9 +1,9 @@
-// The Python module tbq._core: one bind_*.cpp a part of the core, all registered here.
+// The Python module tbq._core: one bind_*.cpp per part of the core, all registered here.
 #include <nanobind/nanobind.h>
 
-#include "bind.hpp"
-#include "tbq/crc32c.hpp"
-#include "tbq/slab.hpp"
+#include "bind/bind.hpp"
+#include "bytes/crc32c.hpp"
+#include "io/slab.hpp"
 
 namespace nb = nanobind;
 

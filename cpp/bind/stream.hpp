@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "tbq/arrow.hpp"
+#include "tables/arrow.hpp"
 
 namespace tbq {
 

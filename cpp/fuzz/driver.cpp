@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz.hpp"
-#include "tbq/sanitizer.hpp"
+#include "fuzz/fuzz.hpp"
+#include "io/sanitizer.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../tests/bytes.hpp"
+#include "tests/bytes.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

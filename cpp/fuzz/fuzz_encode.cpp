@@ -3,11 +3,12 @@
 #include <bit>
 #include <cmath>
 
-#include "fuzz.hpp"
-#include "rows.hpp"
-#include "tbq/encode.hpp"
-#include "tbq/memory_file.hpp"
-#include "tbq/record.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/rows.hpp"
+#include "io/memory_file.hpp"
+#include "record/framing.hpp"
+#include "write/event_buffer.hpp"
+#include "write/last_step.hpp"
 
 namespace {
 
@@ -45,13 +46,15 @@ double read_back(const tbq::Scalar& scalar) {
 }
 
 void look_at_tail(Bytes tail) {
-  const size_t whole = tbq::whole_records(tail, tail.size());
+  const size_t whole = tbq::whole_records(tail);
   REQUIRE(whole <= tail.size());
-  REQUIRE(tbq::whole_records(tail, whole) == whole);
+  REQUIRE(tbq::whole_records(tail.first(whole)) == whole);
   const auto last = tbq::last_step(tail);
-  const std::vector<uint8_t> framed = tbq::frame(tail);
+  std::string record;
+  tbq::append_record(record, tail);
+  const std::vector<uint8_t> framed(record.begin(), record.end());
   REQUIRE(framed.size() == tail.size() + tbq::kOverhead);
-  REQUIRE(tbq::whole_records(framed, framed.size()) == framed.size());
+  REQUIRE(tbq::whole_records(framed) == framed.size());
   uint64_t length = 0;
   REQUIRE(tbq::read_header(framed.data(), length) && length == tail.size());
   REQUIRE(tbq::payload_agrees(framed.data() + tbq::kHeader, tail.size(),
@@ -98,9 +101,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     ++events;
   }
-  tbq::Chunk chunk = buffer.take();
+  tbq::Chunk chunk = buffer.swap_out();
   REQUIRE(chunk.events == events && buffer.pending_bytes() == 0);
-  REQUIRE(tbq::whole_records({chunk.data.get(), chunk.size}, chunk.size) == chunk.size);
+  REQUIRE(tbq::whole_records({chunk.data.get(), chunk.size}) == chunk.size);
   buffer.notes();
   tbq::MemoryFile file(std::string(reinterpret_cast<const char*>(chunk.data.get()), chunk.size));
   buffer.give_back(std::move(chunk));

@@ -1,11 +1,14 @@
 // Bytes as one event payload, as metadata and as text.
 
-#include "../src/file_source.hpp"
-#include "fuzz.hpp"
-#include "tbq/arrow.hpp"
-#include "tbq/event.hpp"
-#include "tbq/memory_file.hpp"
-#include "tbq/restarts.hpp"
+#include "bytes/utf8.hpp"
+#include "decode/restarts.hpp"
+#include "event/event.hpp"
+#include "event/fields.hpp"
+#include "event/metadata.hpp"
+#include "event/scalar_tensor.hpp"
+#include "fuzz/fuzz.hpp"
+#include "io/memory_file.hpp"
+#include "tables/arrow.hpp"
 
 namespace {
 
@@ -47,7 +50,7 @@ void try_file(Bytes input, bool whole, const tbq::EventRef& want) {
   for (size_t i = 0; i < found.values.size(); ++i) {
     const tbq::ValueRef& a = found.values[i];
     const tbq::ValueRef& b = want.values[i];
-    REQUIRE(a.form == b.form && a.has_metadata == b.has_metadata && a.end == b.end);
+    REQUIRE(a.field == b.field && a.has_metadata == b.has_metadata && a.end == b.end);
     REQUIRE(same(a.tag, b.tag) && same(a.payload, b.payload) && same(a.metadata, b.metadata));
   }
 }
@@ -64,7 +67,7 @@ void try_event(Bytes input) {
     REQUIRE(within(value.metadata, input.size()) && value.end <= input.size());
     tbq::TagMetadata metadata;
     tbq::parse_metadata(input.subspan(value.metadata.offset, value.metadata.length), metadata);
-    const auto kind = static_cast<size_t>(tbq::kind_of(value.form, metadata.plugin));
+    const auto kind = static_cast<size_t>(tbq::kind_of(value.field, metadata.plugin));
     REQUIRE(kind < tbq::kKindCount);
   }
 }

@@ -3,36 +3,37 @@
 // value; then a byte says how many of the bytes after it, in 256ths, are the metadata; the rest is the value.
 #include <vector>
 
-#include "fuzz.hpp"
-#include "tables.hpp"
-#include "tbq/kinds.hpp"
+#include "event/metadata.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/tables.hpp"
+#include "tables/kinds.hpp"
 
 namespace {
 
 using tbq::BlobRow;
 using tbq::BlobTable;
-using tbq::Form;
 using tbq::Kind;
+using tbq::ValueField;
 
 // The forms in which values of a kind come.
-std::vector<Form> forms_of(Kind kind) {
+std::vector<ValueField> fields_of(Kind kind) {
   switch (kind) {
     case Kind::images:
-      return {Form::tensor, Form::none, Form::image};
+      return {ValueField::tensor, ValueField::none, ValueField::image};
     case Kind::audio:
-      return {Form::tensor, Form::none, Form::audio};
+      return {ValueField::tensor, ValueField::none, ValueField::audio};
     case Kind::histograms:
-      return {Form::tensor, Form::none, Form::histo};
+      return {ValueField::tensor, ValueField::none, ValueField::histo};
     case Kind::graphs:
-      return {Form::tensor, Form::none, Form::graph_def, Form::meta_graph_def};
+      return {ValueField::tensor, ValueField::none, ValueField::graph_def, ValueField::meta_graph_def};
     case Kind::run_metadata:
-      return {Form::tensor, Form::none, Form::run_metadata};
+      return {ValueField::tensor, ValueField::none, ValueField::run_metadata};
     case Kind::logs:
-      return {Form::log_message, Form::session_log};
+      return {ValueField::log_message, ValueField::session_log};
     case Kind::others:
-      return {Form::tensor, Form::none, Form::old_histogram};
+      return {ValueField::tensor, ValueField::none, ValueField::old_histogram};
     default:
-      return {Form::tensor, Form::none};
+      return {ValueField::tensor, ValueField::none};
   }
 }
 
@@ -127,15 +128,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tbq::parse_metadata({input.data(), metadata}, result.series[0].metadata);
   result.files.emplace_back();
   auto rows = std::make_shared<BlobTable>();
-  const std::vector<Form> forms = forms_of(table.kind);
+  const std::vector<ValueField> fields = fields_of(table.kind);
   BlobRow row;
-  row.form = forms[which / kTables % forms.size()];
+  row.field = fields[which / kTables % fields.size()];
   row.metadata = input.data();
   row.metadata_length = static_cast<uint32_t>(metadata);
   row.payload = input.data() + metadata;
   row.payload_length = static_cast<uint32_t>(input.size() - metadata);
   rows->push_back(row);
-  row.form = forms[0];
+  row.field = fields[0];
   rows->push_back(row);
   result.blobs[static_cast<size_t>(table.kind)] = rows;
   const Table whole = table_of(result, table);

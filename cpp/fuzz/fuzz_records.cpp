@@ -1,10 +1,13 @@
 // Bytes as an event file, raw or described by a script: decoded in any way, what is said of it adds up.
-#include "fuzz.hpp"
-#include "logs.hpp"
-#include "rows.hpp"
-#include "script.hpp"
-#include "tables.hpp"
-#include "tbq/memory_file.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/logs.hpp"
+#include "fuzz/rows.hpp"
+#include "fuzz/script.hpp"
+#include "fuzz/tables.hpp"
+#include "io/memory_file.hpp"
+#include "tables/scalars.hpp"
+#include "tables/series_table.hpp"
+#include "tables/session_tables.hpp"
 
 namespace {
 
@@ -49,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.restarts = static_cast<tbq::Restarts>(flags % 4);
   options.defer = (flags & 8) != 0;
   options.verify = (flags & 16) != 0;
-  options.details = (flags & 32) != 0;
+  options.session_tables = (flags & 32) != 0;
   const uint8_t amount = input.byte();
   options.block = blocks[amount % 4];
   options.kinds = (flags & 64) != 0 ? tbq::bit(tbq::Kind::scalars) : ~tbq::Kinds{0};
@@ -65,8 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t rows[tbq::kKindCount] = {};
   for (const tbq::SeriesReport& series : result.series) {
     rows[static_cast<size_t>(series.kind)] += series.rows;
-    REQUIRE(series.rows + series.dropped <= series.seen.count);
-    REQUIRE(series.seen.min_step <= series.seen.max_step);
+    REQUIRE(series.rows + series.dropped.count <= series.seen.steps.count);
+    REQUIRE(series.seen.steps.min <= series.seen.steps.max);
   }
   for (size_t kind = 1; kind < tbq::kKindCount; ++kind) {
     if (result.blobs[kind]) REQUIRE(result.blobs[kind]->size() == rows[kind]);
@@ -77,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ArrowArrayStream stream{};
   switch (const size_t which = amount / 4; which) {
     case 0:
-      result.export_series({"run"}, &stream);
+      tbq::export_series(result, {"run"}, &stream);
       break;
     case 1:
       tbq::export_files(result, &stream);
@@ -89,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       tbq::export_segments(result, &stream);
       break;
     case 4:
-      result.export_scalars(result.scalars, {"run"}, &stream);
+      tbq::export_scalars(result, result.scalars, {"run"}, &stream);
       break;
     default:
       if (which < 5 + names.size()) table_of(result, *tbq::table_kind(names[which - 5]));

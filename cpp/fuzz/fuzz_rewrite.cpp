@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "fuzz.hpp"
-#include "logs.hpp"
-#include "rows.hpp"
-#include "script.hpp"
-#include "tbq/edit.hpp"
-#include "tbq/memory_file.hpp"
-#include "tbq/record.hpp"
-#include "tbq/rewrite.hpp"
+#include "event/edit.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/logs.hpp"
+#include "fuzz/rows.hpp"
+#include "fuzz/script.hpp"
+#include "io/memory_file.hpp"
+#include "record/framing.hpp"
+#include "rewrite/rewrite.hpp"
 
 using namespace tbq;
 
@@ -43,7 +43,7 @@ Result decode_all(const MemoryFile& file, Restarts restarts) {
   options.block = 4096;
   options.kinds = ~Kinds{0};
   options.restarts = restarts;
-  options.details = true;
+  options.session_tables = true;
   options.verify = true;
   return decode({{file.path(), 0}}, options);
 }
@@ -179,6 +179,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   MemoryFile out;
   const RewriteReport report = rewrite_run(survey, {in.path()}, 0, rules, options, out.path());
+  MemoryFile general_out;
+  options.general_only = true;
+  const RewriteReport general = rewrite_run(survey, {in.path()}, 0, rules, options, general_out.path());
+  REQUIRE(general_out.content() == out.content());
+  REQUIRE(general.state == report.state && general.records_out == report.records_out &&
+          general.changed == report.changed && general.dropped_rule == report.dropped_rule &&
+          general.dropped_restart == report.dropped_restart &&
+          general.dropped_steps == report.dropped_steps && general.dropped_thinned == report.dropped_thinned);
   const FileReport& before = survey.files[0];
   if (way == kCopy && report.state == RewriteState::damaged) {
     REQUIRE(!before.faults.empty() || before.more_faults > 0);

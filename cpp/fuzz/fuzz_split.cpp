@@ -3,12 +3,12 @@
 // some kinds, steps or tags of it.
 #include <map>
 
-#include "fuzz.hpp"
-#include "logs.hpp"
-#include "rows.hpp"
-#include "script.hpp"
-#include "tables.hpp"
-#include "tbq/memory_file.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/logs.hpp"
+#include "fuzz/rows.hpp"
+#include "fuzz/script.hpp"
+#include "fuzz/tables.hpp"
+#include "io/memory_file.hpp"
 
 namespace {
 
@@ -117,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case kGeneral: {
       other.general_only = true;
       const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows, "no short ways");
+      require_equal(rows_of(again, file), rows, "no fast paths");
       require_same_report(again, result);
       break;
     }
@@ -125,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       other.count = true;
       const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
       std::map<std::pair<std::string, tbq::Kind>, uint64_t> got, want;
-      for (const tbq::SeriesReport& one : again.series) got[{one.tag, one.kind}] = one.seen.count;
+      for (const tbq::SeriesReport& one : again.series) got[{one.tag, one.kind}] = one.seen.steps.count;
       for (const tbq::SeriesReport& one : result.series) want[{one.tag, one.kind}] = one.rows;
       REQUIRE(got == want);
       break;

@@ -2,9 +2,10 @@
 #include <cmath>
 #include <iterator>
 
-#include "fuzz.hpp"
-#include "tbq/event.hpp"
-#include "tbq/tensor.hpp"
+#include "event/event.hpp"
+#include "event/scalar_tensor.hpp"
+#include "event/tensor.hpp"
+#include "fuzz/fuzz.hpp"
 
 namespace {
 
@@ -68,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   // Small budgets, or a few bytes would make megabytes of zeros in each run.
   RepeatBudget budget{4096};
-  tbq::Grow<char> numbers;
+  tbq::GrowableBuffer<char> numbers;
   const TensorError copied = tbq::copy_numbers(tensor, budget, numbers);
   RepeatBudget budget_again{4096};
   REQUIRE(tbq::check_numbers(tensor, budget_again) == copied && budget.left == budget_again.left);
@@ -78,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(numbers.empty());
   }
   RepeatBudget budget_doubles{4096 * 8};
-  tbq::Grow<double> doubles;
+  tbq::GrowableBuffer<double> doubles;
   const TensorError widened = tbq::copy_doubles(tensor, budget_doubles, doubles);
   if (widened == TensorError::none) {
     REQUIRE(doubles.size() == tensor.count);
@@ -111,10 +112,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
 
   const tbq::ScalarTensor scalar = tbq::scalar_of_tensor(input);
-  tbq::dtype_name(scalar.dtype);
   if (scalar.slot) {
-    REQUIRE(scalar.valid && (scalar.dtype == 1 || scalar.dtype == 2));
-    const size_t width = scalar.dtype == 1 ? 4 : 8;
+    REQUIRE(scalar.valid && (scalar.dtype == Dtype::float32 || scalar.dtype == Dtype::float64));
+    const size_t width = scalar.dtype == Dtype::float32 ? 4 : 8;
     const auto at = static_cast<size_t>(scalar.slot - input.data());
     REQUIRE(at <= input.size() && width <= input.size() - at);
     const double held = width == 4 ? tbq::load_le<float>(scalar.slot) : tbq::load_le<double>(scalar.slot);

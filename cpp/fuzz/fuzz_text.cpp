@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "fuzz.hpp"
-#include "tbq/shortest.hpp"
-#include "tbq/text_rows.hpp"
+#include "bytes/number_text.hpp"
+#include "fuzz/fuzz.hpp"
+#include "text/text_rows.hpp"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // Rows as bytes.
-#include "rows.hpp"
+#include "fuzz/rows.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "fuzz.hpp"
-#include "tbq/record.hpp"
+#include "fuzz/fuzz.hpp"
+#include "record/framing.hpp"
 
 namespace {
 
@@ -38,16 +38,16 @@ bool load(const BlobRow& row, const std::string& file, Bytes& out) {
 }
 
 void put_value(std::string& out, const BlobRow& row, tbq::Kind kind, Bytes payload) {
-  if (row.triples > 0) {
+  if (row.bins > 0) {
     const auto* columns = reinterpret_cast<const double*>(row.payload);
-    put(out, uint64_t{row.triples} * tbq::Triples::kTriple);
-    for (size_t i = 0; i < row.triples; ++i) {
-      for (size_t column = 0; column < 3; ++column) put(out, columns[column * row.apart + i]);
+    put(out, uint64_t{row.bins} * tbq::HistogramColumns::kBin);
+    for (size_t i = 0; i < row.bins; ++i) {
+      for (size_t column = 0; column < 3; ++column) put(out, columns[column * row.stride + i]);
     }
     return;
   }
-  if (kind == tbq::Kind::histograms && row.form == tbq::Form::tensor) {
-    if (const Bytes numbers = tbq::Triples().numbers(payload); !numbers.empty()) {
+  if (kind == tbq::Kind::histograms && row.field == tbq::ValueField::tensor) {
+    if (const Bytes numbers = tbq::HistogramColumns().numbers(payload); !numbers.empty()) {
       put(out, numbers);
       return;
     }
@@ -61,10 +61,10 @@ Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wante
   Rows rows;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
-    for (const auto& span : batch.spans) {
-      const std::string& tag = result.series[span.series].tag;
+    for (const auto& stretch : batch.stretches) {
+      const std::string& tag = result.series[stretch.series].tag;
       Rows::Series& series = rows.series[{tag, tbq::Kind::scalars}];
-      for (uint32_t i = 0; i < span.rows; ++i, ++at) {
+      for (uint32_t i = 0; i < stretch.rows; ++i, ++at) {
         if (wanted && !wanted(tag, tbq::Kind::scalars, batch.steps[at])) continue;
         series.steps.push_back(batch.steps[at]);
         put(series.bytes, batch.walls[at]);
@@ -84,7 +84,7 @@ Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wante
       Rows::Series& series = rows.series[{report.tag, kind}];
       series.steps.push_back(row.step);
       put(series.bytes, row.wall_time);
-      put(series.bytes, row.form);
+      put(series.bytes, row.field);
       put_value(series.bytes, row, kind, payload);
       if (metadata) put(series.bytes, Bytes(row.metadata, row.metadata_length));
     }
@@ -130,17 +130,17 @@ std::string reported(const tbq::Result& result, bool readable) {
     out += one.tag + " (" + tbq::kind_name(one.kind) + ", " + one.metadata.plugin + "):";
     say("metadata", one.metadata_bytes.size());
     say("dtype", one.dtype);
-    say("seen", seen.count);
+    say("seen", seen.steps.count);
     say("rows", one.rows);
-    say("dropped", one.dropped);
-    say("from", one.dropped_first);
-    say("to", one.dropped_last);
+    say("dropped", one.dropped.count);
+    say("from", one.dropped.min);
+    say("to", one.dropped.max);
     say("rounded", one.rounded);
     say("refused", one.refused);
-    say("first", seen.first_step);
-    say("last", seen.last_step);
-    say("min", seen.min_step);
-    say("max", seen.max_step);
+    say("first", seen.steps.first);
+    say("last", seen.steps.last);
+    say("min", seen.steps.min);
+    say("max", seen.steps.max);
     say("first_wall", seen.first_wall);
     say("last_wall", seen.last_wall);
     out += '\n';
@@ -150,16 +150,16 @@ std::string reported(const tbq::Result& result, bool readable) {
     say("bytes", one.bytes);
     say("resume", one.resume);
     say("records", one.records);
-    say("values", one.values);
+    say("values", one.steps.count);
     say("truncated", one.truncated);
     say("lost", one.lost_bytes);
     say("more", one.more_faults);
     say("sessions", one.sessions);
-    say("first", one.first_step);
-    say("last", one.last_step);
-    say("max", one.max_step);
-    say("first_wall", one.first_wall);
-    say("last_wall", one.last_wall);
+    say("first", one.steps.first);
+    say("last", one.steps.last);
+    say("max", one.steps.max);
+    say("first_wall", one.times.start());
+    say("last_wall", one.times.end);
     out += " by " + one.writer + " " + one.file_version + '\n';
     for (const tbq::Fault& fault : one.faults) {
       out += std::string("  ") + tbq::fault_name(fault.code);

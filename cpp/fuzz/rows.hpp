@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tbq/decode.hpp"
-#include "tbq/memory_file.hpp"
+#include "decode/decode.hpp"
+#include "io/memory_file.hpp"
 
 // By tag and kind, the rows as bytes: step, wall time, form and value; for histograms their numbers, wherever
 // they lie. A deferred value is read from `file`, and is no row if its record is damaged.

@@ -1,7 +1,8 @@
 // Arrow arrays, cell by cell.
-#include "tables.hpp"
+#include "fuzz/tables.hpp"
 
-#include "fuzz.hpp"
+#include "bytes/utf8.hpp"
+#include "fuzz/fuzz.hpp"
 
 namespace {
 

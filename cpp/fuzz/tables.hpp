@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tbq/decode.hpp"
-#include "tbq/kinds.hpp"
+#include "decode/decode.hpp"
+#include "tables/kinds.hpp"
 
 // The cells of each column one after the other, each with its length, or a mark if it is null.
 struct Table {

@@ -1,8 +1,8 @@
-#include "tbq/arrow.hpp"
-
 #include <cstring>
 
-#include "check.hpp"
+#include "bytes/utf8.hpp"
+#include "tables/builders.hpp"
+#include "tests/check.hpp"
 
 TEST(a_stream_owns_what_it_hands_out) {
   tbq::FixedBuilder<int64_t> numbers;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tbq/crc32c.hpp"
+#include "bytes/crc32c.hpp"
 
 namespace bytes {
 

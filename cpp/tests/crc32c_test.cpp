@@ -1,11 +1,11 @@
-#include "tbq/crc32c.hpp"
+#include "bytes/crc32c.hpp"
 
 #include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "tbq/cursor.hpp"
+#include "bytes/cursor.hpp"
 
 #include <memory>
 
-#include "bytes.hpp"
-#include "check.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
@@ -75,7 +75,7 @@ TEST(cursor_refuses_lengths_that_are_not_there) {
   }
   Cursor empty;
   tbq::Bytes taken;
-  CHECK(empty.take(0, taken) && !empty.take(1, taken));
+  CHECK(empty.bytes(0, taken) && !empty.bytes(1, taken));
 }
 
 TEST(cursor_refuses_what_is_no_field) {

@@ -1,4 +1,4 @@
-#include "tbq/curve.hpp"
+#include "tables/curve.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -1,13 +1,16 @@
-#include "tbq/decode.hpp"
+#include "decode/decode.hpp"
 
 #include <cerrno>
 #include <memory>
 #include <stdexcept>
 
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
-#include "tbq/memory_file.hpp"
+#include "io/memory_file.hpp"
+#include "tables/scalars.hpp"
+#include "tables/series_table.hpp"
+#include "tables/session_tables.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 
@@ -17,9 +20,9 @@ Rows rows_of(const tbq::Result& result) {
   Rows rows;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
-    for (const auto& span : batch.spans) {
-      const tbq::SeriesReport& series = result.series[span.series];
-      for (uint32_t i = 0; i < span.rows; ++i) {
+    for (const auto& stretch : batch.stretches) {
+      const tbq::SeriesReport& series = result.series[stretch.series];
+      for (uint32_t i = 0; i < stretch.rows; ++i) {
         rows.emplace_back(std::to_string(series.run) + series.tag, batch.steps[at++]);
       }
     }
@@ -56,8 +59,8 @@ TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
                                    {"0loss", 5},
                                    {"1acc", 0},
                                    {"1acc", 1}}));
-    CHECK(result.series[0].dropped == 2 && result.series[0].dropped_first == 3 &&
-          result.series[0].dropped_last == 4);
+    CHECK(result.series[0].dropped.count == 2 && result.series[0].dropped.min == 3 &&
+          result.series[0].dropped.max == 4);
     CHECK(result.files[0].records == 4 && result.files[1].records == 6);
   }
 }
@@ -83,7 +86,7 @@ TEST(a_file_began_at_its_earliest_time_also_in_parts) {
   std::string file;
   for (int step = 0; step < 8; ++step) file += record(scalar("loss", step, 1.0F, 100.0 - step));
   check_reports(file, [](const tbq::Result& result) {
-    CHECK(result.files[0].first_wall == 93 && result.files[0].last_wall == 100);
+    CHECK(result.files[0].times.start() == 93 && result.files[0].times.end == 100);
   });
 }
 
@@ -178,7 +181,7 @@ TEST(no_files_are_no_rows) {
   ArrowArrayStream stream;
   std::vector<tbq::ScalarBatch> batches;
   CHECK(result.take_scalars(batches));
-  result.export_scalars(std::move(batches), {}, &stream);
+  tbq::export_scalars(result, std::move(batches), {}, &stream);
   ArrowArray array;
   CHECK(stream.get_next(&stream, &array) == 0 && !array.release);
   stream.release(&stream);
@@ -195,7 +198,7 @@ TEST(columns_that_nobody_wants_are_not_made) {
   std::vector<tbq::ScalarBatch> batches;
   CHECK(result.take_scalars(batches));
   CHECK(!result.take_scalars(batches) && batches.size() == 1);  // once
-  result.export_scalars(std::move(batches), {"run"}, &stream);
+  tbq::export_scalars(result, std::move(batches), {"run"}, &stream);
   ArrowSchema schema{};
   CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2);
   schema.release(&schema);

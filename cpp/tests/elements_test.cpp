@@ -1,10 +1,10 @@
-#include "tbq/elements.hpp"
+#include "text/elements.hpp"
 
 #include <cmath>
 #include <limits>
 #include <string>
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 using tbq::IndexText;
 

@@ -1,15 +1,16 @@
-#include "tbq/encode.hpp"
-
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <thread>
 
-#include "check.hpp"
-#include "tbq/crc32c.hpp"
-#include "tbq/histogram.hpp"
-#include "tbq/wire.hpp"
+#include "bytes/crc32c.hpp"
+#include "bytes/wire.hpp"
+#include "record/framing.hpp"
+#include "tests/check.hpp"
+#include "write/event_buffer.hpp"
+#include "write/histogram.hpp"
+#include "write/last_step.hpp"
 
 using namespace tbq;
 
@@ -28,7 +29,7 @@ std::vector<Bytes> payloads(Bytes records) {
     Bytes payload;
     CHECK(cursor.fixed(length) && cursor.fixed(crc));
     CHECK(crc == crc_mask(crc32c(0, start, 8)));
-    CHECK(cursor.take(length, payload) && cursor.fixed(crc));
+    CHECK(cursor.bytes(length, payload) && cursor.fixed(crc));
     CHECK(crc == crc_mask(crc32c(0, payload.data(), payload.size())));
     all.push_back(payload);
   }
@@ -49,7 +50,7 @@ TEST(varint_size_is_what_varint_writes) {
   for (int bit = 0; bit < 64; ++bit) {
     for (const uint64_t value : {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} >> bit}) {
       uint8_t room[10];
-      Out out(room);
+      WireWriter out(room);
       out.varint(value);
       CHECK(static_cast<size_t>(out.position() - room) == varint_size(value));
     }
@@ -60,7 +61,7 @@ TEST(scalar_event_has_its_fields) {
   EventBuffer buffer({});
   CHECK(buffer.scalar({"loss", ScalarStyle::simple, 0.5, 0, {}}, {12.25, 300, true}) == kWake);
   CHECK(buffer.scalar({"loss", ScalarStyle::simple, 0, 0, {}}, {0, -1, false}) == (kOk | kNote));
-  const Chunk chunk = buffer.take();
+  const Chunk chunk = buffer.swap_out();
   CHECK(chunk.events == 2);
   const auto events = payloads(bytes_of(chunk));
   CHECK(events.size() == 2);
@@ -81,7 +82,7 @@ TEST(tensor_styles_keep_the_value) {
                             {"i", ScalarStyle::tensor_int64, 0, big, {}},
                             {"n", ScalarStyle::tensor_int64, 0, -1, {}}};
   CHECK(buffer.scalars(scalars, {1, 2, true}) == kWake);
-  const Chunk chunk = buffer.take();
+  const Chunk chunk = buffer.swap_out();
   const auto events = payloads(bytes_of(chunk));
   CHECK(events.size() == 1);
   Cursor summary(find(events[0], 5).bytes);
@@ -136,12 +137,12 @@ TEST(limits_flush_by_size_and_count_and_wait_or_drop_past_the_end) {
   while (buffer.pending_bytes() <= 260) CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);
   for (int i = 0; i < 3; ++i) CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);  // taken all the same
   CHECK(buffer.pending_bytes() > 300 && buffer.dropped() == 0);
-  CHECK(buffer.take().events == static_cast<size_t>(step - 1));
+  CHECK(buffer.swap_out().events == static_cast<size_t>(step - 1));
   buffer.drop_past_limit(true);
   while (buffer.dropped() == 0) buffer.scalar(loss, {1, step++, true});
   CHECK(buffer.pending_bytes() <= 300);
   CHECK(buffer.notes().back().kind == Note::dropped);
-  const Chunk chunk = buffer.take();
+  const Chunk chunk = buffer.swap_out();
   CHECK(payloads(bytes_of(chunk)).size() == chunk.events);
   const std::string large(1000, 'x');
   CHECK(buffer.value("image", 0x22, large, {}, {1, 1, true}) == (kWake | kFull));  // alone, any size is taken
@@ -160,12 +161,12 @@ TEST(a_chunk_that_is_put_back_comes_first) {
   };
   log(1);
   log(2);
-  buffer.put_back(buffer.take());
-  Chunk chunk = buffer.take();
+  buffer.put_back(buffer.swap_out());
+  Chunk chunk = buffer.swap_out();
   for (int64_t step = 3; step < 5000; ++step) log(step);
   buffer.put_back(std::move(chunk));
   log(5000);
-  chunk = buffer.take();
+  chunk = buffer.swap_out();
   const auto events = payloads(bytes_of(chunk));
   CHECK(events.size() == 5000 && chunk.events == 5000);
   for (size_t i = 0; i < events.size(); ++i) {
@@ -178,15 +179,14 @@ TEST(a_closed_buffer_takes_nothing) {
   buffer.close();
   CHECK(buffer.scalar({"a", ScalarStyle::simple, 1, 0, {}}, {1, 1, true}) == kClosed);
   CHECK(buffer.fields("x", {}) == kClosed);
-  CHECK(buffer.take().size == 0);
+  CHECK(buffer.swap_out().size == 0);
 }
 
 TEST(whole_records_counts_only_whole_ones) {
-  std::vector<uint8_t> records;
+  std::string records;
   std::vector<size_t> ends = {0};
   for (const size_t size : {0, 1, 100, 7}) {
-    const auto record = frame(std::vector<uint8_t>(size, 3));
-    records.insert(records.end(), record.begin(), record.end());
+    append_record(records, std::vector<uint8_t>(size, 3));
     ends.push_back(records.size());
   }
   for (size_t size = 0; size <= records.size(); ++size) {
@@ -195,14 +195,14 @@ TEST(whole_records_counts_only_whole_ones) {
       if (end <= size) want = end;
     }
     const std::vector<uint8_t> exact(records.begin(), records.begin() + static_cast<ptrdiff_t>(size));
-    CHECK(whole_records(exact, size) == want);
+    CHECK(whole_records(exact) == want);
   }
 }
 
 TEST(last_step_is_found_in_a_torn_tail) {
   EventBuffer buffer({});
   for (const int64_t step : {3, 900, 7}) buffer.scalar({"a", ScalarStyle::simple, 1, 0, {}}, {1, step, true});
-  const Chunk chunk = buffer.take();
+  const Chunk chunk = buffer.swap_out();
   std::vector<uint8_t> tail(chunk.data.get() + 5, chunk.data.get() + chunk.size);  // torn front
   CHECK(last_step(tail) == 900);
   tail.pop_back();  // torn end
@@ -224,12 +224,12 @@ TEST(threads_lose_nothing) {
   }
   size_t events = 0;
   for (int round = 0; round < 50; ++round) {
-    Chunk chunk = buffer.take();
+    Chunk chunk = buffer.swap_out();
     events += payloads(bytes_of(chunk)).size();
     buffer.give_back(std::move(chunk));
   }
   for (auto& thread : threads) thread.join();
-  const Chunk rest = buffer.take();
+  const Chunk rest = buffer.swap_out();
   events += payloads(bytes_of(rest)).size();
   CHECK(events == 8 * 500);
   CHECK(buffer.notes().empty());

@@ -1,10 +1,12 @@
-#include "tbq/event.hpp"
+#include "event/event.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "bytes.hpp"
-#include "check.hpp"
+#include "event/metadata.hpp"
+#include "event/scalar_tensor.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
@@ -34,9 +36,9 @@ TEST(an_event_tells_where_its_values_lie) {
   tbq::EventRef event;
   CHECK(walk(payload, event));
   CHECK(event.wall_time == 5.5 && event.step == -3 && event.values.size() == 2);
-  CHECK(event.values[0].form == tbq::Form::simple_value && event.values[0].scalar == 0.5F);
+  CHECK(event.values[0].field == tbq::ValueField::simple_value && event.values[0].scalar == 0.5F);
   CHECK(part(payload, event.values[0].tag) == "a" && !event.values[0].has_metadata);
-  CHECK(event.values[1].form == tbq::Form::tensor && part(payload, event.values[1].payload) == tensor);
+  CHECK(event.values[1].field == tbq::ValueField::tensor && part(payload, event.values[1].payload) == tensor);
   CHECK(part(payload, event.values[1].tag) == "b" && event.values[1].has_metadata);
   CHECK(event.values[1].end == payload.size());
 }
@@ -44,9 +46,9 @@ TEST(an_event_tells_where_its_values_lie) {
 TEST(the_last_field_of_a_oneof_counts) {
   tbq::EventRef event;
   CHECK(walk(bytes::summary(bytes::fixed(2, 0.5F) + bytes::message(8, "")), event));
-  CHECK(event.values[0].form == tbq::Form::tensor);
+  CHECK(event.values[0].field == tbq::ValueField::tensor);
   CHECK(walk(bytes::summary(bytes::message(4, "image") + bytes::fixed(2, 0.5F)), event));
-  CHECK(event.values[0].form == tbq::Form::simple_value && event.values[0].payload.length == 0);
+  CHECK(event.values[0].field == tbq::ValueField::simple_value && event.values[0].payload.length == 0);
 }
 
 TEST(fields_of_the_wrong_type_are_unknown_fields) {

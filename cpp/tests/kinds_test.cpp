@@ -1,4 +1,4 @@
-#include "tbq/kinds.hpp"
+#include "tables/kinds.hpp"
 
 #include <bit>
 #include <cstdlib>
@@ -8,10 +8,11 @@
 #include <random>
 #include <string>
 
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
-#include "tbq/tensor.hpp"
+#include "decode/decode.hpp"
+#include "event/tensor.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 
@@ -33,7 +34,7 @@ tbq::Bytes view(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
+tbq::TensorError decode(const std::string& proto, tbq::GrowableBuffer<char>& out) {
   tbq::RepeatBudget budget;
   return tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out);
 }
@@ -41,7 +42,7 @@ tbq::TensorError decode(const std::string& proto, tbq::Grow<char>& out) {
 }  // namespace
 
 TEST(tensor_lists_repeat_and_content_must_fit) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   CHECK(decode(number(1, 3) + shape({3}) + number(7, 5) + number(7, 7), out) == tbq::TensorError::none);
   CHECK(out.size() == 12 && out[0] == 5 && out[4] == 7 && out[8] == 7);
   out.clear();
@@ -54,7 +55,7 @@ TEST(tensor_lists_repeat_and_content_must_fit) {
 }
 
 TEST(tensor_claims_allocate_nothing) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   const std::string zeros = number(1, 1);
   CHECK(decode(zeros + shape({uint64_t{1} << 60}), out) == tbq::TensorError::too_large);
   CHECK(decode(zeros + shape({uint64_t{1} << 40, uint64_t{1} << 40}), out) == tbq::TensorError::overflow);
@@ -71,7 +72,7 @@ TEST(tensor_claims_allocate_nothing) {
 TEST(tensor_budget_is_shared_by_all_of_a_table) {
   tbq::RepeatBudget budget;
   const std::string proto = number(1, 4) + shape({16 << 20});
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   int decoded = 0;
   while (decoded < 100 &&
          tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
@@ -95,7 +96,7 @@ TEST(tensor_strings_from_lists_and_from_content) {
 }
 
 TEST(tensor_half_bits_of_torch) {
-  tbq::Grow<char> out;
+  tbq::GrowableBuffer<char> out;
   const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
   const std::string proto = number(1, 19) + shape({4}) + number(13, bits(1.5F)) + number(13, 0x3e00) +
                             number(13, bits(65504.0F)) + number(13, bits(5.9604645e-8F));
@@ -209,7 +210,7 @@ TEST(the_limit_of_a_text_tensor_holds_past_128_mib) {
   result.files.emplace_back();
   auto rows = std::make_shared<tbq::BlobTable>();
   tbq::BlobRow row;
-  row.form = tbq::Form::tensor;
+  row.field = tbq::ValueField::tensor;
   row.payload = payload.get();
   row.payload_length = static_cast<uint32_t>(size);
   rows->push_back(row);
@@ -223,7 +224,7 @@ TEST(the_limit_of_a_text_tensor_holds_past_128_mib) {
   array.release(&array);
   stream.release(&stream);
   uint64_t more = 0;
-  CHECK(problems->take(more).empty());
+  CHECK(problems->drain(more).empty());
 }
 
 TEST(a_histograms_statistics_do_not_depend_on_the_columns_that_are_wanted) {
@@ -234,7 +235,7 @@ TEST(a_histograms_statistics_do_not_depend_on_the_columns_that_are_wanted) {
   result.files.emplace_back();
   auto rows = std::make_shared<tbq::BlobTable>();
   tbq::BlobRow row;
-  row.form = tbq::Form::histo;
+  row.field = tbq::ValueField::histo;
   row.payload = view(bad).data();
   row.payload_length = static_cast<uint32_t>(bad.size());
   rows->push_back(row);

@@ -1,5 +1,5 @@
 // Runs every TEST; exit code 1 when one fails.
-#include "check.hpp"
+#include "tests/check.hpp"
 
 int main() {
   int failed = 0;

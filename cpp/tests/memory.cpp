@@ -5,11 +5,12 @@
 #include <new>
 #include <stdexcept>
 
-#include "bytes.hpp"
-#include "check.hpp"
-#include "tbq/decode.hpp"
-#include "tbq/kinds.hpp"
-#include "tbq/memory_file.hpp"
+#include "decode/decode.hpp"
+#include "io/memory_file.hpp"
+#include "tables/kinds.hpp"
+#include "tables/scalars.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
@@ -58,7 +59,7 @@ tbq::DecodeOptions all_kinds() {
   tbq::DecodeOptions options;
   options.in_place = true;
   options.kinds = ~tbq::Kinds{0};
-  options.details = true;
+  options.session_tables = true;
   return options;
 }
 
@@ -127,7 +128,7 @@ TEST(scalars_report_every_failed_allocation) {
     ArrowArrayStream stream{};
     allocations_left = left;
     try {
-      result.export_scalars(result.scalars, {"run"}, &stream);
+      tbq::export_scalars(result, result.scalars, {"run"}, &stream);
     } catch (const std::bad_alloc&) {
       CHECK(!stream.release);
       return true;

@@ -1,12 +1,12 @@
-#include "tbq/part.hpp"
+#include "decode/part.hpp"
 
 #include <cerrno>
 #include <memory>
 
-#include "../src/recovery.hpp"
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
+#include "record/recovery.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 
@@ -56,10 +56,10 @@ TEST(sessions_begin_with_the_file_and_with_each_further_version) {
   const auto got = decode(file);
   const auto& sessions = got->part.sessions;
   CHECK(sessions.size() == 3);
-  CHECK(sessions[0].begin == 5 && sessions[0].end == 6 && !sessions[0].has_start);
-  CHECK(sessions[1].begin == 9 && sessions[1].records == 1);
-  CHECK(sessions[2].begin == 9.5 && sessions[2].end == 10 && sessions[2].has_start &&
-        sessions[2].start_step == 4);
+  CHECK(sessions[0].times.begin == 5 && sessions[0].times.end == 6 && !sessions[0].start.known);
+  CHECK(sessions[1].times.begin == 9 && sessions[1].records == 1);
+  CHECK(sessions[2].times.begin == 9.5 && sessions[2].times.end == 10 && sessions[2].start.known &&
+        sessions[2].start.step == 4);
   const auto& segments = got->part.tags.find("a")->scalars.segments.all;
   CHECK(segments.size() == 2 && segments[0].session == 0 && segments[1].session == 2);
   CHECK(segments[0].end == 1 && segments[1].begin == 1 && segments[1].end == 2);
@@ -74,7 +74,8 @@ TEST(steps_outside_are_noted_and_not_stored) {
   const auto got = decode(file, 0, UINT64_MAX, options);
   const tbq::TagEntry* entry = got->part.tags.find("a");
   CHECK(entry->scalars.rows() == 3 && entry->scalars.chunks[0].steps()[0] == 4);
-  CHECK(entry->scalars.segments.all[0].seen.count == 10 && entry->scalars.segments.all[0].seen.max_step == 9);
+  CHECK(entry->scalars.segments.all[0].seen.steps.count == 10 &&
+        entry->scalars.segments.all[0].seen.steps.max == 9);
 }
 
 TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {

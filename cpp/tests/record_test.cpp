@@ -1,11 +1,10 @@
-#include "tbq/record.hpp"
-
 #include <memory>
 #include <random>
 #include <vector>
 
-#include "bytes.hpp"
-#include "check.hpp"
+#include "record/framing.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

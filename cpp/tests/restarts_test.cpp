@@ -1,18 +1,16 @@
-#include "tbq/restarts.hpp"
+#include "decode/restarts.hpp"
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
 using tbq::RunSession;
 
 RunSession session(double begin, double end, std::string_view path = "f") {
-  RunSession made;
-  made.path = path;
-  made.begin = begin;
-  made.end = end;
-  made.timed = true;
-  return made;
+  RunSession session;
+  session.path = path;
+  session.times = {true, begin, begin, end};
+  return session;
 }
 
 }  // namespace
@@ -34,20 +32,19 @@ TEST(sessions_are_ordered_by_time_then_by_name) {
 
 TEST(a_start_drops_only_from_sessions_that_had_ended) {
   std::vector<RunSession> all = {session(1, 4), session(2, 8), session(5, 9)};
-  all[2].has_start = true;
-  all[2].start_step = 7;
+  all[2].start.add(7);
   CHECK((tbq::start_limits(all) == std::vector<int64_t>{7, tbq::kNoLimit, tbq::kNoLimit}));
-  all[0].has_start = true;  // the first of all follows nothing
+  all[0].start.add(0);  // the first of all follows nothing
   CHECK((tbq::start_limits(all) == std::vector<int64_t>{7, tbq::kNoLimit, tbq::kNoLimit}));
 }
 
 TEST(a_session_overtakes_from_its_first_step_of_a_tag) {
   const std::vector<RunSession> all = {session(1, 2), session(3, 4), session(3.5, 9)};
   tbq::Segment segments[4];
-  segments[0].seen.first_step = 0;
-  segments[1].seen.first_step = 5;
-  segments[2].seen.first_step = 1;  // a later part of the same session
-  segments[3].seen.first_step = 8;
+  segments[0].seen.steps.first = 0;
+  segments[1].seen.steps.first = 5;
+  segments[2].seen.steps.first = 1;  // a later part of the same session
+  segments[3].seen.steps.first = 8;
   const std::vector<tbq::SegmentRef> refs = {
       {&segments[0], 0}, {&segments[1], 1}, {&segments[2], 1}, {&segments[3], 2}};
   const std::vector<int64_t> starts(3, tbq::kNoLimit);

@@ -1,5 +1,5 @@
 // Events edited field by field, output through its buffer, and whole files rewritten.
-#include "tbq/rewrite.hpp"
+#include "rewrite/rewrite.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "tbq/edit.hpp"
-#include "tbq/output.hpp"
+#include "event/edit.hpp"
+#include "io/output.hpp"
+#include "record/framing.hpp"
+#include "tests/check.hpp"
 
 using namespace tbq;
 
@@ -78,7 +79,7 @@ class Folder {
 Result survey(const std::string& path) {
   DecodeOptions options;
   options.restarts = Restarts::keep;
-  options.details = true;
+  options.session_tables = true;
   return decode({{path, 0}}, options);
 }
 
@@ -115,7 +116,7 @@ TEST(edit_drops_values_and_whole_events) {
   CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::kept);
   CHECK(out == wall(2.0) + step(9) + field(5, value("b", 2.0F)));
   edits[1].drop = true;
-  CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::gone);
+  CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::empty);
   CHECK(edit_event(bytes_of(event + field(15, "x")), edits, nullptr, out) == Edited::kept);
   CHECK(out == wall(2.0) + step(9) + field(15, "x"));
 }
@@ -193,7 +194,7 @@ TEST(rewrite_drops_a_series_and_repairs) {
   const std::string target = folder.file("out");
   const RewriteReport report = rewrite_run(result, {path}, 0, rules, options, target);
   CHECK(report.state == RewriteState::done);
-  CHECK(report.dropped_rule == 1 && report.gone_places == 1 && report.gone_bytes == 100);
+  CHECK(report.dropped_rule == 1 && report.lost_places == 1 && report.lost_bytes == 100);
   CHECK(Folder::read(target) == head + kept + kept);
 }
 

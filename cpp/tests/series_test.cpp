@@ -1,8 +1,7 @@
-#include "tbq/series.hpp"
-
 #include <string>
 
-#include "check.hpp"
+#include "decode/tags.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
@@ -11,9 +10,9 @@ tbq::Bytes bytes_of(const std::string& text) {
 }
 
 // Whether `text` fits where it ends a buffer, as an event does.
-bool fits(const tbq::Template& shape, const std::string& text) {
+bool fits(const tbq::ScalarTemplate& known, const std::string& text) {
   const std::string buffer = std::string(15, '\x5a') + text;
-  return shape.fits(bytes_of(buffer).data() + buffer.size(), text.size());
+  return known.fits(bytes_of(buffer).data() + buffer.size(), text.size());
 }
 
 }  // namespace
@@ -24,15 +23,15 @@ TEST(a_template_takes_another_number_and_no_other_byte) {
       for (size_t slot = 0; slot + width <= size; slot += 3) {
         std::string text(size, '\0');
         for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(7 * i + 1);
-        tbq::Template shape;
-        CHECK(!shape.known());
-        shape.learn(bytes_of(text), slot, width);
-        CHECK(shape.known() && fits(shape, text));
-        CHECK(!fits(shape, text + "x") && !fits(shape, text.substr(1)));
+        tbq::ScalarTemplate known;
+        CHECK(!known.known());
+        known.learn(bytes_of(text), slot, width);
+        CHECK(known.known() && fits(known, text));
+        CHECK(!fits(known, text + "x") && !fits(known, text.substr(1)));
         for (size_t i = 0; i < size; ++i) {
           std::string other = text;
           other[i] = static_cast<char>(other[i] ^ 0x10);
-          CHECK(fits(shape, other) == (i >= slot && i < slot + width));
+          CHECK(fits(known, other) == (i >= slot && i < slot + width));
         }
       }
     }
@@ -41,15 +40,15 @@ TEST(a_template_takes_another_number_and_no_other_byte) {
 
 TEST(the_number_of_a_template) {
   std::string text(20, 'a');
-  tbq::Template shape;
+  tbq::ScalarTemplate known;
   const float single = 0.1F;
   text.replace(3, 4, reinterpret_cast<const char*>(&single), 4);
-  shape.learn(bytes_of(text), 3, 4);
-  CHECK(shape.number(bytes_of(text).data()) == static_cast<double>(single));
+  known.learn(bytes_of(text), 3, 4);
+  CHECK(known.number(bytes_of(text).data()) == static_cast<double>(single));
   const double whole = -1e300;
   text.replace(5, 8, reinterpret_cast<const char*>(&whole), 8);
-  shape.learn(bytes_of(text), 5, 8);
-  CHECK(shape.number(bytes_of(text).data()) == whole);
+  known.learn(bytes_of(text), 5, 8);
+  CHECK(known.number(bytes_of(text).data()) == whole);
 }
 
 TEST(columns_that_grow_together_spread_over_the_cache) {
@@ -69,4 +68,21 @@ TEST(columns_that_grow_together_spread_over_the_cache) {
     for (size_t j = 0; j < i; ++j) CHECK(lines[i] != lines[j]);
   }
   CHECK(first.rows() == 100'000 && a.steps()[first.size - 1] == 99'999);
+}
+
+TEST(wall_times_that_are_not_kept_are_absent) {
+  for (const bool walls : {true, false}) {
+    tbq::Pool pool(walls);
+    tbq::ScalarSeries series;
+    for (int i = 0; i < 1000; ++i) series.append(pool, i, 100 + i, -i);
+    series.finish();
+    for (const tbq::ScalarChunk& chunk : series.chunks) {
+      CHECK(chunk.has_walls() == walls && (chunk.walls() != nullptr) == walls);
+      for (uint32_t i = 0; i < chunk.rows; ++i) {
+        CHECK(chunk.values()[i] == -static_cast<double>(chunk.steps()[i]));
+        if (walls) CHECK(chunk.walls()[i] == 100 + static_cast<double>(chunk.steps()[i]));
+      }
+    }
+    series.release(pool);
+  }
 }

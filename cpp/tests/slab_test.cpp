@@ -1,15 +1,16 @@
-#include "tbq/slab.hpp"
+#include "io/slab.hpp"
 
 #include <array>
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
-#include "tbq/input.hpp"
-#include "tbq/memory_file.hpp"
-#include "tbq/sanitizer.hpp"
-#include "tbq/series.hpp"
+#include "decode/tags.hpp"
+#include "io/arena.hpp"
+#include "io/input.hpp"
+#include "io/memory_file.hpp"
+#include "io/sanitizer.hpp"
+#include "tests/check.hpp"
 
 namespace {
 
@@ -29,11 +30,11 @@ TEST(a_slab_that_is_given_back_is_taken_again_by_its_size) {
   void* two = fresh(2 << 20);
   CHECK(cache.keep(one, 1 << 20) && cache.keep(two, 2 << 20));
   CHECK(cache.held() == 3 << 20);
-  CHECK(cache.take(3 << 20) == nullptr);
-  CHECK(cache.take(2 << 20) == two && cache.take(2 << 20) == nullptr);
+  CHECK(cache.reuse(3 << 20) == nullptr);
+  CHECK(cache.reuse(2 << 20) == two && cache.reuse(2 << 20) == nullptr);
   std::memset(two, 1, 2 << 20);  // its pages may be gone, but it is memory
   CHECK(cache.keep(two, 2 << 20));
-  CHECK(cache.take(1 << 20) == one);
+  CHECK(cache.reuse(1 << 20) == one);
   CHECK(cache.keep(one, 1 << 20));
   CHECK(cache.trim() == 3 << 20 && cache.held() == 0 && cache.trim() == 0);
 }
@@ -50,7 +51,7 @@ TEST(kept_slabs_are_bounded_and_the_oldest_go_first) {
     CHECK(cache.keep(fresh(large), large));
     CHECK(cache.held() <= SlabCache::kMostBytes);
   }
-  CHECK(cache.take(1 << 20) == nullptr);
+  CHECK(cache.reuse(1 << 20) == nullptr);
   CHECK(cache.held() == SlabCache::kMostBytes);
   for (size_t i = 0; i < 2 * SlabCache::kMostSlabs; ++i) CHECK(cache.keep(fresh(4096), 4096));
   CHECK(cache.held() == SlabCache::kMostSlabs * 4096);
@@ -66,7 +67,7 @@ TEST(what_nobody_asks_for_is_freed) {
   CHECK(cache.keep(fresh(4096), 4096, start + seconds(5) + SlabCache::kLongest));
   CHECK(cache.held() == (2 << 20) + 4096);
   // A gap between two decodes costs nothing: what fits is found, however old.
-  void* old = cache.take(2 << 20);
+  void* old = cache.reuse(2 << 20);
   CHECK(old != nullptr);
   CHECK(cache.keep(old, 2 << 20, start + seconds(1000)));
   CHECK(cache.held() == 2 << 20);
@@ -79,7 +80,7 @@ TEST(slabs_are_shared_by_threads) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&cache, i] {
       for (int k = 0; k < 200; ++k) {
-        void* memory = cache.take(8192);
+        void* memory = cache.reuse(8192);
         if (memory == nullptr) memory = fresh(8192);
         std::memset(memory, i, 8192);
         if (!cache.keep(memory, 8192)) ::operator delete(memory, std::align_val_t{64});
@@ -99,13 +100,13 @@ bool is_poisoned(const void* memory) { return __asan_address_is_poisoned(memory)
 
 TEST(the_sanitizer_sees_what_is_not_in_use) {
   // A slab that was given back.
-  auto* slab = static_cast<uint8_t*>(tbq::take_slab(1 << 20));
+  auto* slab = static_cast<uint8_t*>(tbq::acquire_slab(1 << 20));
   CHECK(!is_poisoned(slab) && !is_poisoned(slab + (1 << 20) - 1) && is_poisoned(slab + (1 << 20)));
-  tbq::give_slab(slab, 1 << 20);
+  tbq::recycle_slab(slab, 1 << 20);
   CHECK(is_poisoned(slab) && is_poisoned(slab + 5000));
   // A block of a pool, on both sides and when it was given back.
   tbq::Pool pool;
-  tbq::Pool::Block block = pool.take(tbq::Pool::kSmallest);
+  tbq::Pool::Block block = pool.acquire(tbq::Pool::kSmallest);
   uint8_t* data = block.data;
   CHECK(!is_poisoned(data) && is_poisoned(data - 1) && is_poisoned(data + block.bytes()));
   pool.give_back(std::move(block));

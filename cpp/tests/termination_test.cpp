@@ -1,6 +1,6 @@
-#include "tbq/termination.hpp"
+#include "io/termination.hpp"
 
-#include "check.hpp"
+#include "tests/check.hpp"
 
 #ifndef _WIN32
 

@@ -1,4 +1,4 @@
-#include "tbq/text_rows.hpp"
+#include "text/text_rows.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "check.hpp"
-#include "tbq/shortest.hpp"
+#include "bytes/number_text.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "../fuzz/rows.hpp"
-#include "bytes.hpp"
-#include "check.hpp"
-#include "files.hpp"
-#include "tbq/decode.hpp"
-#include "tbq/kinds.hpp"
-#include "tbq/memory_file.hpp"
-#include "tbq/slab.hpp"
+#include "decode/decode.hpp"
+#include "fuzz/rows.hpp"
+#include "io/memory_file.hpp"
+#include "io/slab.hpp"
+#include "tables/kinds.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 
@@ -85,7 +85,7 @@ TEST(many_files_in_eight_threads) {
     for (const bool details : {false, true}) {
       tbq::DecodeOptions chosen = options(kThreads);
       chosen.restarts = restarts;
-      chosen.details = details;
+      chosen.session_tables = details;
       std::atomic<int> asked = 0;
       chosen.select = [&](uint32_t, std::string_view tag) {
         ++asked;

@@ -1,10 +1,11 @@
 // Text that should be UTF-8, and names that may be anything.
-#include "tbq/utf8.hpp"
+#include "bytes/utf8.hpp"
 
 #include <map>
 #include <random>
 
-#include "check.hpp"
+#include "bytes/names.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

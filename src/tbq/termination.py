@@ -1,6 +1,6 @@
 """What is done before SIGTERM or SIGHUP ends the process: writers flush, temporary folders go.
 
-A handler that only writes to a pipe wakes a thread (cpp/src/termination.cpp), and the thread does the rest. So it may
+A handler that only writes to a pipe wakes a thread (cpp/io/termination.cpp), and the thread does the rest. So it may
 take locks, a writer that was opened in a thread is served too, and a main thread inside a long native call does not
 keep anybody waiting. The process then ends by the signal. A handler that somebody else set is left alone.
 """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tbq.write.file import EventFile
 
-# What an append of the native buffer reports; see cpp/include/tbq/encode.hpp.
+# What an append of the native buffer reports; see cpp/write/event_buffer.hpp.
 WAKE, FULL, NOTE, CLOSED, CONVERT, OVER = 1, 2, 4, 8, 16, 32
 
 # (step, wall time) that `writer.step()` set, by writer; a ContextVar so that threads and tasks do not mix.

@@ -1,0 +1,185 @@
+// The checked byte cursor over a buffer. Every accessor returns false, and leaves the cursor where it was, if
+// the bytes are not there.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace tbq {
+
+static_assert(sizeof(size_t) == 8, "lengths and offsets of files are held in size_t");
+
+using Bytes = std::span<const uint8_t>;
+
+inline std::string_view as_text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Whether `text` stands at offset `at`.
+inline bool stands_at(Bytes bytes, std::string_view text, size_t at = 0) {
+  return bytes.size() >= at + text.size() && as_text(bytes.subspan(at, text.size())) == text;
+}
+
+// Little-endian load of a trivially copyable T from `from`, where sizeof(T) bytes must be readable.
+template <class T>
+inline T load_le(const uint8_t* from) {
+  static_assert(std::endian::native == std::endian::little, "event files are little-endian");
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+// Tells the CPU that `row` of a column will soon be written, if it can be told; past the end is fine.
+template <class T>
+inline void will_write([[maybe_unused]] T* column, [[maybe_unused]] size_t row) {
+#if defined(__GNUC__)
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(column) + row * sizeof(T)), 1);
+#endif
+}
+
+enum class Wire : uint32_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_group = 4, fixed32 = 5 };
+
+struct Field {
+  uint32_t number = 0;
+  Wire wire = Wire::varint;
+  uint64_t value = 0;  // varint, fixed64 or fixed32 (its bits)
+  Bytes bytes;         // for Wire::bytes
+
+  bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
+  double as_double() const { return std::bit_cast<double>(value); }
+  float as_float() const { return std::bit_cast<float>(static_cast<uint32_t>(value)); }
+  int64_t as_int64() const { return static_cast<int64_t>(value); }
+};
+
+class Cursor {
+ public:
+  Cursor() = default;
+  explicit Cursor(Bytes bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  bool empty() const { return at_ == end_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  const uint8_t* position() const { return at_; }
+  Bytes rest() const { return {at_, left()}; }
+
+  bool varint(uint64_t& out) {
+    const uint8_t* p = at_;
+    if (p != end_ && *p < 0x80) {
+      out = *p;
+      at_ = p + 1;
+      return true;
+    }
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70 && p != end_; shift += 7) {
+      const uint8_t byte = *p++;
+      if (shift < 64) value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        out = value;
+        at_ = p;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The next `count` bytes.
+  bool bytes(uint64_t count, Bytes& out) {
+    if (count > left()) return false;
+    out = {at_, static_cast<size_t>(count)};
+    at_ += count;
+    return true;
+  }
+
+  template <class T>
+  bool fixed(T& out) {
+    if (left() < sizeof(T)) return false;
+    out = load_le<T>(at_);
+    at_ += sizeof(T);
+    return true;
+  }
+
+  // The next field of a message. Groups are skipped whole and returned as Wire::group without content.
+  bool field(Field& out) {
+    const uint8_t* start = at_;
+    if (field_at(out)) return true;
+    at_ = start;
+    return false;
+  }
+
+ private:
+  static constexpr int kMaxGroupDepth = 32;
+
+  bool field_at(Field& out) {
+    uint64_t key;
+    if (!varint(key) || key > UINT32_MAX) return false;
+    out.number = static_cast<uint32_t>(key >> 3);
+    out.wire = static_cast<Wire>(key & 7);
+    out.value = 0;
+    out.bytes = {};
+    if (out.number == 0) return false;
+    switch (out.wire) {
+      case Wire::varint:
+        return varint(out.value);
+      case Wire::fixed64:
+        return fixed(out.value);
+      case Wire::fixed32: {
+        uint32_t bits;
+        if (!fixed(bits)) return false;
+        out.value = bits;
+        return true;
+      }
+      case Wire::bytes: {
+        uint64_t length;
+        return varint(length) && bytes(length, out.bytes);
+      }
+      case Wire::group:
+        return skip_group(out.number);
+      default:
+        return false;
+    }
+  }
+
+  bool skip_group(uint32_t number) {
+    uint32_t open[kMaxGroupDepth] = {number};
+    int depth = 1;
+    while (depth > 0) {
+      uint64_t key;
+      if (!varint(key) || key > UINT32_MAX) return false;
+      const auto inner = static_cast<uint32_t>(key >> 3);
+      uint64_t value;
+      Bytes skipped;
+      switch (static_cast<Wire>(key & 7)) {
+        case Wire::varint:
+          if (!varint(value)) return false;
+          break;
+        case Wire::fixed64:
+          if (!bytes(8, skipped)) return false;
+          break;
+        case Wire::fixed32:
+          if (!bytes(4, skipped)) return false;
+          break;
+        case Wire::bytes:
+          if (!varint(value) || !bytes(value, skipped)) return false;
+          break;
+        case Wire::group:
+          if (depth == kMaxGroupDepth) return false;
+          open[depth++] = inner;
+          break;
+        case Wire::end_group:
+          if (open[--depth] != inner) return false;
+          break;
+        default:
+          return false;
+      }
+    }
+    return true;
+  }
+
+  const uint8_t* at_ = nullptr;
+  const uint8_t* end_ = nullptr;
+};
+
+}  // namespace tbq

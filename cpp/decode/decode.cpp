@@ -1,0 +1,377 @@
+// The driver: files to jobs, jobs to threads, the results joined in order of runs.
+#include "decode/decode.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "decode/file_opener.hpp"
+#include "decode/file_report.hpp"
+#include "decode/jobs.hpp"
+#include "decode/join.hpp"
+#include "record/recovery.hpp"
+
+namespace tbq {
+namespace {
+
+// How a part of a run is decoded, beside what holds for all of them.
+struct Manner {
+  bool careful = false;
+  bool steps = false;                // store the steps of every kind, to count what stays
+  const Plugins* plugins = nullptr;  // known so far
+  bool again = false;                // the bytes have been counted before
+};
+
+class Decoder {
+ public:
+  Decoder(const std::vector<FileSpec>& files, const DecodeOptions& options)
+      : specs_(files),
+        options_(options),
+        plan_(plan_jobs(files, options)),
+        runs_(plan_.runs),
+        jobs_(plan_.jobs),
+        outputs_(jobs_.size()) {
+    result_.files.resize(files.size());
+    for (size_t i = 0; i < files.size(); ++i) {
+      result_.files[i].path = files[i].path;
+      result_.files[i].run = files[i].run;
+    }
+  }
+
+  Result run() {
+    execute();
+    if (failure_) std::rethrow_exception(failure_);
+    if (!cancelled_ && options_.tick) {
+      cancelled_ = !options_.tick({plan_.total_bytes, plan_.total_bytes, specs_.size(), specs_.size()});
+    }
+    result_.cancelled = cancelled_;
+    if (cancelled_) return std::move(result_);
+    for (Output& output : outputs_) {
+      if (output.joiner) append(*output.joiner);
+      output.joiner.reset();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Output {
+    std::unique_ptr<Joiner> joiner;
+    std::shared_ptr<Part> part;  // of a split job
+    size_t parts_done = 0;       // of a run's first split job: how many of its jobs are done
+  };
+
+  // ---- threads
+
+  struct Worker {
+    explicit Worker(const DecodeOptions& options)
+        : pool(has(options.columns, ScalarColumn::wall_time)), reader(options.block) {}
+    Pool pool;
+    BlockReader reader;
+  };
+
+  void execute() {
+    const unsigned count =
+        std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
+    for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
+    std::vector<std::thread> threads;
+    threads.reserve(count);
+    for (unsigned i = 0; i < count && !options_.in_place; ++i) {
+      try {
+        const std::lock_guard lock(mutex_);
+        threads.emplace_back([this, i] { loop(*workers_[i]); });
+        ++running_;
+      } catch (const std::system_error&) {  // the system has no more threads: fewer do it too
+        break;
+      } catch (...) {
+        fail();
+        break;
+      }
+    }
+    if (threads.empty()) {
+      alone_ = true;
+      ++running_;
+      loop(*workers_[0]);
+    }
+    watch();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void loop(Worker& worker) {
+    try {
+      for (size_t i = next_job_++; i < jobs_.size() && !cancelled_; i = next_job_++) {
+        if (jobs_[i].split) {
+          split_job(worker, i);
+        } else {
+          whole_runs(worker, jobs_[i], outputs_[i]);
+        }
+        if (alone_) tick();
+      }
+    } catch (...) {
+      fail();
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  }
+
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    cancelled_ = true;
+  }
+
+  // Waits for the workers on the calling thread, which alone may call back.
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (running_ > 0) {
+      changed_.wait_for(lock, std::chrono::milliseconds(50));
+      if (cancelled_ || running_ == 0) continue;
+      lock.unlock();
+      tick();
+      lock.lock();
+    }
+  }
+
+  void tick() {
+    if (!options_.tick || cancelled_) return;
+    try {
+      if (!options_.tick({bytes_done_, plan_.total_bytes, files_done_, specs_.size()})) cancelled_ = true;
+    } catch (...) {
+      fail();
+    }
+  }
+
+  // ---- files and parts
+
+  PartOptions part_options(uint32_t run, const Manner& manner) {
+    PartOptions part;
+    part.kinds = options_.kinds;
+    if (options_.restarts != Restarts::tensorboard) {  // that rule looks at every step, whatever is asked for
+      part.first_step = options_.first_step;
+      part.last_step = options_.last_step;
+    }
+    if (manner.steps) {
+      part.kinds = kEveryKind;
+      part.steps_only = true;
+    }
+    part.defer = options_.defer;
+    part.careful = manner.careful;
+    part.general_only = options_.general_only;
+    part.run = run;
+    part.plugins = manner.plugins;
+    part.select = &options_.select;
+    part.cancelled = &cancelled_;
+    part.progress = manner.again ? nullptr : &bytes_done_;
+    return part;
+  }
+
+  // The records that start in [begin, limit) of a file; null if there is nothing to decode. `search` looks
+  // for the first record from `begin` on.
+  std::shared_ptr<Part> decode_file(Worker& worker, uint32_t index, uint64_t begin, uint64_t limit,
+                                    bool search, const Manner& manner) {
+    File file;
+    if (!opener_.open(index, file, worker.reader)) return nullptr;
+    auto part = std::make_shared<Part>();
+    part->file = index;
+    if (search && begin > 0) {
+      worker.reader.reset(&file, file.size());
+      begin = Recovery(worker.reader, &cancelled_).find_record(begin).resume;
+    }
+    decode_part(file, worker.reader, worker.pool, part_options(specs_[index].run, manner), begin, limit,
+                *part);
+    return part;
+  }
+
+  // Decodes a part again, from and to where it was.
+  std::shared_ptr<Part> decode_again(Worker& worker, const Part& part, const Manner& manner) {
+    auto again = decode_file(worker, part.file, part.begin, part.limit, false, manner);
+    if (!again) return nullptr;
+    for (auto& entry : part.tags.all) {  // its memory serves the next one
+      entry->scalars.release(worker.pool);
+      for (auto& [kind, from] : entry->blobs) from.rows.release(worker.pool);
+    }
+    return again;
+  }
+
+  // ---- runs
+
+  // If sessions are compared, all of their records count.
+  bool careful_from_the_start(size_t run) const {
+    return options_.verify || options_.session_tables || options_.count || runs_[run + 1] - runs_[run] > 1;
+  }
+  Manner first_manner(size_t run) const {
+    Manner manner;
+    manner.careful = careful_from_the_start(run);
+    manner.steps =
+        options_.count && (options_.restarts == Restarts::last || options_.restarts == Restarts::tensorboard);
+    return manner;
+  }
+
+  void whole_runs(Worker& worker, const Job& job, Output& output) {
+    output.joiner = std::make_unique<Joiner>(options_, worker.pool);
+    for (uint32_t run = job.first_run; run < job.last_run && !cancelled_; ++run) {
+      Parts parts;
+      Plugins plugins;
+      Manner manner = first_manner(run);
+      manner.plugins = &plugins;
+      for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
+        if (auto part = decode_file(worker, i, 0, UINT64_MAX, false, manner)) {
+          // Most often the first file of a run says all there is to know of its tags.
+          for (const auto& entry : part->tags.all) {
+            if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {
+              plugins.try_emplace(entry->tag, entry->metadata[0].parsed->plugin);
+            }
+          }
+          parts.push_back(std::move(part));
+        }
+        ++files_done_;
+      }
+      join(worker, run, parts, *output.joiner);
+    }
+    output.joiner->finish();
+  }
+
+  // The last one of a run's jobs joins what all of them made.
+  void split_job(Worker& worker, size_t index) {
+    const Job& job = jobs_[index];
+    outputs_[index].part =
+        decode_file(worker, job.file, job.begin, job.limit, true, first_manner(job.first_run));
+    if (job.limit == UINT64_MAX) ++files_done_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (++outputs_[job.first_job].parts_done < job.last_job - job.first_job) return;
+    }
+    if (cancelled_) return;
+    Parts parts;
+    for (size_t i = job.first_job; i < job.last_job; ++i) {
+      std::shared_ptr<Part> part = std::move(outputs_[i].part);
+      if (!part) continue;
+      // A part counts only if the one before it ended exactly at its start; otherwise the walk from the
+      // file's beginning is right, and the part is decoded again from there.
+      if (!parts.empty() && parts.back()->file == part->file && parts.back()->stopped != part->begin) {
+        if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
+        Manner manner = first_manner(job.first_run);
+        manner.again = true;
+        part = decode_file(worker, jobs_[i].file, parts.back()->stopped, jobs_[i].limit, false, manner);
+        if (!part) continue;
+      }
+      parts.push_back(std::move(part));
+    }
+    Output& output = outputs_[job.first_job];
+    output.joiner = std::make_unique<Joiner>(options_, worker.pool);
+    join(worker, job.first_run, parts, *output.joiner);
+    output.joiner->finish();
+  }
+
+  // Decodes parts again that turn out to have been decoded in the wrong manner, then joins all of them.
+  void join(Worker& worker, uint32_t run, Parts& parts, Joiner& joiner) {
+    const bool by_path = options_.restarts == Restarts::tensorboard;
+    Manner manner = first_manner(run);
+    manner.again = true;
+    RunSessions sessions = order_run(parts, result_.files, by_path);
+    Plugins plugins = plugins_of(parts, sessions);
+    const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
+                                           [&](const auto& part) { return assumed_wrongly(*part, plugins); });
+    const bool too_hasty = !manner.careful && (sessions.ordered.size() > 1 || begins_late(parts));
+    manner.careful = manner.careful || too_hasty;
+    manner.plugins = &plugins;
+    if (wrong_plugins || too_hasty) {
+      decode_again(worker, parts, manner, [&](const Part& part) {
+        return (too_hasty && part.passed > 0) || assumed_wrongly(part, plugins);
+      });
+      sessions = order_run(parts, result_.files, by_path);
+    }
+    if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !cancelled_) {
+      manner.steps = true;
+      decode_again(worker, parts, manner, [](const Part&) { return true; });
+      sessions = order_run(parts, result_.files, by_path);
+      joiner.add(specs_[runs_[run]].run, parts, sessions);
+    }
+    for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
+      report_file(i, parts, result_.files[i]);
+    }
+  }
+
+  // Whether a record is older than the first, as in a converted log: then the oldest may be a large one.
+  static bool begins_late(const Parts& parts) {
+    const Session* first = nullptr;
+    for (const auto& part : parts) {
+      for (const Session& session : part->sessions) {
+        if (!session.times.known) continue;
+        if (!first) first = &session;
+        if (session.times.earliest < first->times.begin) return true;
+      }
+    }
+    return false;
+  }
+
+  template <class Which>
+  void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
+    for (auto& part : parts) {
+      if (cancelled_ || !which(*part)) continue;
+      if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
+    }
+  }
+
+  void append(Joiner& from) {
+    const auto base = static_cast<uint32_t>(result_.series.size());
+    for (ScalarBatch& batch : from.scalars()) {
+      for (auto& stretch : batch.stretches) stretch.series += base;
+      result_.scalars.push_back(std::move(batch));
+    }
+    for (size_t kind = 0; kind < kKindCount; ++kind) {
+      if (base > 0) {
+        for (BlobRow& row : from.blobs[kind]) row.tag += base;
+      }
+      auto& joined = result_.blobs[kind];
+      if (!joined) {
+        joined = std::make_shared<BlobTable>(std::move(from.blobs[kind]));
+      } else {
+        joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
+      }
+    }
+    const auto session_base = static_cast<uint32_t>(result_.sessions.size());
+    for (SegmentReport& segment : from.segment_reports) {
+      segment.series += base;
+      segment.session += session_base;
+      result_.segments.push_back(segment);
+    }
+    std::move(from.session_reports.begin(), from.session_reports.end(), std::back_inserter(result_.sessions));
+    std::move(from.series.begin(), from.series.end(), std::back_inserter(result_.series));
+    std::move(from.held.begin(), from.held.end(), std::back_inserter(result_.parts));
+  }
+
+  const std::vector<FileSpec>& specs_;
+  const DecodeOptions& options_;
+  const Plan plan_;
+  const std::vector<size_t>& runs_;
+  const std::vector<Job>& jobs_;
+  std::vector<Output> outputs_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Result result_;
+  FileOpener opener_{options_, result_.files};
+  std::atomic<size_t> next_job_{0};
+  std::atomic<bool> cancelled_{false};
+  std::atomic<uint64_t> bytes_done_{0};
+  std::atomic<uint64_t> files_done_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned running_ = 0;
+  bool alone_ = false;  // no thread could be started
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+Result decode(const std::vector<FileSpec>& files, const DecodeOptions& options) {
+  Result result = Decoder(files, options).run();
+  result.columns = options.columns;
+  return result;
+}
+
+}  // namespace tbq

@@ -1,0 +1,62 @@
+// The bytes that the events of a tag share, so that the next one is recognised instead of parsed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bytes/cursor.hpp"
+#include "event/event.hpp"
+
+namespace tbq {
+
+struct BlobSeries;
+
+constexpr size_t kLongestTemplate = 512;
+
+// An event of one scalar, from after its step on, in which only the number changes: writers write the same
+// bytes for a tag each time.
+class ScalarTemplate {
+ public:
+  // `bytes` with a float (width 4) or a double (width 8) at `slot`.
+  void learn(Bytes bytes, size_t slot, uint32_t width);
+  bool known() const { return width_ > 0; }
+
+  // Whether the `size` bytes before `end` are like it. Fifteen more before them must be readable.
+  bool fits(const uint8_t* end, size_t size) const {
+    if (size != size_) return false;
+    for (const Block& block : blocks_) {
+      end -= 16;
+      const uint64_t low = (load_le<uint64_t>(end) ^ block.want[0]) & block.mask[0];
+      const uint64_t high = (load_le<uint64_t>(end + 8) ^ block.want[1]) & block.mask[1];
+      if (low | high) return false;
+    }
+    return true;
+  }
+  double number(const uint8_t* data) const {
+    return width_ == 4 ? load_le<float>(data + slot_) : load_le<double>(data + slot_);
+  }
+
+ private:
+  // Sixteen bytes and which of them count, from the last ones to the first.
+  struct Block {
+    uint64_t want[2] = {};
+    uint64_t mask[2] = {};
+  };
+  std::vector<Block> blocks_;
+  size_t size_ = 0;
+  uint32_t slot_ = 0;
+  uint32_t width_ = 0;
+};
+
+// An event of one value that is not a scalar, from after its step on, in which only the payload changes.
+struct BlobTemplate {
+  std::string before;
+  std::string after;
+  ValueRef value;  // its ranges count from after the step on
+  Kind kind = Kind::others;
+  BlobSeries* series = nullptr;
+};
+
+}  // namespace tbq

@@ -1,0 +1,81 @@
+// The decoder's hottest loop, in a file of its own: inlined into another it would lose its registers.
+#include "decode/fast_scalars.hpp"
+
+#include "event/head.hpp"
+
+namespace tbq {
+
+size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& total) {
+  Tally tally = total;
+  TagPredictor<TagEntry> predictor = predictor_;
+  size_t done = 0;
+  for (; done < count; ++done) {
+    const uint8_t* p = frames[done].payload;
+    const uint8_t* const end = p + frames[done].length;
+    double wall;
+    int64_t step;
+    if (!read_head(p, frames[done].length, wall, step)) break;
+    const auto rest = static_cast<size_t>(end - p);
+    TagEntry* entry = predictor.guess();
+    if (!entry || !entry->scalar_template.fits(end, rest)) {
+      if (entry && !entry->scalar_template.known()) break;  // what comes next is most likely not a scalar
+      entry = look_up({p, rest});
+      if (!entry || !entry->scalar_template.fits(end, rest)) break;
+    }
+    const double value = entry->scalar_template.number(p);
+    if (entry->scalars.open == session_) {
+      entry->scalars.append(pool_, step, wall, value);
+    } else if (!entry->scalars.segments.is_open(session_)) {
+      break;  // the first of a session may say more
+    } else if (entry->scalars.skip != session_) {
+      store(*entry, step, wall, value);
+    }
+    predictor.follow(entry);
+    tally.steps.add(step);
+    tally.times.add(wall);
+  }
+  predictor_ = predictor;
+  total = tally;
+  return done;
+}
+
+// The tag of an event of one value, found by its bytes alone.
+TagEntry* FastScalars::look_up(Bytes summary) const {
+  Cursor cursor(summary);
+  Bytes tag;
+  return enter_sole_value(cursor, tag) ? tags_.find(as_text(tag)) : nullptr;
+}
+
+void FastScalars::store(TagEntry& entry, int64_t step, double wall, double value) {
+  ScalarSeries& series = entry.scalars;
+  const bool opened = series.segments.is_open(session_);
+  if (!entry.selected) {  // that there is such a tag is all that is told of it
+    if (!opened) series.segments.note(session_, series.rows(), step, wall);
+    series.skip = session_;
+    return;
+  }
+  if (store_all_) {
+    if (!opened) {
+      series.segments.note(session_, series.rows(), step, wall);
+      series.open = session_;
+      series.whole = true;
+    }
+    series.append(pool_, step, wall, value);
+    return;
+  }
+  series.segments.note(session_, series.rows(), step, wall);
+  if (store_ && step >= options_.first_step && step <= options_.last_step) {
+    series.append(pool_, step, wall, value);
+  }
+}
+
+void FastScalars::learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width) {
+  EventHead head;
+  if (!read_head(event, head) || slot < head.size || event.size() - head.size > kLongestTemplate) return;
+  // Nothing but the summary may come after the step: store_matching() would not see it.
+  Cursor summary(event.subspan(head.size));
+  if (!enter_last(summary, kSummaryKey)) return;
+  entry.scalar_template.learn(event.subspan(head.size), slot - head.size, width);
+}
+
+}  // namespace tbq

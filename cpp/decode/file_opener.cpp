@@ -1,0 +1,61 @@
+// Empty files, Git-LFS pointers and compressed files are told by their first bytes.
+#include "decode/file_opener.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "record/framing.hpp"
+
+namespace tbq {
+namespace {
+
+bool looks_compressed(const uint8_t* head, size_t size) {
+  if (size < 2) return false;
+  if (head[0] == 0x1f && head[1] == 0x8b) return true;
+  return (head[0] & 0x0f) == 8 && (head[0] >> 4) <= 7 && (head[0] * 256 + head[1]) % 31 == 0;
+}
+
+}  // namespace
+
+bool FileOpener::open(uint32_t index, File& file, BlockReader& reader) {
+  const std::lock_guard lock(mutexes_[index % std::size(mutexes_)]);
+  return open_locked(reports_[index], file, reader);
+}
+
+bool FileOpener::open_locked(FileReport& report, File& file, BlockReader& reader) {
+  report.error = file.open(report.unpacked.empty() ? report.path : report.unpacked);
+  if (report.error != 0) {
+    report.state = FileState::unreadable;
+    return false;
+  }
+  if (!report.compressed) report.bytes = file.size();
+  if (file.size() == 0) {
+    report.state = FileState::empty;
+    return false;
+  }
+  if (file.size() < kHeader) return true;
+  reader.reset(&file, file.size());
+  const uint8_t* head = reader.view(0, kHeader);
+  uint64_t length;
+  if (!head || read_header(head, length)) return true;
+  constexpr std::string_view kLfs = "version https://git-lfs";
+  const size_t size = static_cast<size_t>(std::min<uint64_t>(kLfs.size(), file.size()));
+  const uint8_t* text = reader.view(0, size);
+  if (!text) return true;
+  if (as_text({text, size}) == kLfs) {
+    report.state = FileState::git_lfs;
+    return false;
+  }
+  if (looks_compressed(text, size) && !report.compressed && options_.inflate) {
+    const std::string unpacked = options_.inflate(report.path);
+    if (!unpacked.empty()) {
+      report.compressed = true;
+      report.unpacked = unpacked;
+      return open_locked(report, file, reader);
+    }
+  }
+  return true;
+}
+
+}  // namespace tbq

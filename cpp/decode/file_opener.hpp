@@ -1,0 +1,30 @@
+// Opens the files of a call, and finds out what each of them is.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "decode/decode.hpp"
+
+namespace tbq {
+
+// Several threads may open files at a time.
+class FileOpener {
+ public:
+  // What is found is noted in `reports`, which has one for each file.
+  FileOpener(const DecodeOptions& options, std::vector<FileReport>& reports)
+      : options_(options), reports_(reports) {}
+
+  // False if there is nothing to decode.
+  bool open(uint32_t index, File& file, BlockReader& reader);
+
+ private:
+  bool open_locked(FileReport& report, File& file, BlockReader& reader);
+
+  const DecodeOptions& options_;
+  std::vector<FileReport>& reports_;
+  std::mutex mutexes_[16];  // parts of one file are opened one after the other: one of them unpacks it
+};
+
+}  // namespace tbq

@@ -1,0 +1,326 @@
+// Joins the parts of a run: resolves restarts, and lays the rows out tag by tag.
+#include "decode/join.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tbq {
+
+// One series of one part: scalars or blobs, with its segments mapped to the run's sessions.
+struct Joiner::Source {
+  ScalarSeries* scalars = nullptr;
+  const BlobSeries* blobs = nullptr;
+  size_t part = 0;  // a session may run through several parts of its file
+  const std::vector<Segment>& segments() const {
+    return scalars ? scalars->segments.all : blobs->segments.all;
+  }
+};
+
+namespace {
+
+struct Place {
+  SegmentRef ref;
+  size_t source = 0;
+  size_t part = 0;
+};
+
+void report_sessions(uint32_t run, const Parts& parts, const RunSessions& sessions,
+                     std::vector<SessionReport>& out) {
+  const size_t base = out.size();
+  for (const RunSession& session : sessions.ordered) {
+    SessionReport report;
+    report.run = run;
+    report.file = session.file;
+    report.offset = session.offset;
+    report.times = session.times;
+    report.start = session.start;
+    out.push_back(report);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t j = 0; j < parts[i]->sessions.size(); ++j) {
+      const Session& from = parts[i]->sessions[j];
+      SessionReport& to = out[base + sessions.places[i][j]];
+      to.records += from.records;
+      to.steps.merge(from.steps);
+    }
+  }
+}
+
+void report_segments(size_t series, uint32_t base, const std::vector<Place>& places,
+                     const RunSessions& sessions, std::vector<SegmentReport>& out) {
+  std::vector<SegmentRef> refs;
+  for (const Place& place : places) refs.push_back(place.ref);
+  const std::vector<int64_t> limits = resume_limits(sessions.ordered, refs, sessions.starts);
+  for (size_t i = 0; i < refs.size(); ++i) {
+    out.push_back({static_cast<uint32_t>(series), base + refs[i].session, refs[i].segment->seen, limits[i]});
+  }
+}
+
+}  // namespace
+
+bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) {
+  const size_t series_before = series.size();
+  const size_t sessions_before = session_reports.size();
+  const size_t segments_before = segment_reports.size();
+  session_base_ = static_cast<uint32_t>(sessions_before);
+  uncounted_ = blobs_kept_ = false;
+  if (options_.session_tables) report_sessions(run, parts, sessions, session_reports);
+
+  std::vector<TagOfPart> entries;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    for (const auto& entry : parts[part]->tags.all) entries.push_back({part, entry.get()});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TagOfPart& a, const TagOfPart& b) { return a.entry->tag < b.entry->tag; });
+
+  reserve_blobs(parts);
+  for (size_t first = 0; first < entries.size();) {
+    size_t last = first;
+    while (last < entries.size() && entries[last].entry->tag == entries[first].entry->tag) ++last;
+    add_series(std::span(entries).subspan(first, last - first), run, sessions);
+    if (uncounted_) {
+      series.resize(series_before);
+      session_reports.resize(sessions_before);
+      segment_reports.resize(segments_before);
+      return false;
+    }
+    for (size_t i = first; i < last; ++i) {
+      entries[i].entry->scalars.release(pool_);
+      for (auto& [kind, from] : entries[i].entry->blobs) from.rows.release(pool_);
+    }
+    first = last;
+  }
+  if (blobs_kept_) held.insert(held.end(), parts.begin(), parts.end());
+  return true;
+}
+
+// Of what nobody asked for only the existence is known: large records of it may have been passed over.
+bool Joiner::counted(const SeriesReport& report) const {
+  if (options_.count || options_.session_tables || options_.verify) return true;
+  return report.selected && (options_.kinds & bit(report.kind)) != 0;
+}
+
+// The series of one tag, one for each kind of its values.
+void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const RunSessions& sessions) {
+  SeriesReport report;
+  report.run = run;
+  report.tag = entries[0].entry->tag;
+  if (const SessionMetadata* known = first_metadata(entries, sessions)) {
+    report.metadata = *known->parsed;
+    report.metadata_bytes = as_text(known->bytes);
+  }
+  std::vector<Source> numbers;
+  std::map<Kind, std::vector<Source>> others;
+  for (const auto& [part, entry] : entries) {
+    report.selected = entry->selected;
+    report.rounded += entry->rounded;
+    report.refused += entry->refused;
+    if (report.dtype == 0) report.dtype = entry->dtype;
+    if (!entry->scalars.segments.all.empty()) numbers.push_back({&entry->scalars, nullptr, part});
+    for (const auto& [kind, from] : entry->blobs) {
+      if (!from.segments.all.empty()) others[static_cast<Kind>(kind)].push_back({nullptr, &from, part});
+    }
+  }
+  if (!numbers.empty()) {
+    SeriesReport of_kind = report;
+    of_kind.kind = Kind::scalars;
+    add_scalars(of_kind, numbers, sessions);
+    if (!counted(of_kind)) of_kind.seen = {};
+    series.push_back(std::move(of_kind));
+  }
+  for (auto& [kind, sources] : others) {
+    SeriesReport of_kind = report;
+    of_kind.kind = kind;
+    of_kind.rounded = 0;
+    add_blobs(of_kind, sources, sessions);
+    blobs_kept_ = blobs_kept_ || of_kind.rows > 0;
+    if (!counted(of_kind)) of_kind.seen = {};
+    series.push_back(std::move(of_kind));
+  }
+}
+
+namespace {
+
+// The segments of all sources in the order of sessions.
+template <class Sources>
+std::vector<Place> place_segments(const Sources& sources, const RunSessions& sessions) {
+  std::vector<Place> places;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const size_t part = sources[s].part;
+    for (const Segment& segment : sources[s].segments()) {
+      if (segment.seen.steps.count > 0) {
+        places.push_back({{&segment, sessions.places[part][segment.session]}, s, part});
+      }
+    }
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.ref.session, a.part) < std::pair(b.ref.session, b.part);
+  });
+  return places;
+}
+
+// Calls keep(place, begin, end) for each stretch of stored rows that stays, in order. `step_of(place, row)`
+// gives a stored row's step. False if rows that are not stored would have to go.
+template <class StepOf, class Keep>
+bool resolve(const DecodeOptions& options, const std::vector<Place>& places, const RunSessions& sessions,
+             SeriesReport& report, StepOf&& step_of, Keep&& keep) {
+  const auto filtered = [&](const Place& place, auto&& kept) {
+    const Segment& segment = *place.ref.segment;
+    uint64_t begin = segment.begin;
+    for (uint64_t row = segment.begin; row < segment.end; ++row) {
+      if (kept(row)) continue;
+      if (row > begin) keep(place, begin, row);
+      begin = row + 1;
+    }
+    if (segment.end > begin) keep(place, begin, segment.end);
+  };
+  switch (options.restarts) {
+    case Restarts::keep:
+      for (const Place& place : places) keep(place, place.ref.segment->begin, place.ref.segment->end);
+      return true;
+    case Restarts::resume: {
+      std::vector<SegmentRef> refs;
+      for (const Place& place : places) refs.push_back(place.ref);
+      const std::vector<int64_t> limits = resume_limits(sessions.ordered, refs, sessions.starts);
+      for (size_t i = 0; i < places.size(); ++i) {
+        const Segment& segment = *places[i].ref.segment;
+        if (segment.seen.steps.max < limits[i] || limits[i] == kNoLimit) {
+          keep(places[i], segment.begin, segment.end);
+          continue;
+        }
+        if (options.count && segment.begin == segment.end) return false;
+        filtered(places[i], [&](uint64_t row) {
+          const int64_t step = step_of(places[i], row);
+          if (step < limits[i]) return true;
+          report.dropped.add(step);
+          return false;
+        });
+      }
+      return true;
+    }
+    case Restarts::last:
+    case Restarts::tensorboard: {
+      std::vector<int64_t> steps;
+      for (const Place& place : places) {
+        for (uint64_t row = place.ref.segment->begin; row < place.ref.segment->end; ++row) {
+          steps.push_back(step_of(place, row));
+        }
+      }
+      const std::vector<bool> kept =
+          options.restarts == Restarts::last ? keep_last(steps) : keep_tensorboard(steps);
+      size_t next = 0;
+      for (const Place& place : places) {
+        filtered(place, [&](uint64_t) {
+          const size_t row = next++;
+          const bool wanted = steps[row] >= options.first_step && steps[row] <= options.last_step;
+          if (!kept[row] && wanted) report.dropped.add(steps[row]);
+          return kept[row] && wanted;
+        });
+      }
+      return true;
+    }
+  }
+  return true;
+}
+
+// What is seen of a series: all of it, or with `count` what stays. Rows that are all kept need not be stored.
+template <class RowOf>
+void count_rows(const Place& place, uint64_t begin, uint64_t end, SeriesReport& report, RowOf&& row_of) {
+  const Segment& segment = *place.ref.segment;
+  if (begin == segment.begin && end == segment.end) {
+    report.seen.merge(segment.seen);
+    return;
+  }
+  for (uint64_t row = begin; row < end; ++row) {
+    const auto [step, wall] = row_of(place, row);
+    report.seen.add(step, wall);
+  }
+}
+
+}  // namespace
+
+void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions) {
+  const std::vector<Place> places = place_segments(sources, sessions);
+  if (options_.session_tables)
+    report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  const auto row_of = [&](const Place& place, uint64_t row) {
+    // The first chunk grows by copying; each one after it but the last is full.
+    const auto& chunks = sources[place.source].scalars->chunks;
+    size_t chunk = 0;
+    if (row >= chunks[0].rows) {
+      row -= chunks[0].rows;
+      chunk = 1 + row / Pool::kLargest;
+      row %= Pool::kLargest;
+    }
+    return std::pair(&chunks[chunk], static_cast<size_t>(row));
+  };
+  const auto step_of = [&](const Place& place, uint64_t row) {
+    const auto [chunk, at] = row_of(place, row);
+    return chunk->steps()[at];
+  };
+  if (!options_.count) {
+    for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
+  }
+  uncounted_ = !resolve(
+      options_, places, sessions, report, step_of, [&](const Place& place, uint64_t begin, uint64_t end) {
+        if (options_.count) {
+          count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
+            const auto [chunk, at] = row_of(of, row);
+            return std::pair(chunk->steps()[at], chunk->has_walls() ? chunk->walls()[at] : 0.0);
+          });
+          return;
+        }
+        report.rows += end - begin;
+        packer_.add(*sources[place.source].scalars, static_cast<uint32_t>(series.size()), begin, end);
+      });
+}
+
+// Room for the rows of a run.
+void Joiner::reserve_blobs(const Parts& parts) {
+  if (options_.count) return;
+  size_t rows[kKindCount] = {};
+  for (const auto& part : parts) {
+    for (const auto& entry : part->tags.all) {
+      for (const auto& [kind, from] : entry->blobs) rows[kind] += from.rows.size();
+    }
+  }
+  for (size_t kind = 0; kind < kKindCount; ++kind) {
+    BlobTable& out = blobs[kind];
+    if (out.capacity() - out.size() < rows[kind]) {
+      out.reserve(std::max(out.size() + rows[kind], out.capacity() * 2));
+    }
+  }
+}
+
+void Joiner::add_blobs(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions) {
+  const std::vector<Place> places = place_segments(sources, sessions);
+  if (options_.session_tables)
+    report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (!options_.count) {
+    for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
+  }
+  const auto row_of = [&](const Place& place, uint64_t row) -> const BlobRow& {
+    return sources[place.source].blobs->rows[row];
+  };
+  BlobTable& out = blobs[static_cast<size_t>(report.kind)];
+  uncounted_ =
+      uncounted_ || !resolve(
+                        options_, places, sessions, report,
+                        [&](const Place& place, uint64_t row) { return row_of(place, row).step; },
+                        [&](const Place& place, uint64_t begin, uint64_t end) {
+                          if (options_.count) {
+                            count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
+                              return std::pair(row_of(of, row).step, row_of(of, row).wall_time);
+                            });
+                            return;
+                          }
+                          report.rows += end - begin;
+                          for (uint64_t row = begin; row < end; ++row) {
+                            out.push_back(row_of(place, row));
+                            out.back().run = report.run;
+                            out.back().tag = static_cast<uint32_t>(series.size());
+                          }
+                        });
+}
+
+}  // namespace tbq

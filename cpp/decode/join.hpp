@@ -1,0 +1,47 @@
+// From the decoded parts of a run to its rows, tag by tag, with restarts resolved.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decode/scalar_packer.hpp"
+#include "decode/sessions.hpp"
+
+namespace tbq {
+
+// What one thread has made so far: rows of consecutive runs, and the series they belong to.
+class Joiner {
+ public:
+  Joiner(const DecodeOptions& options, Pool& pool) : options_(options), pool_(pool), packer_(pool) {}
+
+  // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
+  // nothing was added.
+  bool add(uint32_t run, const Parts& parts, const RunSessions& sessions);
+  void finish() { packer_.finish(); }
+
+  std::vector<ScalarBatch>& scalars() { return packer_.batches; }
+
+  std::vector<SeriesReport> series;
+  std::vector<SessionReport> session_reports;
+  std::vector<SegmentReport> segment_reports;
+  BlobTable blobs[kKindCount];
+  Parts held;
+
+ private:
+  struct Source;
+  void add_series(std::span<const TagOfPart> entries, uint32_t run, const RunSessions& sessions);
+  void add_scalars(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions);
+  void add_blobs(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions);
+  bool counted(const SeriesReport& report) const;
+  void reserve_blobs(const Parts& parts);
+
+  const DecodeOptions& options_;
+  Pool& pool_;
+  uint32_t session_base_ = 0;  // where this run's sessions begin in the report
+  bool uncounted_ = false;     // rows were dropped that nobody has stored
+  bool blobs_kept_ = false;
+  ScalarPacker packer_;
+};
+
+}  // namespace tbq

@@ -1,0 +1,170 @@
+// Large records: whether they must be read, and what is learnt of those that are not.
+#include <algorithm>
+
+#include "decode/part_decoder.hpp"
+
+namespace tbq {
+namespace {
+
+constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // a record up to this size is held in memory
+
+}  // namespace
+
+// A large record is passed over if nothing of it is wanted, else all of it is read and verified.
+Large PartDecoder::large(uint64_t at, uint64_t length) {
+  unsure_ = false;
+  if (!options_.careful && length < kLargestEvent) {
+    const Use use = use_of(at, length);
+    if (use == Use::tags) {
+      if (walker_.recovery().agrees(at, length)) {
+        learn_tags(at, length);
+      } else {
+        add_doubt(at, length);
+      }
+    }
+    if (use != Use::rows) {
+      ++part_.passed;
+      return Large::pass;
+    }
+  }
+  const bool bytes_wanted =
+      !options_.defer && !options_.steps_only && (options_.kinds & ~bit(Kind::scalars)) != 0;
+  const bool held = length <= kHeldRecord || (bytes_wanted && length < kLargestEvent);
+  return held ? Large::bytes : Large::place;
+}
+
+bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
+  if (!payload.empty()) {
+    general_record(at, payload);
+    return true;
+  }
+  event_.clear();
+  FileSource source(reader_, at + kHeader, length);
+  if (length >= kLargestEvent) {
+    note_record(0);
+    add_fault(FaultCode::bad_event, at, length + kOverhead);
+  } else if (walk_event(source, event_) && tags_readable()) {
+    add_event(at, EventBytes(source));
+  } else if (const uint8_t* data = reader_.view(at + kHeader, static_cast<size_t>(length))) {
+    general_record(at, {data, static_cast<size_t>(length)});
+  }
+  return true;
+}
+
+void PartDecoder::refused(uint64_t at, uint64_t length) {
+  if (unsure_) note_unsure(at, length);
+}
+
+// Whether all but the payloads of the event just walked is small.
+bool PartDecoder::tags_readable() const {
+  return std::all_of(event_.values.begin(), event_.values.end(), [](const ValueRef& value) {
+    return value.tag.length <= kLargeRecord && value.metadata.length <= kLargeRecord;
+  });
+}
+
+// What an unverified record is good for, as far as it can be told without reading its payloads. It must not
+// depend on where the part begins: a record that the walk from the file's start would pass over counts for
+// nothing here either.
+PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
+  event_.clear();
+  FileSource source(reader_, at + kHeader, length);
+  if (!walk_event(source, event_) || event_.strange || event_.values.empty() || !tags_readable() ||
+      event_.has_file_version || event_.session_start || event_.writer.length > 0) {
+    return Use::rows;
+  }
+  if (part_.begin == 0 && part_.records == 0) return Use::rows;  // when the run began is of use to all
+  const EventBytes bytes(source);
+  bool news = false;
+  for (const ValueRef& value : event_.values) {
+    if (yields_row(value, bytes, news)) return Use::rows;
+  }
+  if (!leads_on(at, at + kOverhead + length)) return Use::rows;
+  return news ? Use::tags : Use::none;
+}
+
+// Whether a value is wanted, or may be; sets `news` if it says something new of its tag.
+bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes, bool& news) {
+  const std::string tag(tag_of(value, bytes));
+  const TagEntry* entry = part_.tags.find(tag);
+  news = news || !entry || (value.has_metadata && !knows_metadata(*entry));
+  if (entry ? !entry->selected : !selected(tag)) return false;
+  std::string plugin;
+  bool known = value.field != ValueField::tensor && value.field != ValueField::none;
+  if (!known) known = entry ? entry->plugin_known : known_elsewhere(tag, plugin);
+  if (entry) plugin = entry->plugin;
+  if (!known && value.has_metadata) {
+    TagMetadata metadata;
+    known = parse_metadata(bytes.of(value.metadata), metadata);
+    plugin = metadata.plugin;
+  }
+  if (!known) {
+    unsure_ = unsure_ || options_.kinds != 0;
+    return options_.kinds != 0;
+  }
+  const Kind kind = kind_of(value.field, plugin);
+  // A value of a scalar tag that is not one number is a tensor, and counted.
+  const bool refusable = kind == Kind::scalars && value.field == ValueField::tensor;
+  return wants(kind) || (refusable && wants(Kind::tensors));
+}
+
+// Whether a record or the end of the file follows at `next`, and no small record seems to end there: bytes
+// that were cut out of this one would let its length lead past records that stand inside it now.
+bool PartDecoder::leads_on(uint64_t at, uint64_t next) {
+  const uint64_t from = std::max(at + kHeader, next - std::min<uint64_t>(next, kLargeRecord + kOverhead));
+  const uint8_t* data = reader_.view(from, static_cast<size_t>(next - from));
+  if (!data) return false;
+  for (uint64_t offset = 0; offset + kOverhead <= next - from; ++offset) {
+    uint64_t length;
+    if (load_le<uint64_t>(data + offset) == next - from - offset - kOverhead &&
+        read_header(data + offset, length)) {
+      return false;
+    }
+  }
+  return walker_.recovery().followed(next);
+}
+
+// What the verified record at `at` says of its tags, of whose values nothing is wanted.
+void PartDecoder::learn_tags(uint64_t at, uint64_t length) {
+  event_.clear();
+  FileSource source(reader_, at + kHeader, length);
+  if (!walk_event(source, event_)) return;
+  const EventBytes bytes(source);
+  for (const ValueRef& value : event_.values) {
+    TagEntry& entry = entry_of(tag_of(value, bytes));
+    learn_metadata(entry, value, bytes);
+    const Kind kind = kind_of(value.field, entry.plugin);
+    const bool number = value.field == ValueField::simple_value;
+    Segments& segments = number ? entry.scalars.segments : entry.blobs[static_cast<uint8_t>(kind)].segments;
+    if (!segments.is_open(session_)) {
+      segments.note(session_, number ? entry.scalars.rows() : 0, event_.step, event_.wall_time);
+    }
+  }
+}
+
+// The tags that a damaged record seems to name.
+std::vector<Doubt::Tag> PartDecoder::tags_in(uint64_t at, uint64_t length) {
+  std::vector<Doubt::Tag> tags;
+  event_.clear();
+  FileSource source(reader_, at + kHeader, length);
+  if (!walk_event(source, event_) || !tags_readable()) return tags;
+  const EventBytes bytes(source);
+  for (const ValueRef& value : event_.values) {
+    tags.push_back({std::string(tag_of(value, bytes)), value.has_metadata});
+  }
+  return tags;
+}
+
+void PartDecoder::note_unsure(uint64_t at, uint64_t length) {
+  for (Doubt::Tag& tag : tags_in(at, length)) part_.unsure.insert(std::move(tag.name));
+}
+
+void PartDecoder::add_doubt(uint64_t at, uint64_t length) {
+  note_unsure(at, length);
+  const size_t faults = part_.faults.size();
+  add_fault(FaultCode::bad_payload, at, length + kOverhead);
+  if (part_.begin > 0 && part_.faults.size() > faults) {
+    part_.doubts.push_back({faults, tags_in(at, length)});
+  }
+}
+
+}  // namespace tbq

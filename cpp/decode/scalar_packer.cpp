@@ -1,0 +1,85 @@
+// Copies into blocks of growing size, so that a table has few chunks.
+#include "decode/scalar_packer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tbq {
+namespace {
+
+// Shorter stretches are copied together; longer ones are handed over as they are.
+constexpr uint64_t kDirect = 4096;
+
+}  // namespace
+
+void ScalarPacker::add(ScalarSeries& from, uint32_t series, uint64_t begin, uint64_t end) {
+  uint64_t first = 0;
+  for (ScalarChunk& chunk : from.chunks) {
+    const uint64_t low = std::max(begin, first);
+    const uint64_t high = std::min(end, first + chunk.rows);
+    if (low < high) {
+      const auto offset = static_cast<uint32_t>(low - first);
+      const auto rows = static_cast<uint32_t>(high - low);
+      if (rows >= kDirect) {
+        finish();
+        ScalarBatch batch;
+        batch.owner = chunk.block.slab;
+        batch.steps = chunk.steps() + offset;
+        batch.walls = chunk.has_walls() ? chunk.walls() + offset : nullptr;
+        batch.values = chunk.values() + offset;
+        batch.rows = rows;
+        batch.stretches.push_back({series, rows});
+        batches.push_back(std::move(batch));
+        chunk.block.handed = true;
+      } else {
+        copy_rows(chunk, series, offset, rows);
+      }
+    }
+    first += chunk.rows;
+    if (first >= end) break;
+  }
+}
+
+void ScalarPacker::copy_rows(const ScalarChunk& chunk, uint32_t series, uint32_t begin, uint32_t rows) {
+  while (rows > 0) {
+    if (packed_rows_ == packed_.rows) {
+      const uint32_t size = std::min(std::max(packed_.rows * 4, Pool::kFirst * 4), Pool::kLargest);
+      finish();
+      packed_ = pool_.acquire(size);
+    }
+    const uint32_t count = std::min(rows, packed_.rows - packed_rows_);
+    ScalarChunk to{packed_, 0};
+    std::memcpy(to.steps() + packed_rows_, chunk.steps() + begin, count * sizeof(int64_t));
+    if (to.has_walls()) {
+      std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
+    }
+    std::memcpy(to.values() + packed_rows_, chunk.values() + begin, count * sizeof(double));
+    if (!packed_stretches_.empty() && packed_stretches_.back().series == series) {
+      packed_stretches_.back().rows += count;
+    } else {
+      packed_stretches_.push_back({series, count});
+    }
+    packed_rows_ += count;
+    begin += count;
+    rows -= count;
+  }
+}
+
+void ScalarPacker::finish() {
+  if (packed_rows_ == 0) return;
+  const ScalarChunk from{packed_, 0};
+  ScalarBatch batch;
+  batch.owner = packed_.slab;
+  batch.steps = from.steps();
+  batch.walls = from.walls();
+  batch.values = from.values();
+  batch.rows = packed_rows_;
+  batch.stretches = std::move(packed_stretches_);
+  batches.push_back(std::move(batch));
+  packed_stretches_.clear();
+  packed_ = {};
+  packed_rows_ = 0;
+}
+
+}  // namespace tbq

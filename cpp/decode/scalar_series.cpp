@@ -1,0 +1,79 @@
+// How chunks of scalars grow, and what is learnt of them in the end.
+#include "decode/scalar_series.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tbq {
+
+void ScalarSeries::measure() {
+  for (Segment& segment : segments.all) {
+    Span seen;
+    seen.first_wall = segment.seen.first_wall;
+    seen.last_wall = segment.seen.last_wall;
+    StepSpan& known = seen.steps;
+    uint64_t first = 0;
+    for (const ScalarChunk& chunk : chunks) {
+      const uint64_t low = std::max(segment.begin, first);
+      const uint64_t high = std::min(segment.end, first + chunk.rows);
+      if (low < high) {
+        const int64_t* steps = chunk.steps() + (low - first);
+        const uint64_t rows = high - low;
+        if (known.count == 0) known.first = known.min = known.max = steps[0];
+        int64_t least = known.min;
+        int64_t most = known.max;
+        for (uint64_t i = 0; i < rows; ++i) {
+          least = std::min(least, steps[i]);
+          most = std::max(most, steps[i]);
+        }
+        known.min = least;
+        known.max = most;
+        known.last = steps[rows - 1];
+        if (const double* walls = chunk.walls()) {
+          if (known.count == 0) seen.first_wall = walls[low - first];
+          seen.last_wall = walls[low - first + rows - 1];
+        }
+        known.count += rows;
+      }
+      first += chunk.rows;
+      if (first >= segment.end) break;
+    }
+    segment.seen = seen;
+  }
+}
+
+// Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by
+// another.
+void ScalarSeries::grow(Pool& pool) {
+  const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
+  ScalarChunk chunk;
+  chunk.block = chunks.empty() ? pool.first() : pool.acquire(copying ? capacity * 4 : Pool::kLargest);
+  const uint32_t rows = chunk.block.rows;
+  if (copying) {
+    ScalarChunk& old = chunks.back();
+    std::memcpy(chunk.steps(), old.steps(), size * sizeof(int64_t));
+    if (chunk.has_walls()) std::memcpy(chunk.walls(), old.walls(), size * sizeof(double));
+    std::memcpy(chunk.values(), old.values(), size * sizeof(double));
+    pool.give_back(std::move(old.block));
+    old = std::move(chunk);
+  } else {
+    if (!chunks.empty()) chunks.back().rows = size;
+    before += size;
+    size = 0;
+    chunks.push_back(std::move(chunk));
+  }
+  capacity = rows;
+  step_at = chunks.back().steps();
+  value_at = chunks.back().values();
+  wall_at = chunks.back().has_walls() ? chunks.back().walls() : value_at;
+}
+
+void ScalarSeries::release(Pool& pool) {
+  for (ScalarChunk& chunk : chunks) pool.give_back(std::move(chunk.block));
+  chunks.clear();
+  size = capacity = 0;
+  before = 0;
+}
+
+}  // namespace tbq

@@ -1,0 +1,67 @@
+// The scalars of one tag in one part of a file: chunks of columns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bytes/cursor.hpp"
+#include "decode/pool.hpp"
+#include "decode/segments.hpp"
+
+namespace tbq {
+
+// One chunk of scalar rows: its columns in one block.
+struct ScalarChunk {
+  Pool::Block block;
+  uint32_t rows = 0;
+  int64_t* steps() const { return reinterpret_cast<int64_t*>(block.data); }
+  bool has_walls() const { return block.columns == 3; }
+  // Null if there are none.
+  double* walls() const {
+    return has_walls() ? reinterpret_cast<double*>(block.data) + Pool::stride(block.rows) : nullptr;
+  }
+  double* values() const {
+    return reinterpret_cast<double*>(block.data) + (block.columns - 1) * Pool::stride(block.rows);
+  }
+};
+
+// The scalars of one tag.
+struct ScalarSeries {
+  int64_t* step_at = nullptr;
+  double* wall_at = nullptr;  // that of the values, which are written after them, if nobody wants wall times
+  double* value_at = nullptr;
+  uint32_t size = 0;  // rows in the last chunk
+  uint32_t capacity = 0;
+  uint32_t open = UINT32_MAX;  // the session whose values need nothing but append()
+  uint32_t skip = UINT32_MAX;  // the session whose values need nothing at all
+  bool whole = false;          // every value is stored: what segments say is learnt from the rows, at the end
+  uint64_t before = 0;         // rows in earlier chunks
+  std::vector<ScalarChunk> chunks;
+  Segments segments;
+
+  uint64_t rows() const { return before + size; }
+  void append(Pool& pool, int64_t step, double wall, double value) {
+    if (size == capacity) grow(pool);
+    step_at[size] = step;
+    wall_at[size] = wall;
+    value_at[size] = value;  // in this order: they may be one column
+    // Dozens of columns grow at a time, more than the CPU follows by itself.
+    will_write(step_at, size + 16);
+    will_write(wall_at, size + 16);
+    will_write(value_at, size + 16);
+    ++size;
+  }
+  // Makes row counts true; after this nothing may be appended.
+  void finish() {
+    if (!chunks.empty()) chunks.back().rows = size;
+    segments.finish(rows());
+    if (whole) measure();
+  }
+  void release(Pool& pool);
+
+ private:
+  void grow(Pool& pool);
+  void measure();
+};
+
+}  // namespace tbq

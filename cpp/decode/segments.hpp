@@ -1,0 +1,46 @@
+// Which rows of a series each session stored, and what it logged of the series.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "event/span.hpp"
+
+namespace tbq {
+
+// The values of one tag in one session: where those that are stored lie, and what is known of all of them.
+struct Segment {
+  uint32_t session = 0;  // index into the part's sessions
+  uint64_t begin = 0;    // first stored row
+  uint64_t end = 0;      // after the last stored row
+  Span seen;             // of all values, stored or not
+};
+
+// The segments of a series; the newest one is open, and its `end` is true only after finish().
+class Segments {
+ public:
+  // Counts a value in the segment of `session`, where `stored` rows have been stored before it.
+  void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
+    if (session != session_) begin(session, stored);
+    open_->seen.add(step, wall);
+  }
+  bool is_open(uint32_t session) const { return session == session_; }
+  void finish(uint64_t stored) {
+    if (open_) open_->end = stored;
+  }
+  std::vector<Segment> all;
+
+ private:
+  void begin(uint32_t session, uint64_t stored) {
+    finish(stored);
+    Segment segment;
+    segment.session = session_ = session;
+    segment.begin = segment.end = stored;
+    all.push_back(segment);
+    open_ = &all.back();
+  }
+  uint32_t session_ = UINT32_MAX;
+  Segment* open_ = nullptr;
+};
+
+}  // namespace tbq

@@ -1,0 +1,94 @@
+// How the parts of a run become sessions, and which metadata comes first in them.
+#include "decode/sessions.hpp"
+
+#include <algorithm>
+
+namespace tbq {
+namespace {
+
+// One that continues is the same as the last one of the part before; so is one before which nothing was
+// found.
+std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<FileReport>& files,
+                                      std::vector<std::vector<uint32_t>>& places) {
+  std::vector<RunSession> joined;
+  bool empty = false;  // the last one, so far
+  for (const auto& part : parts) {
+    std::vector<uint32_t>& of_part = places.emplace_back();
+    for (const Session& session : part->sessions) {
+      const bool nothing = session.records + part->passed == 0;
+      if ((session.continues || empty) && !joined.empty() && joined.back().file == part->file) {
+        empty = empty && nothing;
+        RunSession& earlier = joined.back();
+        earlier.times.merge(session.times);
+        earlier.start.merge(session.start);
+      } else {
+        empty = nothing;
+        joined.push_back({part->file, files[part->file].path, session.offset, session.times, session.start});
+      }
+      of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+RunSessions order_run(const Parts& parts, const std::vector<FileReport>& files, bool by_path) {
+  RunSessions out;
+  const std::vector<RunSession> joined = join_sessions(parts, files, out.places);
+  const std::vector<uint32_t> order = order_sessions(joined, by_path);
+  std::vector<uint32_t> rank(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    out.ordered.push_back(joined[order[i]]);
+  }
+  for (auto& of_part : out.places) {
+    for (uint32_t& place : of_part) place = rank[place];
+  }
+  out.starts = start_limits(out.ordered);
+  return out;
+}
+
+const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions) {
+  const SessionMetadata* first = nullptr;
+  std::pair<uint32_t, size_t> place;
+  for (const auto& [part, entry] : entries) {
+    for (const SessionMetadata& metadata : entry->metadata) {
+      const std::pair here(sessions.places[part][metadata.session], part);
+      if (first && place <= here) continue;
+      first = &metadata;
+      place = here;
+    }
+  }
+  return first;
+}
+
+Plugins plugins_of(const Parts& parts, const RunSessions& sessions) {
+  std::unordered_map<std::string_view, std::vector<TagOfPart>> entries;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    for (const auto& entry : parts[part]->tags.all) {
+      if (!entry->metadata.empty()) entries[entry->tag].push_back({part, entry.get()});
+    }
+  }
+  Plugins plugins;
+  for (const auto& [tag, of_tag] : entries) {
+    plugins.emplace(tag, first_metadata(of_tag, sessions)->parsed->plugin);
+  }
+  return plugins;
+}
+
+bool assumed_wrongly(const Part& part, const Plugins& plugins) {
+  for (const auto& entry : part.tags.all) {
+    if (!entry->assumed && !entry->plugin_known) continue;
+    const auto known = plugins.find(entry->tag);
+    // What was assumed before this part's own metadata came may lie before values of another kind.
+    if (known != plugins.end() &&
+        (known->second != entry->plugin || (entry->assumed && !known->second.empty()))) {
+      return true;
+    }
+  }
+  return std::any_of(part.unsure.begin(), part.unsure.end(),
+                     [&](const std::string& tag) { return plugins.contains(tag); });
+}
+
+}  // namespace tbq

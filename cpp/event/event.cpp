@@ -1,0 +1,188 @@
+// Event and Summary, field by field; unknown fields are passed over, and said to be there.
+#include "event/event.hpp"
+
+#include "event/schema.hpp"
+
+namespace tbq {
+
+void EventRef::clear() {
+  wall_time = 0;
+  step = 0;
+  has_file_version = false;
+  file_version = {};
+  writer = {};
+  session_start = false;
+  strange = false;
+  values.clear();
+}
+
+namespace {
+
+// Later fields of a oneof win, as protobuf has it.
+template <class Source>
+bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (item.wire == Wire::fixed32 && item.number == schema::Value::simple_value) {
+      value.field = ValueField::simple_value;
+      value.scalar = std::bit_cast<float>(static_cast<uint32_t>(item.value));
+      value.payload = {};
+    } else if (item.wire == Wire::bytes) {
+      ValueField field = ValueField::none;
+      switch (item.number) {
+        case schema::Value::tag:
+          value.tag = item.range;
+          break;
+        case schema::Value::old_histogram:
+          field = ValueField::old_histogram;
+          break;
+        case schema::Value::image:
+          field = ValueField::image;
+          break;
+        case schema::Value::histo:
+          field = ValueField::histo;
+          break;
+        case schema::Value::audio:
+          field = ValueField::audio;
+          break;
+        case schema::Value::node_name:
+          break;
+        case schema::Value::tensor:
+          field = ValueField::tensor;
+          break;
+        case schema::Value::metadata:
+          value.has_metadata = true;
+          value.metadata = item.range;
+          break;
+        default:
+          strange = true;
+          break;
+      }
+      if (field != ValueField::none) {
+        value.field = field;
+        value.payload = item.range;
+      }
+    } else {
+      strange = true;
+    }
+  }
+  if (value.field == ValueField::none) strange = true;
+  return fields.ok();
+}
+
+template <class Source>
+bool walk_summary(Source& source, Range range, EventRef& out) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (!item.is(schema::Summary::value, Wire::bytes)) {
+      out.strange = true;
+      continue;
+    }
+    ValueRef value;
+    if (!walk_value(source, item.range, value, out.strange)) return false;
+    value.end = item.range.offset + item.range.length;
+    out.values.push_back(value);
+  }
+  return fields.ok();
+}
+
+template <class Source>
+bool walk_session_log(Source& source, Range range, EventRef& out) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (item.is(schema::SessionLog::status, Wire::varint)) {
+      out.session_start = item.value == schema::SessionLog::start;
+    }
+  }
+  return fields.ok();
+}
+
+template <class Source>
+bool walk_run_metadata(Source& source, Range range, EventRef& out) {
+  ValueRef value;
+  value.field = ValueField::run_metadata;
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (item.is(schema::TaggedRunMetadata::tag, Wire::bytes)) value.tag = item.range;
+    if (item.is(schema::TaggedRunMetadata::run_metadata, Wire::bytes)) value.payload = item.range;
+  }
+  out.values.push_back(value);
+  return fields.ok();
+}
+
+template <class Source>
+bool walk_source_metadata(Source& source, Range range, EventRef& out) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (item.is(schema::SourceMetadata::writer, Wire::bytes)) out.writer = item.range;
+  }
+  return fields.ok();
+}
+
+void push_untagged(EventRef& out, ValueField field, Range payload) {
+  ValueRef value;
+  value.field = field;
+  value.payload = payload;
+  out.values.push_back(value);
+}
+
+}  // namespace
+
+template <class Source>
+bool walk_event(Source& source, EventRef& out) {
+  Fields<Source> fields(source, {0, source.size()});
+  typename Fields<Source>::Item item;
+  bool ok = true;
+  while (fields.next(item)) {
+    if (item.is(schema::Event::wall_time, Wire::fixed64)) {
+      out.wall_time = std::bit_cast<double>(item.value);
+    } else if (item.is(schema::Event::step, Wire::varint)) {
+      out.step = static_cast<int64_t>(item.value);
+    } else if (item.wire == Wire::bytes) {
+      switch (item.number) {
+        case schema::Event::file_version:
+          out.has_file_version = true;
+          out.file_version = item.range;
+          break;
+        case schema::Event::graph_def:
+          push_untagged(out, ValueField::graph_def, item.range);
+          break;
+        case schema::Event::summary:
+          ok = walk_summary(source, item.range, out) && ok;
+          break;
+        case schema::Event::log_message:
+          push_untagged(out, ValueField::log_message, item.range);
+          break;
+        case schema::Event::session_log:
+          push_untagged(out, ValueField::session_log, item.range);
+          ok = walk_session_log(source, item.range, out) && ok;
+          break;
+        case schema::Event::tagged_run_metadata:
+          ok = walk_run_metadata(source, item.range, out) && ok;
+          break;
+        case schema::Event::meta_graph_def:
+          push_untagged(out, ValueField::meta_graph_def, item.range);
+          break;
+        case schema::Event::source_metadata:
+          ok = walk_source_metadata(source, item.range, out) && ok;
+          break;
+        default:
+          out.strange = true;
+          break;
+      }
+    } else {
+      out.strange = true;
+    }
+  }
+  return ok && fields.ok();
+}
+
+template bool walk_event<MemorySource>(MemorySource&, EventRef&);
+template bool walk_event<FileSource>(FileSource&, EventRef&);
+
+}  // namespace tbq

@@ -1,0 +1,132 @@
+// The fields of a message that lies in memory, or still in a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes/cursor.hpp"
+#include "io/input.hpp"
+
+namespace tbq {
+
+// A range of a record's payload.
+struct Range {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+// A payload in memory, as a source of fields.
+class MemorySource {
+ public:
+  explicit MemorySource(Bytes bytes) : bytes_(bytes) {}
+  uint64_t size() const { return bytes_.size(); }
+  // `count` bytes at `offset`, where offset + count <= size().
+  const uint8_t* at(uint64_t offset, size_t /*count*/) { return bytes_.data() + offset; }
+
+ private:
+  Bytes bytes_;
+};
+
+// A payload that still lies in a file: only what is looked at is read.
+class FileSource {
+ public:
+  FileSource(BlockReader& reader, uint64_t offset, uint64_t size)
+      : reader_(reader), offset_(offset), size_(size) {}
+  uint64_t size() const { return size_; }
+  // The same; null if the file does not have them any more.
+  const uint8_t* at(uint64_t offset, size_t count) { return reader_.view(offset_ + offset, count); }
+
+ private:
+  BlockReader& reader_;
+  uint64_t offset_;
+  uint64_t size_;
+};
+
+// The fields of the message in [at, end) of a source; bytes fields come as ranges and are not read.
+template <class Source>
+class Fields {
+ public:
+  struct Item {
+    uint32_t number = 0;
+    Wire wire = Wire::varint;
+    uint64_t value = 0;
+    Range range;
+    bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
+  };
+
+  Fields(Source& source, Range range)
+      : source_(source), at_(range.offset), end_(range.offset + range.length) {}
+
+  // False at the end of the message, and if it is malformed: then ok() is false.
+  bool next(Item& out) {
+    if (at_ == end_ || !ok_) return false;
+    ok_ = read(out);
+    return ok_;
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  bool read(Item& out) {
+    const uint64_t left = end_ - at_;
+    const size_t window = left < kWindow ? static_cast<size_t>(left) : kWindow;
+    const uint8_t* bytes = source_.at(at_, window);
+    if (!bytes) return false;
+    Cursor cursor({bytes, window});
+    uint64_t key;
+    if (!cursor.varint(key) || key > UINT32_MAX || key < 8) return false;
+    out.number = static_cast<uint32_t>(key >> 3);
+    out.wire = static_cast<Wire>(key & 7);
+    out.value = 0;
+    out.range = {};
+    switch (out.wire) {
+      case Wire::varint:
+        if (!cursor.varint(out.value)) return false;
+        break;
+      case Wire::fixed64:
+        if (!cursor.fixed(out.value)) return false;
+        break;
+      case Wire::fixed32: {
+        uint32_t bits;
+        if (!cursor.fixed(bits)) return false;
+        out.value = bits;
+        break;
+      }
+      case Wire::bytes: {
+        uint64_t length;
+        if (!cursor.varint(length)) return false;
+        const uint64_t start = at_ + (window - cursor.left());
+        if (length > end_ - start) return false;
+        out.range = {start, length};
+        at_ = start + length;
+        return true;
+      }
+      default:
+        return skip_group(out);
+    }
+    at_ += window - cursor.left();
+    return true;
+  }
+
+  // Groups ended with proto1, but a parser must be able to skip them; this one needs the whole rest in
+  // memory.
+  bool skip_group(Item& out) {
+    const uint64_t left = end_ - at_;
+    if (left > (1U << 20)) return false;
+    const uint8_t* bytes = source_.at(at_, static_cast<size_t>(left));
+    if (!bytes) return false;
+    Cursor cursor({bytes, static_cast<size_t>(left)});
+    Field field;
+    if (!cursor.field(field)) return false;
+    out.wire = Wire::group;
+    at_ += left - cursor.left();
+    return true;
+  }
+
+  static constexpr size_t kWindow = 20;  // a key and the longest varint or fixed value
+  Source& source_;
+  uint64_t at_;
+  uint64_t end_;
+  bool ok_ = true;
+};
+
+}  // namespace tbq

@@ -1,0 +1,71 @@
+// Names of kinds, and which plugin logs which.
+#include "event/kind.hpp"
+
+#include <array>
+
+namespace tbq {
+
+const char* kind_name(Kind kind) {
+  static constexpr std::array<const char*, kKindCount> names = {
+      "scalars",   "tensors", "histograms", "images",       "audio",          "texts",  "hparams",
+      "pr_curves", "meshes",  "graphs",     "run_metadata", "custom_scalars", "others", "logs"};
+  return names[static_cast<size_t>(kind)];
+}
+
+Kind kind_of_plugin(std::string_view plugin) {
+  struct Known {
+    std::string_view name;
+    Kind kind;
+  };
+  static constexpr Known known[] = {
+      {"scalars", Kind::scalars},
+      {"", Kind::tensors},
+      {"tensor", Kind::tensors},
+      {"histograms", Kind::histograms},
+      {"images", Kind::images},
+      {"audio", Kind::audio},
+      {"text", Kind::texts},
+      {"hparams", Kind::hparams},
+      {"pr_curves", Kind::pr_curves},
+      {"mesh", Kind::meshes},
+      {"graphs", Kind::graphs},
+      {"graph_keras_model", Kind::graphs},
+      {"graph_run_metadata", Kind::run_metadata},
+      {"graph_run_metadata_graph", Kind::run_metadata},
+      {"custom_scalars", Kind::custom_scalars},
+  };
+  for (const Known& entry : known) {
+    if (entry.name == plugin) return entry.kind;
+  }
+  return Kind::others;
+}
+
+Kind kind_of(ValueField field, std::string_view plugin) {
+  switch (field) {
+    case ValueField::simple_value:
+      return Kind::scalars;
+    case ValueField::image:
+      return Kind::images;
+    case ValueField::histo:
+      return Kind::histograms;
+    case ValueField::audio:
+      return Kind::audio;
+    case ValueField::tensor:
+      return kind_of_plugin(plugin);
+    case ValueField::none:
+      return plugin.empty() || plugin == "scalars" ? Kind::others : kind_of_plugin(plugin);
+    case ValueField::old_histogram:
+      return Kind::others;
+    case ValueField::graph_def:
+    case ValueField::meta_graph_def:
+      return Kind::graphs;
+    case ValueField::run_metadata:
+      return Kind::run_metadata;
+    case ValueField::log_message:
+    case ValueField::session_log:
+      return Kind::logs;
+  }
+  return Kind::others;
+}
+
+}  // namespace tbq

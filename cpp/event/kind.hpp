@@ -1,0 +1,70 @@
+// What a value is: the field that held it, and the table that it belongs to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tbq {
+
+// The tables of values. A Kinds mask has bit `1 << kind`.
+enum class Kind : uint8_t {
+  scalars,
+  tensors,
+  histograms,
+  images,
+  audio,
+  texts,
+  hparams,
+  pr_curves,
+  meshes,
+  graphs,
+  run_metadata,
+  custom_scalars,
+  others,
+  logs,
+};
+constexpr size_t kKindCount = 14;
+using Kinds = uint32_t;
+constexpr Kinds bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr Kinds kEveryKind = (1U << kKindCount) - 1;
+const char* kind_name(Kind kind);
+
+// Which field of Summary.Value, or of Event, held a value.
+enum class ValueField : uint8_t {
+  none,  // a Value with a tag and perhaps metadata, but no value
+  simple_value,
+  old_histogram,
+  image,
+  histo,
+  audio,
+  tensor,
+  graph_def,
+  meta_graph_def,
+  run_metadata,
+  log_message,
+  session_log,
+};
+
+// The tag that the tables give a value that stands in the Event itself; "" for all others.
+constexpr std::string_view untagged_name(ValueField field) {
+  switch (field) {
+    case ValueField::graph_def:
+      return "graph_def";
+    case ValueField::meta_graph_def:
+      return "meta_graph_def";
+    case ValueField::log_message:
+      return "log_message";
+    case ValueField::session_log:
+      return "session_log";
+    default:
+      return {};
+  }
+}
+
+// The kind of a tensor (or of no value at all) that a plugin of this name logged; "" for no plugin.
+Kind kind_of_plugin(std::string_view plugin);
+// The kind of a value by the field that held it; for tensor and none it takes the plugin.
+Kind kind_of(ValueField field, std::string_view plugin);
+
+}  // namespace tbq

@@ -1,0 +1,92 @@
+// The steps and the wall times that some values or records cover, in the order in which they came.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace tbq {
+
+struct StepSpan {
+  uint64_t count = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t min = 0;
+  int64_t max = 0;
+
+  void add(int64_t step) {
+    if (count++ == 0) first = min = max = step;
+    last = step;
+    if (step > max) {
+      max = step;
+    } else if (step < min) {
+      min = step;
+    }
+  }
+
+  // Adds what comes after it.
+  void merge(const StepSpan& later) {
+    if (later.count == 0) return;
+    if (count == 0) {
+      *this = later;
+      return;
+    }
+    count += later.count;
+    last = later.last;
+    min = std::min(min, later.min);
+    max = std::max(max, later.max);
+  }
+};
+
+struct TimeSpan {
+  bool known = false;          // there is a wall time
+  double begin = 0;            // the first
+  double earliest = HUGE_VAL;  // the least that is finite, which is that of a value in a converted log
+  double end = 0;              // the largest
+
+  // A wall time that is absent (0) or not a number says nothing.
+  void add(double wall) {
+    if (!(wall > 0 || wall < 0)) return;
+    if (!known) {
+      known = true;
+      begin = end = wall;
+    }
+    if (wall > end) end = wall;
+    if (wall < earliest && std::isfinite(wall)) earliest = wall;
+  }
+
+  // Adds what comes after it.
+  void merge(const TimeSpan& later) {
+    earliest = std::min(earliest, later.earliest);
+    if (!later.known) return;
+    if (!known) begin = later.begin;
+    end = known ? std::max(end, later.end) : later.end;
+    known = true;
+  }
+
+  // When it began, if that is known: not always the first wall time that was written.
+  double start() const { return std::min(begin, earliest); }
+};
+
+// What is known of the values of a series: their steps, and when the first and the last came.
+struct Span {
+  StepSpan steps;
+  double first_wall = 0;
+  double last_wall = 0;
+
+  void add(int64_t step, double wall) {
+    if (steps.count == 0) first_wall = wall;
+    steps.add(step);
+    last_wall = wall;
+  }
+
+  // Adds what comes after it.
+  void merge(const Span& later) {
+    if (later.steps.count == 0) return;
+    if (steps.count == 0) first_wall = later.first_wall;
+    steps.merge(later.steps);
+    last_wall = later.last_wall;
+  }
+};
+
+}  // namespace tbq

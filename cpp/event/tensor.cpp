@@ -1,0 +1,145 @@
+// What a TensorProto claims, and the strings of one.
+#include "event/tensor.hpp"
+
+namespace tbq {
+
+const char* tensor_error_text(TensorError error) {
+  switch (error) {
+    case TensorError::none:
+      return "";
+    case TensorError::malformed:
+      return "the tensor's protobuf cannot be read";
+    case TensorError::dtype:
+      return "tensors of this dtype cannot be decoded";
+    case TensorError::shape:
+      return "the tensor's shape is unknown, negative or has more than 64 dimensions";
+    case TensorError::overflow:
+      return "the tensor's shape claims more elements than can be counted";
+    case TensorError::mismatch:
+      return "the tensor's data do not fit its shape";
+    case TensorError::too_large:
+      return "the tensor claims to repeat a few values into more than 16 MiB";
+  }
+  return "";
+}
+
+namespace {
+
+bool read_dim(Bytes bytes, int64_t& size) {
+  Cursor cursor(bytes);
+  Field field;
+  size = 0;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) return false;
+    if (field.is(schema::Dim::size, Wire::varint)) size = field.as_int64();
+  }
+  return true;
+}
+
+TensorError read_shape(Bytes bytes, TensorView& out) {
+  Cursor cursor(bytes);
+  Field field;
+  bool unknown = false;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) return TensorError::malformed;
+    if (field.is(schema::TensorShape::unknown_rank, Wire::varint)) unknown = field.value != 0;
+    if (!field.is(schema::TensorShape::dim, Wire::bytes)) continue;
+    if (out.rank == kMaxRank) return TensorError::shape;
+    int64_t size;
+    if (!read_dim(field.bytes, size)) return TensorError::malformed;
+    out.dims[out.rank++] = size;
+  }
+  if (unknown) return TensorError::shape;
+  bool empty = false;
+  for (size_t i = 0; i < out.rank; ++i) {
+    if (out.dims[i] < 0) return TensorError::shape;
+    empty = empty || out.dims[i] == 0;
+  }
+  if (empty) {
+    out.count = 0;
+    return TensorError::none;
+  }
+  for (size_t i = 0; i < out.rank; ++i) {
+    const auto size = static_cast<uint64_t>(out.dims[i]);
+    if (size > static_cast<uint64_t>(INT64_MAX) / out.count) return TensorError::overflow;
+    out.count *= size;
+  }
+  return TensorError::none;
+}
+
+}  // namespace
+
+TensorView read_tensor(Bytes proto) {
+  TensorView out;
+  out.proto = proto;
+  Bytes shape;
+  uint64_t dtype = 0;
+  Cursor cursor(proto);
+  Field field;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) {
+      out.error = TensorError::malformed;
+      return out;
+    }
+    if (field.is(schema::Tensor::dtype, Wire::varint)) dtype = field.value;
+    if (field.is(schema::Tensor::shape, Wire::bytes)) shape = field.bytes;
+    if (field.is(schema::Tensor::content, Wire::bytes)) out.content = field.bytes;
+  }
+  out.dtype = dtype_of(dtype);
+  out.error = read_shape(shape, out);
+  if (out.ok() && element_size(out.dtype) == 0 && !out.is_string()) out.error = TensorError::dtype;
+  return out;
+}
+
+TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out) {
+  out.clear();
+  if (!tensor.ok()) return tensor.error;
+  if (!tensor.is_string()) return TensorError::dtype;
+  if (!tensor.content.empty()) {  // TensorFlow's way: all lengths, then all bytes
+    Cursor cursor(tensor.content);
+    if (tensor.count > tensor.content.size()) return TensorError::mismatch;
+    std::vector<uint64_t> lengths;
+    for (uint64_t i = 0; i < tensor.count; ++i) {
+      uint64_t length;
+      if (!cursor.varint(length)) return TensorError::mismatch;
+      lengths.push_back(length);
+    }
+    for (const uint64_t length : lengths) {
+      Bytes text;
+      if (!cursor.bytes(length, text)) {
+        out.clear();
+        return TensorError::mismatch;
+      }
+      out.push_back(text);
+    }
+    if (!cursor.empty()) out.clear();
+    return cursor.empty() ? TensorError::none : TensorError::mismatch;
+  }
+  Cursor cursor(tensor.proto);
+  Field field;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) {
+      out.clear();
+      return TensorError::malformed;
+    }
+    if (field.is(schema::Tensor::string_val, Wire::bytes)) out.push_back(field.bytes);
+  }
+  if (out.size() > tensor.count) {
+    out.clear();
+    return TensorError::mismatch;
+  }
+  const uint64_t missing = tensor.count - out.size();
+  if (missing > 0) {
+    const Bytes last = out.empty() ? Bytes() : out.back();
+    const uint64_t each = last.size() + sizeof(Bytes);
+    if (missing > kLargestRepeat / each || missing * each > budget.left) {
+      out.clear();
+      return TensorError::too_large;
+    }
+    budget.left -= missing * each;
+    out.insert(out.end(), static_cast<size_t>(missing), last);
+  }
+  return TensorError::none;
+}
+
+}  // namespace tbq

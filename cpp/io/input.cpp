@@ -1,0 +1,171 @@
+// Files and the moving window over them; the only system calls for input.
+#include "io/input.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>  // SEEK_SET
+#include <cstring>
+
+#include "io/memory_file.hpp"
+#include "io/sanitizer.hpp"
+
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#else
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+namespace tbq {
+namespace {
+
+constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
+
+}  // namespace
+
+int File::open(const std::string& path) {
+  close();
+  if (MemoryFile::is_path(path)) {
+    memory_ = MemoryFile::find(path);
+    if (!memory_) return ENOENT;
+    size_ = memory_->size();
+  } else if (const int error = open_disk(path); error != 0) {
+    return error;
+  }
+  static std::atomic<uint64_t> opened{0};
+  id_ = ++opened;
+  return 0;
+}
+
+int File::open_disk(const std::string& path) {
+#ifdef _WIN32
+  const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
+  fd_ = _wopen(native.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+  if (fd_ < 0) return errno;
+  struct _stat64 info;
+  if (_fstat64(fd_, &info) != 0) return errno;
+  if (!(info.st_mode & _S_IFREG)) return EINVAL;
+#else
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block the open
+  if (fd_ < 0) return errno;
+  struct stat info;
+  if (::fstat(fd_, &info) != 0) return errno;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  if (!S_ISREG(info.st_mode)) return EINVAL;
+#endif
+  size_ = static_cast<uint64_t>(info.st_size);
+  return 0;
+}
+
+void File::close() {
+  memory_.reset();
+  if (fd_ < 0) return;
+#ifdef _WIN32
+  _close(fd_);
+#else
+  ::close(fd_);
+#endif
+  fd_ = -1;
+}
+
+int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
+  if (memory_) {
+    const uint64_t size = memory_->size();
+    const auto got = static_cast<size_t>(offset < size ? std::min<uint64_t>(count, size - offset) : 0);
+    if (got > 0) std::memcpy(into, memory_->data() + offset, got);
+    return static_cast<int64_t>(got);
+  }
+  size_t done = 0;
+  while (done < count) {
+    const size_t wanted = std::min(count - done, kLargestCall);
+#ifdef _WIN32
+    if (_lseeki64(fd_, static_cast<int64_t>(offset + done), SEEK_SET) < 0) return -errno;
+    const auto got = _read(fd_, static_cast<uint8_t*>(into) + done, static_cast<unsigned>(wanted));
+#else
+    const auto got =
+        ::pread(fd_, static_cast<uint8_t*>(into) + done, wanted, static_cast<off_t>(offset + done));
+#endif
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      if (done > 0)
+        break;  // a bad sector: what lies before it is read, and the next call says why it stops there
+      return -errno;
+    }
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<int64_t>(done);
+}
+
+uint64_t File::next_data(uint64_t offset) const {
+  if (memory_) return offset;
+#if defined(SEEK_DATA) && !defined(_WIN32)
+  const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
+  if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
+  if (errno == ENXIO) return std::max(offset, size_);  // nothing but a hole to the end
+#endif
+  return offset;
+}
+
+BlockReader::~BlockReader() { unpoison(buffer_.get(), capacity_); }
+
+void BlockReader::reset(const File* file, uint64_t end) {
+  file_ = file;
+  if (file_id_ == file->id() && end_ == end && error_ == 0) return;
+  file_id_ = file->id();
+  end_ = end;
+  base_ = 0;
+  have_ = 0;
+  error_ = 0;
+  bytes_read_ = 0;
+  ahead_ = block_;  // whole files are read from their start: no small first step
+}
+
+const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
+  if (offset >= end_ || count > end_ - offset) return nullptr;
+  size_t keep = 0;
+  if (offset >= base_ && offset - base_ < have_) {
+    keep = have_ - static_cast<size_t>(offset - base_);
+    std::memmove(buffer_.get(), buffer_.get() + (offset - base_), keep);
+    ahead_ = std::min(block_, ahead_ * 2);
+  } else if (have_ > 0 && offset == base_ + have_) {
+    ahead_ = std::min(block_, ahead_ * 2);
+  } else if (have_ > 0) {
+    ahead_ = std::min<size_t>(block_, 16 * 1024);  // a jump
+  }
+  base_ = offset;
+  have_ = keep;
+  const auto want = static_cast<size_t>(std::min<uint64_t>(std::max(count, keep + ahead_), end_ - offset));
+  if (want > capacity_) {
+    const size_t capacity = std::max(want, block_ * 2);
+    auto bigger = std::make_unique_for_overwrite<uint8_t[]>(capacity);
+    if (keep > 0) std::memcpy(bigger.get(), buffer_.get(), keep);
+    unpoison(buffer_.get(), capacity_);
+    buffer_ = std::move(bigger);
+    capacity_ = capacity;
+  }
+  unpoison(buffer_.get(), capacity_);
+  const int64_t got = file_->read_at(offset + keep, buffer_.get() + keep, want - keep);
+  if (got < 0) {
+    error_ = static_cast<int>(-got);
+    end_ = offset + keep;
+  } else {
+    have_ += static_cast<size_t>(got);
+    bytes_read_ += static_cast<uint64_t>(got);
+    if (have_ < want) {  // it has shrunk, or cannot be read from there on
+      end_ = base_ + have_;
+      const int64_t more = file_->read_at(end_, buffer_.get() + have_, 1);
+      if (more < 0) error_ = static_cast<int>(-more);
+    }
+  }
+  poison(buffer_.get() + have_, capacity_ - have_);  // a read past the window is an error, and shall be seen
+  return count <= have_ ? buffer_.get() : nullptr;
+}
+
+}  // namespace tbq

@@ -1,0 +1,40 @@
+// The register of files in memory.
+#include "io/memory_file.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace tbq {
+namespace {
+
+struct Register {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<std::string>> files;
+  uint64_t made = 0;
+};
+
+Register& all() {
+  static Register files;
+  return files;
+}
+
+}  // namespace
+
+MemoryFile::MemoryFile(std::string content) : content_(std::make_shared<std::string>(std::move(content))) {
+  const std::lock_guard lock(all().mutex);
+  path_ = std::string(1, '\0') + "memory/" + std::to_string(++all().made);
+  all().files.emplace(path_, content_);
+}
+
+MemoryFile::~MemoryFile() {
+  const std::lock_guard lock(all().mutex);
+  all().files.erase(path_);
+}
+
+std::shared_ptr<std::string> MemoryFile::find(const std::string& path) {
+  const std::lock_guard lock(all().mutex);
+  const auto found = all().files.find(path);
+  return found == all().files.end() ? nullptr : found->second;
+}
+
+}  // namespace tbq

@@ -1,0 +1,98 @@
+// Output by write(2), and by _write on Windows.
+#include "io/output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "io/memory_file.hpp"
+
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#else
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
+namespace tbq {
+
+int Output::open(const std::string& path) {
+  close();
+  error_ = 0;
+  bytes_ = 0;
+  if (path.empty()) return 0;
+  if (MemoryFile::is_path(path)) {
+    memory_ = MemoryFile::find(path);
+    if (!memory_) return error_ = ENOENT;
+    if (!memory_->empty()) return error_ = EEXIST;
+    return 0;
+  }
+#ifdef _WIN32
+  const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
+  fd_ =
+      _wopen(native.c_str(), _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
+#else
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+#endif
+  if (fd_ < 0) return error_ = errno;
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<uint8_t[]>(kBuffer);
+  return 0;
+}
+
+int Output::close() {
+  memory_.reset();
+  if (fd_ < 0) return error_;
+  flush();
+#ifdef _WIN32
+  const int failed = _close(fd_);
+#else
+  const int failed = ::close(fd_);
+#endif
+  if (failed != 0 && error_ == 0) error_ = errno;
+  fd_ = -1;
+  return error_;
+}
+
+bool Output::write(Bytes bytes) {
+  if (error_ != 0) return false;
+  bytes_ += bytes.size();
+  if (memory_) memory_->append(as_text(bytes));
+  if (fd_ < 0 || bytes.empty()) return true;
+  if (bytes.size() > kBuffer - used_ && !flush()) return false;
+  if (bytes.size() >= kBuffer) return put(bytes.data(), bytes.size());
+  std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+  used_ += bytes.size();
+  return true;
+}
+
+bool Output::flush() {
+  const size_t size = used_;
+  used_ = 0;
+  return error_ == 0 && (size == 0 || put(buffer_.get(), size));
+}
+
+bool Output::put(const uint8_t* data, size_t size) {
+  constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
+  while (size > 0) {
+    const size_t wanted = std::min(size, kLargestCall);
+#ifdef _WIN32
+    const auto done = _write(fd_, data, static_cast<unsigned>(wanted));
+#else
+    const auto done = ::write(fd_, data, wanted);
+#endif
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      error_ = errno;
+      return false;
+    }
+    data += done;
+    size -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+}  // namespace tbq

@@ -1,0 +1,122 @@
+// The handler does nothing but write a byte: what may be called in a handler is a short list.
+#include "io/termination.hpp"
+
+#ifndef _WIN32
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace tbq {
+namespace {
+
+constexpr int kSignals[] = {SIGTERM, SIGHUP};
+
+// Written only before a handler is set, and again in a forked child, which has one thread.
+struct Pipe {
+  volatile int fd = -1;
+  pid_t process = 0;
+  dev_t device = 0;
+  ino_t inode = 0;
+} g_pipe;
+
+// Whether the number still means our pipe: daemons close all files, and numbers are used again.
+bool is_ours(int fd) {
+  struct stat found;
+  return fstat(fd, &found) == 0 && found.st_dev == g_pipe.device && found.st_ino == g_pipe.inode;
+}
+
+void set_default(int number) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
+extern "C" void tbq_on_termination(int number) {
+  const int before = errno;
+  const auto byte = static_cast<unsigned char>(number);
+  const int fd = g_pipe.fd;
+  bool told = false;
+  if (getpid() == g_pipe.process && is_ours(fd)) {
+    // A pipe that is full has told often enough.
+    told = write(fd, &byte, 1) == 1 || errno == EAGAIN;
+  }
+  if (!told) {
+    set_default(number);
+    raise(number);  // it is delivered when this handler returns
+  }
+  errno = before;
+}
+
+bool is_our_handler(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == tbq_on_termination;
+}
+
+bool is_default(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+
+}  // namespace
+
+bool catch_termination(int fd) {
+  // The kernel keeps signals without a handler from process 1: there, nothing would end the process.
+  if (getpid() == 1) return false;
+  struct stat found;
+  if (fstat(fd, &found) != 0) return false;
+  if (g_pipe.fd != fd || g_pipe.process != getpid() || !is_ours(fd)) {
+    release_termination();
+    g_pipe.fd = fd;
+    g_pipe.process = getpid();
+    g_pipe.device = found.st_dev;
+    g_pipe.inode = found.st_ino;
+  }
+  bool caught = false;
+  for (const int number : kSignals) {
+    struct sigaction action;
+    if (sigaction(number, nullptr, &action) != 0) continue;
+    if (is_default(action)) {
+      action = {};
+      action.sa_handler = tbq_on_termination;
+      action.sa_flags = SA_RESTART;
+      sigemptyset(&action.sa_mask);
+      caught = sigaction(number, &action, nullptr) == 0 || caught;
+    } else {
+      caught = caught || is_our_handler(action);
+    }
+  }
+  return caught;
+}
+
+void release_termination() {
+  for (const int number : kSignals) {
+    struct sigaction action;
+    if (sigaction(number, nullptr, &action) == 0 && is_our_handler(action)) set_default(number);
+  }
+}
+
+void end_by_signal(int number) {
+  set_default(number);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  kill(getpid(), number);
+}
+
+}  // namespace tbq
+
+#else
+
+namespace tbq {
+
+bool catch_termination(int) { return false; }
+void release_termination() {}
+void end_by_signal(int) {}
+
+}  // namespace tbq
+
+#endif

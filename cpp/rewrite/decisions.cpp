@@ -1,0 +1,211 @@
+// The rules of a rewrite, applied to one event after the other.
+#include "rewrite/decisions.hpp"
+
+#include "event/head.hpp"
+#include "event/metadata.hpp"
+#include "event/scalar_tensor.hpp"
+#include "record/framing.hpp"
+
+namespace tbq {
+
+namespace {
+
+bool tagged(ValueField field) { return field < ValueField::graph_def || field == ValueField::run_metadata; }
+
+bool number(const ValueRef& value, Bytes payload, double* out) {
+  if (value.field == ValueField::simple_value) {
+    if (out) *out = value.scalar;
+    return true;
+  }
+  if (value.payload.length > kLargeRecord) return false;
+  const ScalarTensor tensor = scalar_of_tensor(payload.subspan(value.payload.offset, value.payload.length));
+  if (out) *out = tensor.value;
+  return tensor.valid;
+}
+
+}  // namespace
+
+Decisions::Decisions(const Result& survey, uint32_t run, const std::vector<SeriesRule>& rules,
+                     const RewriteOptions& options)
+    : options_(options), states_(survey, run, rules) {
+  partial_ = options.first_step != INT64_MIN || options.last_step != INT64_MAX || options.every > 1 ||
+             options.max_points > 0 || options.resume;
+  verbatim_ = states_.untouched() && !partial_ && options.offset == 0;
+}
+
+void Decisions::begin(Pass pass, RewriteReport& report) {
+  if (pass == Pass::pick) {
+    states_.each([&](SeriesState& series) {
+      series.picks.prepare(options_.max_points, series.report->kind == Kind::scalars);
+    });
+  } else if (pass == Pass::write && options_.max_points > 0) {
+    states_.each([](SeriesState& series) { series.picks.finish(); });
+  }
+  pass_ = pass;
+  report_ = &report;
+  states_.rewind();
+}
+
+Decision Decisions::of(Bytes payload) {
+  Decision decision;
+  if (pass_ == Pass::write && fast(payload, decision)) return decision;
+  event_.clear();
+  MemorySource source(payload);
+  if (!walk_event(source, event_)) return Decision::keep;
+  return of_event(payload);
+}
+
+// The fast path: an event of a time, perhaps a step, and one value that begins with its tag is decided by
+// these alone, if that is enough. False if it is not.
+bool Decisions::fast(Bytes payload, Decision& decision) {
+  EventHead head;
+  if (options_.general_only || options_.offset != 0 || !read_head(payload, head)) return false;
+  Cursor cursor(payload.subspan(head.size));
+  Bytes tag;
+  if (!enter_sole_value(cursor, tag)) return false;
+  TagStates* states = states_of(as_text(tag));
+  if (!states || states->all.size() != 1) return false;
+  SeriesState& state = *states->all.front();
+  if (state.rule->renamed && !state.rule->drop) return false;
+  if (partial_) {
+    const Bytes rest = cursor.rest();
+    if (rest.size() != 5 || rest[0] != kSimpleValueKey || (states->metadata_lost && !states->metadata_kept)) {
+      return false;
+    }
+  } else {
+    Field field;  // another tag after this one would win
+    while (!cursor.empty()) {
+      if (!cursor.field(field) || field.number == schema::Value::tag) return false;
+    }
+  }
+  predictor_.follow(states);
+  decision = wanted(state, head.step) ? Decision::keep : Decision::drop;
+  return true;
+}
+
+TagStates* Decisions::states_of(std::string_view tag) {
+  TagStates* guess = predictor_.guess();
+  return guess && guess->name() == tag ? guess : states_.find(tag);
+}
+
+Decision Decisions::of_event(Bytes payload) {
+  edits_.clear();
+  bool any = false;
+  bool moves = false;
+  for (const ValueRef& value : event_.values) {
+    ValueEdit edit;
+    if (SeriesState* state = state_of(value, payload)) {
+      TagStates& tag = *predictor_.last();
+      const Kind kind = state->report->kind;
+      moves = moves || !stepless(kind) || kind == Kind::logs;
+      if (!wanted(*state, event_.step, &value, payload)) {
+        edit.drop = true;
+        tag.metadata_lost = tag.metadata_lost || value.has_metadata;
+      } else {
+        if (state->rule->renamed && tagged(value.field)) edit.tag = &state->rule->tag;
+        if (tagged(value.field) && !tag.metadata_kept && needs_metadata(tag, value, payload)) {
+          const std::string& metadata = tag.report().metadata_bytes;
+          edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
+        }
+        tag.metadata_kept = tag.metadata_kept || value.has_metadata || !edit.metadata.empty();
+      }
+    }
+    any = any || edit.any();
+    edits_.push_back(edit);
+  }
+  const int64_t step = event_.step + (moves ? options_.offset : 0);
+  if (!any && step == event_.step) return Decision::keep;
+  switch (edit_event(payload, edits_, step != event_.step ? &step : nullptr, edited_)) {
+    case Edited::kept:
+      return Decision::edit;
+    case Edited::empty:
+      return Decision::drop;
+    case Edited::malformed:
+      break;
+  }
+  return Decision::keep;
+}
+
+// Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
+// and without it the value would be of another kind.
+bool Decisions::needs_metadata(const TagStates& tag, const ValueRef& value, Bytes payload) const {
+  if (tag.report().metadata_bytes.empty()) return false;
+  const bool by_plugin = value.field == ValueField::tensor || value.field == ValueField::none;
+  if (!value.has_metadata) return tag.metadata_lost || (partial_ && by_plugin);
+  // Its own would now be the first of the tag; that of a field that comes later counts.
+  TagMetadata own;
+  return tag.metadata_lost && by_plugin &&
+         parse_metadata(payload.subspan(value.metadata.offset, value.metadata.length), own) &&
+         own.plugin != tag.report().metadata.plugin;
+}
+
+SeriesState* Decisions::state_of(const ValueRef& value, Bytes payload) {
+  const std::string_view untagged = untagged_name(value.field);
+  const std::string_view tag =
+      untagged.empty() ? as_text(payload.subspan(value.tag.offset, value.tag.length)) : untagged;
+  TagStates* found = states_of(tag);
+  if (!found) return nullptr;
+  predictor_.follow(found);
+  Kind kind = kind_of(value.field, found->report().metadata.plugin);
+  if (kind == Kind::scalars && value.field == ValueField::tensor && found->all.size() > 1 &&
+      found->has(Kind::tensors)) {
+    if (!number(value, payload, nullptr)) kind = Kind::tensors;
+  }
+  return &found->of(kind);
+}
+
+// Whether a value of this series at this step stays; counts it.
+bool Decisions::wanted(SeriesState& state, int64_t step, const ValueRef* value, Bytes payload) {
+  if (state.rule->drop) {
+    ++report_->dropped_rule;
+    return false;
+  }
+  if (!partial_ || stepless(state.report->kind)) return true;
+  if (options_.resume && step >= state.limit(session_)) {
+    ++report_->dropped_restart;
+    return false;
+  }
+  if (step < options_.first_step || step > options_.last_step) {
+    ++report_->dropped_steps;
+    return false;
+  }
+  const uint64_t place = state.seen++;
+  bool stays = place % options_.every == 0;
+  if (stays && options_.max_points > 0) {
+    const uint64_t thinned = place / options_.every;
+    switch (pass_) {
+      case Pass::count:
+        state.picks.count();
+        break;
+      case Pass::pick: {
+        double number_at = 0;
+        if (state.report->kind == Kind::scalars && value && number(*value, payload, &number_at)) {
+          state.picks.offer(thinned, number_at);
+        }
+        break;
+      }
+      case Pass::write:
+        stays = state.picks.has(thinned);
+        break;
+    }
+  }
+  report_->dropped_thinned += !stays;
+  return stays;
+}
+
+size_t Decisions::dropped_unread(FileSource& source) {
+  event_.clear();
+  if (!walk_event(source, event_) || event_.strange || event_.values.empty()) return 0;
+  if (event_.has_file_version || event_.writer.length > 0) return 0;
+  for (const ValueRef& value : event_.values) {
+    if (!untagged_name(value.field).empty() || value.tag.length > kLargeRecord) return 0;
+    const uint8_t* name = source.at(value.tag.offset, static_cast<size_t>(value.tag.length));
+    if (!name) return 0;
+    const TagStates* found =
+        states_.find({reinterpret_cast<const char*>(name), static_cast<size_t>(value.tag.length)});
+    if (!found || found->all.size() != 1 || !found->all.front()->rule->drop) return 0;
+  }
+  return event_.values.size();
+}
+
+}  // namespace tbq

@@ -1,0 +1,49 @@
+// What images and audio have in common: encoded files, in messages of their own or in tensors.
+#pragma once
+
+#include <vector>
+
+#include "tables/kinds.hpp"
+#include "tables/tensor_columns.hpp"
+
+namespace tbq {
+
+// One row per encoded file: a message of its own (v1), or some of the strings of a tensor (v2).
+class Encoded : public Expander {
+ public:
+  Encoded(ValueProblems& problems, ValueField message) : Expander(problems), message_(message) {}
+  void append(const Value& value) final {
+    if (value.row->field == message_) {
+      append_v1(value);
+    } else {
+      append_v2(value);
+    }
+  }
+  void reserve(uint64_t bytes, uint64_t values) final {
+    reserve_keys(bytes, values);
+    data_.data().reserve(static_cast<size_t>(bytes));
+  }
+
+ protected:
+  virtual void append_v1(const Value& value) = 0;
+  virtual void append_v2(const Value& value) = 0;
+
+  template <class T>
+  static void put(FixedBuilder<T>& column, T number, bool known) {
+    if (known) {
+      column.append(number);
+    } else {
+      column.append_null();
+    }
+  }
+
+  FixedBuilder<int64_t> index_;
+  BytesBuilder data_{"Z"};
+  RepeatBudget budget_;
+  std::vector<Bytes> texts_;
+
+ private:
+  const ValueField message_;
+};
+
+}  // namespace tbq

@@ -1,0 +1,99 @@
+// hparams: the values of sessions.
+#include "bytes/names.hpp"
+#include "tables/hparams_plugin.hpp"
+#include "tables/struct_json.hpp"
+
+namespace tbq {
+namespace {
+
+class Hparams final : public HparamsBase {
+ public:
+  using HparamsBase::HparamsBase;
+  // `_hparams_/session_end_info` sorts before `_hparams_/session_start_info`, so the status is known by then.
+  void append(const Value& value) override {
+    Message message;
+    if (value.row->run != run_) status_ = -1;
+    run_ = value.row->run;
+    if (!read(value, message)) return;
+    if (message.number == schema::HparamsPluginData::session_end_info) {
+      uint64_t status = 0;
+      walk(value, message.bytes, [&](const Field& field) {
+        if (field.is(schema::SessionEndInfo::status, Wire::varint)) status = field.value;
+      });
+      status_ = static_cast<int32_t>(status < 4 ? status : 0);
+    }
+    if (message.number != schema::HparamsPluginData::session_start_info) return;
+    std::string_view group;
+    walk(value, message.bytes, [&](const Field& field) {
+      if (field.is(schema::SessionStartInfo::group_name, Wire::bytes)) group = as_text(field.bytes);
+    });
+    walk(value, message.bytes, [&](const Field& field) {
+      if (field.is(schema::SessionStartInfo::hparams, Wire::bytes)) append_one(value, field.bytes, group);
+    });
+  }
+  void finish(Batch& batch) override {
+    batch.columns.push_back(name_.finish("name"));
+    batch.columns.push_back(type_.finish("type"));
+    batch.columns.push_back(number_.finish("number"));
+    batch.columns.push_back(string_.finish("string"));
+    batch.columns.push_back(bool_.finish("bool"));
+    batch.columns.push_back(group_.finish("group"));
+    batch.columns.push_back(status_column_.finish("status"));
+  }
+
+ private:
+  void append_one(const Value& value, Bytes entry, std::string_view group) {
+    std::string_view name;
+    Bytes bytes;
+    Held held;
+    if (!read_entry(entry, name, bytes) || !read_value(bytes, held)) {
+      bad(value);
+      return;
+    }
+    add_keys(value);
+    append_text(name_, tbq::display_name(name));
+    type_.append(held.type);
+    if (held.type == kNumber) {
+      number_.append(held.number);
+    } else {
+      number_.append_null();
+    }
+    if (held.type == kText) {
+      append_text(string_, utf8(value, as_text(held.bytes)));
+    } else if (held.type == kList || held.type == kStruct) {
+      std::string json;
+      if (!json_value(bytes, json)) bad(value);
+      append_text(string_, utf8(value, json));
+    } else {
+      string_.append_null();
+    }
+    if (held.type == kBool) {
+      bool_.append(held.flag);
+    } else {
+      bool_.append_null();
+    }
+    if (!append_repeated(group_, utf8(value, group), budget_)) report_repeated(value);
+    if (status_ < 0) {
+      status_column_.append_null();
+    } else {
+      status_column_.append(status_);
+    }
+  }
+
+  TextBuilder name_, string_, group_;
+  LabelBuilder type_{string_dictionary({"number", "string", "bool", "null", "list", "struct"})};
+  FixedBuilder<double> number_;
+  BoolBuilder bool_;
+  LabelBuilder status_column_{string_dictionary({"unknown", "success", "failure", "running"})};
+  RepeatBudget budget_;
+  uint32_t run_ = UINT32_MAX;
+  int32_t status_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<Expander> make_hparams(ValueProblems& problems) {
+  return std::make_unique<Hparams>(problems);
+}
+
+}  // namespace tbq

@@ -1,0 +1,69 @@
+// What the hparams plugin keeps in metadata: the base of its three tables.
+#pragma once
+
+#include <string_view>
+
+#include "event/metadata.hpp"
+#include "event/schema.hpp"
+#include "tables/kinds.hpp"
+#include "tables/text_columns.hpp"
+
+namespace tbq {
+
+// One message of HParamsPluginData: which of its fields, and the bytes.
+struct Message {
+  uint32_t number = 0;  // of schema::HparamsPluginData
+  Bytes bytes;
+};
+
+class HparamsBase : public Expander {
+ public:
+  using Expander::Expander;
+
+ protected:
+  // False, with a problem, if the plugin's data cannot be read.
+  bool read(const Value& value, Message& out) {
+    Cursor cursor(plugin_content(value.metadata));
+    Field field;
+    while (!cursor.empty()) {
+      if (!cursor.field(field)) return bad(value);
+      if (field.wire == Wire::bytes && field.number >= schema::HparamsPluginData::experiment &&
+          field.number <= schema::HparamsPluginData::session_end_info)
+        out = {field.number, field.bytes};
+    }
+    return true;
+  }
+  bool bad(const Value& value) {
+    report(value, "bad_hparams", "the hparams plugin's data cannot be read");
+    return false;
+  }
+  // Calls each(field) for the fields of a message.
+  template <class Each>
+  bool walk(const Value& value, Bytes message, Each&& each) {
+    Cursor cursor(message);
+    Field field;
+    while (!cursor.empty()) {
+      if (!cursor.field(field)) return bad(value);
+      each(field);
+    }
+    return true;
+  }
+  // Calls each(info) for the messages that an experiment lists in field `number`.
+  template <class Each>
+  void each_info(const Value& value, uint32_t number, Each&& each) {
+    Message message;
+    if (!read(value, message) || message.number != schema::HparamsPluginData::experiment) return;
+    walk(value, message.bytes, [&](const Field& field) {
+      if (field.is(number, Wire::bytes)) each(field.bytes);
+    });
+  }
+  void text(const Value& value, TextBuilder& column, std::string_view what) {
+    if (what.empty()) {
+      column.append_null();
+    } else {
+      append_text(column, utf8(value, what));
+    }
+  }
+};
+
+}  // namespace tbq

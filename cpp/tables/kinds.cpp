@@ -1,0 +1,77 @@
+// The list of tables, and the keys of what they hold.
+#include "tables/kinds.hpp"
+
+namespace tbq {
+namespace {
+
+constexpr TableKind kTables[] = {
+    {"tensors", Kind::tensors, make_tensors},
+    {"histograms", Kind::histograms, make_histograms},
+    {"images", Kind::images, make_images},
+    {"audio", Kind::audio, make_audio},
+    {"texts", Kind::texts, make_texts},
+    {"hparams", Kind::hparams, make_hparams},
+    {"hparam_metrics", Kind::hparams, make_hparam_metrics},
+    {"hparam_domains", Kind::hparams, make_hparam_domains},
+    {"pr_curves", Kind::pr_curves, make_pr_curves},
+    {"meshes", Kind::meshes, make_meshes},
+    {"graphs", Kind::graphs, make_graphs},
+    {"nodes", Kind::graphs, make_nodes},
+    {"run_metadata", Kind::run_metadata, make_run_metadata},
+    {"custom_scalars", Kind::custom_scalars, make_custom_scalars},
+    {"others", Kind::others, make_others},
+    {"logs", Kind::logs, make_logs},
+};
+
+}  // namespace
+
+const TableKind* table_kind(std::string_view name) {
+  for (const TableKind& table : kTables) {
+    if (name == table.name) return &table;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const TableKind& table : kTables) names.emplace_back(table.name);
+  return names;
+}
+
+void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
+                 ArrowArrayStream* out) {
+  static const BlobTable none;
+  const auto& held = result.blobs[static_cast<size_t>(kind)];
+  const BlobTable& rows = held ? *held : none;
+  std::vector<std::string> tags;
+  std::vector<int32_t> places(result.series.size(), -1);
+  FixedBuilder<int32_t> run, tag;
+  FixedBuilder<int64_t> step, bytes;
+  FixedBuilder<double> wall_time;
+  for (const BlobRow& row : rows) {
+    if (places[row.tag] < 0) {
+      places[row.tag] = static_cast<int32_t>(tags.size());
+      tags.push_back(result.series[row.tag].tag);
+    }
+    run.append(static_cast<int32_t>(row.run));
+    tag.append(places[row.tag]);
+    step.append(row.step);
+    wall_time.append(row.wall_time);
+    bytes.append(static_cast<int64_t>(row.payload_length));
+  }
+  Batch batch;
+  batch.length = static_cast<int64_t>(rows.size());
+  batch.columns.push_back(run.finish("run"));
+  batch.columns.back().dictionary = string_dictionary(runs);
+  batch.columns.push_back(tag.finish("tag"));
+  batch.columns.back().dictionary = tag_dictionary(tags);
+  batch.columns.push_back(step.finish("step"));
+  batch.columns.push_back(wall_time.finish("wall_time"));
+  batch.columns.push_back(bytes.finish("bytes"));
+  Batch schema = batch;
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  export_stream(std::move(schema), std::move(batches), out);
+}
+
+}  // namespace tbq

@@ -1,0 +1,54 @@
+// logs: log messages, and where sessions started, stopped and saved.
+#include "event/schema.hpp"
+#include "tables/kinds.hpp"
+#include "tables/text_columns.hpp"
+
+namespace tbq {
+namespace {
+
+class Logs final : public Expander {
+ public:
+  using Expander::Expander;
+  void append(const Value& value) override {
+    add_keys(value);
+    const bool session = value.row->field == ValueField::session_log;
+    uint64_t level = 0;
+    std::string_view message, checkpoint;
+    Cursor cursor(value.payload);
+    Field field;
+    while (!cursor.empty()) {
+      if (!cursor.field(field)) {
+        report(value, "bad_log", "the log message cannot be read");
+        break;
+      }
+      if (session) {
+        if (field.is(schema::SessionLog::status, Wire::varint)) level = field.value;
+        if (field.is(schema::SessionLog::checkpoint_path, Wire::bytes)) checkpoint = as_text(field.bytes);
+        if (field.is(schema::SessionLog::message, Wire::bytes)) message = as_text(field.bytes);
+      } else {
+        if (field.is(schema::LogMessage::level, Wire::varint)) level = field.value;
+        if (field.is(schema::LogMessage::message, Wire::bytes)) message = as_text(field.bytes);
+      }
+    }
+    level_.append(session ? 6 + static_cast<int32_t>(level < 4 ? level : 0)
+                          : static_cast<int32_t>(level <= 50 ? level / 10 : 0));
+    append_text_or_null(message_, utf8(value, message));
+    append_text_or_null(checkpoint_, utf8(value, checkpoint));
+  }
+  void finish(Batch& batch) override {
+    batch.columns.push_back(level_.finish("level"));
+    batch.columns.push_back(message_.finish("message"));
+    batch.columns.push_back(checkpoint_.finish("checkpoint_path"));
+  }
+
+ private:
+  LabelBuilder level_{string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
+                                         "unspecified", "start", "stop", "checkpoint"})};
+  TextBuilder message_, checkpoint_;
+};
+
+}  // namespace
+
+std::unique_ptr<Expander> make_logs(ValueProblems& problems) { return std::make_unique<Logs>(problems); }
+
+}  // namespace tbq

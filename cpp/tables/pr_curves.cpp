@@ -1,0 +1,56 @@
+// pr_curves: one row per threshold of a [6, n] tensor.
+#include "tables/kinds.hpp"
+#include "tables/tensor_columns.hpp"
+
+namespace tbq {
+namespace {
+
+class PrCurves final : public Expander {
+ public:
+  using Expander::Expander;
+  void append(const Value& value) override {
+    const TensorView tensor = read_tensor(value.payload);
+    TensorError error = value.row->field == ValueField::tensor ? TensorError::none : TensorError::dtype;
+    if (error == TensorError::none) error = copy_doubles(tensor, budget_, numbers_);
+    if (error != TensorError::none) return refuse(value, tensor_error_text(error));
+    if (tensor.rank != 2 || tensor.dims[0] != 6)
+      return refuse(value, "a PR curve's tensor must have the shape [6, n]");
+    const auto rows = static_cast<size_t>(tensor.dims[1]);
+    add_keys(value, rows);
+    for (size_t i = 0; i < rows; ++i) {
+      // As NumPy computes linspace(0, 1, n).
+      threshold_.append(i > 0 && i + 1 == rows ? 1.0
+                        : i == 0               ? 0.0
+                                 : static_cast<double>(i) * (1.0 / static_cast<double>(rows - 1)));
+    }
+    for (size_t row = 0; row < 6; ++row) columns_[row].append(numbers_.data() + row * rows, rows);
+  }
+  void finish(Batch& batch) override {
+    static constexpr const char* names[] = {"true_pos",  "false_pos", "true_neg",
+                                            "false_neg", "precision", "recall"};
+    batch.columns.push_back(threshold_.finish("threshold"));
+    for (size_t i = 0; i < 6; ++i) batch.columns.push_back(columns_[i].finish(names[i]));
+  }
+
+ private:
+  // The row stays, empty: that there was a curve at this step is known.
+  void refuse(const Value& value, const char* why) {
+    report(value, "bad_pr_curve", why);
+    add_keys(value);
+    threshold_.append_null();
+    for (auto& column : columns_) column.append_null();
+  }
+
+  FixedBuilder<double> threshold_;
+  FixedBuilder<double> columns_[6];
+  RepeatBudget budget_;
+  GrowableBuffer<double> numbers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Expander> make_pr_curves(ValueProblems& problems) {
+  return std::make_unique<PrCurves>(problems);
+}
+
+}  // namespace tbq

@@ -1,0 +1,16 @@
+// The scalars of a result as a table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decode/result.hpp"
+#include "tables/arrow_abi.hpp"
+
+namespace tbq {
+
+// The batches that were taken from `result`, with run and tag as dictionaries over `runs` and all tags.
+void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+                    const std::vector<std::string>& runs, ArrowArrayStream* out);
+
+}  // namespace tbq

@@ -1,0 +1,80 @@
+// The table of series: what was seen of each (run, tag, kind), stored or not.
+#include "tables/series_table.hpp"
+
+#include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
+#include "event/dtype.hpp"
+#include "tables/builders.hpp"
+
+namespace tbq {
+
+void export_series(const Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out) {
+  std::vector<int32_t> run_codes;
+  BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
+  FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
+  FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
+  FixedBuilder<double> first_wall, last_wall;
+  BoolBuilder selected;
+  const auto whole = [](uint64_t value) { return static_cast<int64_t>(value); };
+  const auto text = [](BytesBuilder& column, std::string_view value) {
+    if (value.empty()) {
+      column.append_null();
+    } else {
+      column.append(valid_utf8(value));
+    }
+  };
+  for (const SeriesReport& report : result.series) {
+    run_codes.push_back(static_cast<int32_t>(report.run));
+    tag.append(tbq::display_name(report.tag));
+    kind.append(kind_name(report.kind));
+    text(plugin, report.metadata.plugin);
+    // A v1 scalar is a float, by its field.
+    text(dtype, report.kind == Kind::scalars && report.dtype == 0 ? "float32" : dtype_name(report.dtype));
+    text(display_name, report.metadata.display_name);
+    text(description, report.metadata.description);
+    selected.append(report.selected);
+    count.append(whole(report.seen.steps.count));
+    rows.append(whole(report.rows));
+    dropped.append(whole(report.dropped.count));
+    dropped_first.append(report.dropped.min);
+    dropped_last.append(report.dropped.max);
+    rounded.append(whole(report.rounded));
+    refused.append(whole(report.refused));
+    first_step.append(report.seen.steps.first);
+    last_step.append(report.seen.steps.last);
+    min_step.append(report.seen.steps.min);
+    max_step.append(report.seen.steps.max);
+    first_wall.append(report.seen.first_wall);
+    last_wall.append(report.seen.last_wall);
+  }
+  Batch batch;
+  batch.length = static_cast<int64_t>(result.series.size());
+  batch.columns.push_back(
+      dictionary_column("run", Buffer::of(std::move(run_codes)), batch.length, string_dictionary(runs)));
+  batch.columns.push_back(tag.finish("tag"));
+  batch.columns.push_back(kind.finish("kind"));
+  batch.columns.push_back(plugin.finish("plugin"));
+  batch.columns.push_back(dtype.finish("dtype"));
+  batch.columns.push_back(count.finish("count"));
+  batch.columns.push_back(first_step.finish("first_step"));
+  batch.columns.push_back(last_step.finish("last_step"));
+  batch.columns.push_back(min_step.finish("min_step"));
+  batch.columns.push_back(max_step.finish("max_step"));
+  batch.columns.push_back(first_wall.finish("first_wall_time"));
+  batch.columns.push_back(last_wall.finish("last_wall_time"));
+  batch.columns.push_back(display_name.finish("display_name"));
+  batch.columns.push_back(description.finish("description"));
+  batch.columns.push_back(selected.finish("selected"));
+  batch.columns.push_back(rows.finish("rows"));
+  batch.columns.push_back(dropped.finish("dropped"));
+  batch.columns.push_back(dropped_first.finish("dropped_first"));
+  batch.columns.push_back(dropped_last.finish("dropped_last"));
+  batch.columns.push_back(rounded.finish("rounded"));
+  batch.columns.push_back(refused.finish("refused"));
+  Batch schema = batch;
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  export_stream(std::move(schema), std::move(batches), out);
+}
+
+}  // namespace tbq

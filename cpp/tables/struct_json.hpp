@@ -1,0 +1,34 @@
+// google.protobuf.Value: what it holds, and all of it as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bytes/cursor.hpp"
+
+namespace tbq {
+
+enum ValueType : int32_t { kNumber, kText, kBool, kNull, kList, kStruct };
+
+// The last of a Value's fields wins.
+struct Held {
+  int32_t type = kNull;
+  double number = 0;
+  bool flag = false;
+  Bytes bytes;
+};
+
+// False if it is malformed, as all below.
+bool read_value(Bytes value, Held& out);
+
+// The key and the value of a map's entry.
+bool read_entry(Bytes entry, std::string_view& key, Bytes& value);
+
+constexpr int kDeepestJson = 32;
+
+// A Value, or a ListValue, as JSON; false also if it is nested deeper than `depth`.
+bool json_value(Bytes value, std::string& out, int depth = kDeepestJson);
+bool json_list(Bytes list, std::string& out, int depth = kDeepestJson);
+
+}  // namespace tbq

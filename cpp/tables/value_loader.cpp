@@ -1,0 +1,69 @@
+// A file that changes while it is read is a problem of a value, not a failure.
+#include "tables/value_loader.hpp"
+
+#include "record/framing.hpp"
+
+namespace tbq {
+namespace {
+
+constexpr const char* kChanged = "the file changed or vanished while it was read";
+
+}  // namespace
+
+ValueLoader::ValueLoader(const std::vector<FileReport>& files) {
+  for (const FileReport& file : files) paths_.push_back(file.unpacked.empty() ? file.path : file.unpacked);
+  verified_.resize(files.size());
+}
+
+Bytes ValueLoader::load(const BlobRow& row, const char*& what) {
+  what = nullptr;
+  if (!row.deferred) return {row.payload, static_cast<size_t>(row.payload_length)};
+  const uint64_t length = row.record_length;
+  if (!lies_in_file(row)) {
+    what = kChanged;
+    return {};
+  }
+  auto& verified = verified_[row.file];
+  if (verified.contains(row.record)) {
+    if (!read(row.record + kHeader + row.payload_offset, row.payload_length, what)) return {};
+    return {buffer(), static_cast<size_t>(row.payload_length)};
+  }
+  if (!read(row.record, length + kOverhead, what)) return {};
+  uint64_t stored;
+  const uint8_t* data = buffer();
+  if (!read_header(data, stored) || stored != length ||
+      !payload_agrees(data + kHeader, static_cast<size_t>(length),
+                      load_le<uint32_t>(data + kHeader + length))) {
+    what = "a record's data does not agree with its checksum";
+    return {};
+  }
+  verified.insert(row.record);
+  return {data + kHeader + row.payload_offset, static_cast<size_t>(row.payload_length)};
+}
+
+bool ValueLoader::lies_in_file(const BlobRow& row) {
+  if (row.file != current_ || !opened_) {
+    file_.close();
+    current_ = row.file;
+    opened_ = file_.open(paths_[row.file]) == 0;
+  }
+  const uint64_t length = row.record_length;
+  return opened_ && length <= file_.size() && row.record <= file_.size() - length &&
+         row.payload_length <= length && row.payload_offset <= length - row.payload_length;
+}
+
+bool ValueLoader::read(uint64_t offset, uint64_t count, const char*& what) {
+  buffer_.clear();
+  char* to = buffer_.extend(static_cast<size_t>(count));
+  for (uint64_t done = 0; done < count;) {
+    const int64_t got = file_.read_at(offset + done, to + done, static_cast<size_t>(count - done));
+    if (got <= 0) {
+      what = kChanged;
+      return false;
+    }
+    done += static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+}  // namespace tbq

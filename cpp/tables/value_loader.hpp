@@ -1,0 +1,34 @@
+// Reads deferred values from their files. A record is verified whole when its first value is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "decode/result.hpp"
+#include "io/growable_buffer.hpp"
+
+namespace tbq {
+
+class ValueLoader {
+ public:
+  explicit ValueLoader(const std::vector<FileReport>& files);
+
+  // The payload, valid until the next call; `what` is null if all is well.
+  Bytes load(const BlobRow& row, const char*& what);
+
+ private:
+  bool lies_in_file(const BlobRow& row);
+  const uint8_t* buffer() const { return reinterpret_cast<const uint8_t*>(buffer_.data()); }
+  bool read(uint64_t offset, uint64_t count, const char*& what);
+
+  std::vector<std::string> paths_;
+  std::vector<std::unordered_set<uint64_t>> verified_;  // records, by file
+  File file_;
+  uint32_t current_ = 0;
+  bool opened_ = false;
+  GrowableBuffer<char> buffer_;
+};
+
+}  // namespace tbq
