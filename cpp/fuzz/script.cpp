@@ -70,100 +70,100 @@ std::string graph(size_t size) {
 }
 
 // The fields of an Event beside its time and step.
-std::string content(ValueField form, const std::string& tag, size_t size) {
+std::string content(Form form, const std::string& tag, size_t size) {
   const auto value = [&](const std::string& rest) { return summary(message(1, tag) + rest); };
   const std::string fill = filling(size);
   switch (form) {
-    case ValueField::simple_scalar:
+    case Form::simple_scalar:
       return value(fixed(2, static_cast<float>(size) / 8));
-    case ValueField::float_scalar:
+    case Form::float_scalar:
       return value(message(8, tensor(1, of(static_cast<float>(size) / 8))) + metadata("scalars"));
-    case ValueField::bare_scalar:
+    case Form::bare_scalar:
       return value(message(8, tensor(2, of(static_cast<double>(size) / 8))));
-    case ValueField::integer_scalar:
+    case Form::integer_scalar:
       return value(message(8, number(1, 9) + message(2, "") + number(10, (uint64_t{1} << 60) + size)) +
                    metadata("scalars"));
-    case ValueField::old_histogram: {
+    case Form::old_histogram: {
       const size_t count = size / 16 + 1;
       return value(message(5, fixed(1, 0.0) + fixed(2, 1.0) + fixed(3, 4.0) + message(6, doubles(count)) +
                                   message(7, doubles(count))));
     }
-    case ValueField::histogram:
+    case Form::histogram:
       return value(message(8, triples(size)) + metadata("histograms"));
-    case ValueField::bare_histogram:
+    case Form::bare_histogram:
       return value(message(8, triples(size)));
-    case ValueField::old_image:
+    case Form::old_image:
       return value(message(4, number(1, 5) + number(2, 7) + number(3, 3) + message(4, png(size))));
-    case ValueField::image:
+    case Form::image:
       return value(message(8, strings({"7", "5", png(size)})) + metadata("images"));
-    case ValueField::old_audio:
+    case Form::old_audio:
       return value(
           message(6, fixed(1, 8000.0F) + number(2, 1) + message(4, wav(size)) + message(5, "audio/wav")));
-    case ValueField::audio:
+    case Form::audio:
       return value(message(8, strings({wav(size)})) + metadata("audio"));
-    case ValueField::text:
+    case Form::text:
       return value(message(8, strings({"text", fill})) + metadata("text"));
-    case ValueField::bare_text:
+    case Form::bare_text:
       return value(message(8, strings({fill})));
-    case ValueField::session_start_info:
+    case Form::session_start_info:
       return value(hparams(3, entry("lr", held(0.5)) + entry("name", held(fill)) +
                                   entry("list", message(6, message(1, held(0.25)) + message(1, held("s")))) +
                                   message(4, "group")));
-    case ValueField::experiment:
+    case Form::experiment:
       return value(hparams(2, message(4, message(1, "lr") + message(3, fill) + number(4, 3)) +
                                   message(5, message(1, message(1, "g") + message(2, "loss")))));
-    case ValueField::session_end_info:
+    case Form::session_end_info:
       return value(hparams(4, number(1, 1)));
-    case ValueField::pr_curve: {
+    case Form::pr_curve: {
       const size_t count = size / 48 + 1;
       return value(message(8, number(1, 2) + shape({6, count}) + message(4, doubles(6 * count))) +
                    metadata("pr_curves"));
     }
-    case ValueField::mesh:
+    case Form::mesh:
       return value(message(8, number(1, 1) + shape({1, size / 12, 3}) + message(4, filling(size / 12 * 12))) +
                    plugin("mesh", message(2, "m") + number(3, 1)));
-    case ValueField::graph_def:
+    case Form::graph_def:
       return message(4, graph(size));
-    case ValueField::meta_graph_def:
+    case Form::meta_graph_def:
       return message(9, message(2, graph(size)));
-    case ValueField::run_metadata:
+    case Form::run_metadata:
       return message(8, message(1, tag) + message(2, fill));
-    case ValueField::log_message:
+    case Form::log_message:
       return message(6, number(1, 20) + message(2, fill));
-    case ValueField::session_log:
+    case Form::session_log:
       return message(7, number(1, 1) + (size > 0 ? message(3, fill) : ""));
-    case ValueField::custom_scalars:
+    case Form::custom_scalars:
       return value(
           message(8, strings({message(
                          2, message(1, "c") + message(2, message(1, fill) + message(2, message(1, "a"))))})) +
           metadata("custom_scalars"));
-    case ValueField::unknown_plugin:
+    case Form::unknown_plugin:
       return value(message(8, tensor(4, fill)) + plugin("mine", fill));
-    case ValueField::legacy_histogram:
+    case Form::legacy_histogram:
       return value(message(3, fill));
-    case ValueField::tensor:
+    case Form::tensor:
       return value(message(8, number(1, 4) + shape({size}) + message(4, fill)));
-    case ValueField::image_and_scalar:
+    case Form::image_and_scalar:
       return message(5, message(1, message(1, tag) + message(4, message(4, png(size)))) +
                             message(1, message(1, "beside") + fixed(2, 0.5F)));
-    case ValueField::only_metadata:
+    case Form::only_metadata:
       return value(metadata(size % 2 == 0 ? "scalars" : "histograms"));
-    case ValueField::writer:
+    case Form::writer:
       return message(10, message(1, "w" + fill));
-    case ValueField::two_scalars:
+    case Form::two_scalars:
       return message(5, message(1, message(1, tag) + fixed(2, 0.5F)) +
                             message(1, message(1, "beside") + fixed(2, static_cast<float>(size))));
-    case ValueField::malformed:
+    case Form::malformed:
       return value(fixed(2, 0.5F)) + "\x2a\xff" + fill;
-    case ValueField::count:
+    case Form::count:
       break;
   }
   return {};
 }
 
 // Made once each.
-const std::string& content_of(ValueField form, uint8_t tag, uint8_t size) {
-  constexpr size_t kForms = static_cast<size_t>(ValueField::count);
+const std::string& content_of(Form form, uint8_t tag, uint8_t size) {
+  constexpr size_t kForms = static_cast<size_t>(Form::count);
   static std::string known[kForms][4][std::size(kFillers)];
   std::string& held = known[static_cast<size_t>(form)][tag][size % std::size(kFillers)];
   if (held.empty()) held = content(form, std::string(1, static_cast<char>('a' + tag)), filler(size));
@@ -197,7 +197,7 @@ class Interpreter {
     switch (first % kWords) {
       case kEvent:
       case kEventToo:
-        event_ = static_cast<ValueField>(byte() % static_cast<uint8_t>(ValueField::count));
+        event_ = static_cast<Form>(byte() % static_cast<uint8_t>(Form::count));
         tag_ = byte() % 4;
         step_ = static_cast<int8_t>(byte());
         wall_ = wall_of(byte());
@@ -263,7 +263,7 @@ class Interpreter {
   const uint8_t* end_;
   std::string out_;
   size_t events_ = 0;
-  ValueField event_ = ValueField::simple_scalar;
+  Form event_ = Form::simple_scalar;
   uint8_t tag_ = 0;
   int64_t step_ = 0;
   double wall_ = 1e9;
@@ -284,7 +284,7 @@ size_t filler(uint8_t size) { return kFillers[size % std::size(kFillers)]; }
 
 std::string file_of(const uint8_t* data, size_t size) { return Interpreter(data, size).run(); }
 
-std::string event(ValueField form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size) {
+std::string event(Form form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size) {
   return word(kEvent, size) + static_cast<char>(form) + static_cast<char>(tag) + static_cast<char>(step) +
          static_cast<char>(wall);
 }

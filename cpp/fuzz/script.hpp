@@ -9,7 +9,7 @@
 namespace script {
 
 // What an event holds; the order is part of the corpus.
-enum class ValueField : uint8_t {
+enum class Form : uint8_t {
   simple_scalar,
   float_scalar,    // a tensor, with metadata
   bare_scalar,     // a tensor without metadata
@@ -56,7 +56,7 @@ constexpr size_t kLargestFile = 6000;
 constexpr size_t kMostEvents = 24;
 
 // The words of the language, for seeds.
-std::string event(ValueField form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size = 0);
+std::string event(Form form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size = 0);
 std::string repeat(uint8_t times);  // the last event 1 to 32 times more, a step and a second later each
 std::string record(std::string_view payload);
 std::string raw(std::string_view bytes);

@@ -148,8 +148,8 @@ class RunRewriter {
   // ---- what the walk comes by
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
-    report_.records_in += count;
     if (decisions_.verbatim() && !any_bad_event(at, frames, count)) {
+      report_.records_in += count;
       report_.records_out += count;
       const uint8_t* begin = frames[0].payload - kHeader;
       const uint8_t* end = frames[count - 1].payload + frames[count - 1].length + 4;
@@ -170,12 +170,12 @@ class RunRewriter {
   }
 
   bool large_record(uint64_t at, uint64_t length, Bytes payload) {
-    ++report_.records_in;
     if (!payload.empty()) {
       const Frame frame{payload.data(), payload.size()};
       return change(&frame, 1, at);
     }
     if (bad_event(at)) return lose_event(at, length);
+    ++report_.records_in;
     ++report_.records_out;
     return copy(at, at + kOverhead + length);
   }
@@ -250,6 +250,7 @@ class RunRewriter {
       const Decision decision = bad                     ? Decision::drop
                                 : decisions_.verbatim() ? Decision::keep
                                                         : decisions_.of({frame.payload, frame.length});
+      report_.records_in += !bad;  // what a repair takes out is lost, not dropped
       report_.records_out += decision != Decision::drop;
       if (bad && !lose_event(place, frame.length)) return false;
       if (decision == Decision::keep) continue;

@@ -198,6 +198,23 @@ TEST(rewrite_drops_a_series_and_repairs) {
   CHECK(Folder::read(target) == head + kept + kept);
 }
 
+TEST(a_record_that_a_repair_takes_out_is_lost_and_not_dropped) {
+  Folder folder;
+  const std::string kept = record(kVersion) + record(scalar("a", 1, 1.0F));
+  const std::string bad = record("not an event");
+  const std::string path = folder.write("in", kept + bad + kept);
+  const Result result = survey(path);
+  RewriteOptions options;
+  options.repair = true;
+  std::vector<SeriesRule> rules(result.series.size());
+  for (const bool renamed : {false, true}) {
+    if (renamed) rules[0] = {false, true, "b"};
+    const RewriteReport report = rewrite_run(result, {path}, 0, rules, options, "");
+    CHECK(report.records_in == 4 && report.records_out == 4);
+    CHECK(report.lost_places == 1 && report.lost_bytes == bad.size());
+  }
+}
+
 TEST(rewrite_tells_what_it_cannot_open) {
   Folder folder;
   const std::string path = folder.write("in", record(kVersion));
