@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -61,7 +61,7 @@ def _reading(restarts: str, strict: bool, threads: int | None, merge: str | None
     return {"restarts": restarts, "threads": threads, "on_error": on_error, "merge": merge}
 
 
-def opened(logdir: str | Sequence[str], reading: dict[str, Any]) -> LogDir:
+def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     """The log that a command reads; what of `reading` is for opening it is taken out."""
     import tbq
 
