@@ -3,6 +3,7 @@
 #include "live/live_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "decode/file_opener.hpp"
@@ -302,6 +303,56 @@ void LiveRun::merge_parts(LiveReader& reader) {
   Delivery delivery{delivered_, fresh_, {}, true, true, {}};
   Joiner(options_, reader.pool, &delivery)
       .add(index, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard));
+}
+
+std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
+  const Parts parts = all_parts();
+  const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
+  double began = HUGE_VAL;
+  for (const auto& file : files_) {
+    const TimeSpan& times = reports_[file->id].times;
+    if (times.known) began = std::min(began, times.start());
+  }
+  struct Piece {
+    uint32_t session = 0;
+    size_t part = 0;
+    const ScalarSeries* series = nullptr;
+    const Stretches* stretches = nullptr;
+  };
+  std::vector<Curve> curves;
+  for (const std::string& tag : tags) {
+    std::vector<Piece> pieces;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const TagEntry* entry = parts[part]->tags.find(tag);
+      if (!entry) continue;
+      for (const Segment& segment : entry->scalars.segments.all) {
+        const auto found = delivered_.find(&segment);
+        if (found == delivered_.end()) continue;
+        pieces.push_back({sessions.places[part][segment.session], part, &entry->scalars, &found->second});
+      }
+    }
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::pair(a.session, a.part) < std::pair(b.session, b.part);
+    });
+    Curve& curve = curves.emplace_back();
+    curve.began = std::isfinite(began) ? began : 0;
+    for (const Piece& piece : pieces) {
+      for (const Stretch& stretch : *piece.stretches) {
+        uint64_t first = 0;
+        for (const ScalarChunk& chunk : piece.series->chunks) {
+          const uint64_t low = std::max(stretch.begin, first);
+          const uint64_t high = std::min(stretch.end, first + chunk.rows);
+          if (low < high) {
+            const size_t at = static_cast<size_t>(low - first);
+            curve.points.push_back({chunk.steps() + at, chunk.walls() + at, chunk.values() + at,
+                                    static_cast<size_t>(high - low)});
+          }
+          first += chunk.rows;
+        }
+      }
+    }
+  }
+  return curves;
 }
 
 void LiveRun::join_all(Joiner& joiner) const {

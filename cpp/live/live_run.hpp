@@ -9,6 +9,7 @@
 
 #include "decode/delivered.hpp"
 #include "decode/join.hpp"
+#include "live/curves.hpp"
 #include "live/live_file.hpp"
 
 namespace tbq {
@@ -58,6 +59,8 @@ class LiveRun {
   void read(LiveReader& reader, const std::atomic<bool>* cancelled, RunUpdate& out);
   // Decodes parts of a file again as one, if there are many.
   void merge_parts(LiveReader& reader);
+  // The visible points of these tags, in the order of rows.
+  std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // All rows, into a Joiner that leaves the memory of parts alone.
   void join_all(Joiner& joiner) const;
 

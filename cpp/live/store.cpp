@@ -1,6 +1,7 @@
 #include "live/store.hpp"
 
 #include <iterator>
+#include <map>
 #include <unordered_map>
 
 #include "live/crew.hpp"
@@ -70,6 +71,21 @@ Update Store::poll() {
   for (LiveRun* run : changed) run->merge_parts(*readers_[0]);
   gone_.clear();
   return update;
+}
+
+Columns Store::curves(const std::vector<Series>& series, CurveOptions options) const {
+  std::vector<Curve> curves(series.size());
+  std::map<uint32_t, std::vector<size_t>> by_run;
+  for (size_t i = 0; i < series.size(); ++i) by_run[series[i].run].push_back(i);
+  for (const auto& [run, places] : by_run) {
+    if (run >= runs_.size()) continue;
+    std::vector<std::string> tags;
+    for (const size_t place : places) tags.push_back(series[place].tag);
+    std::vector<Curve> of_run = runs_[run]->curves(tags);
+    for (size_t i = 0; i < places.size(); ++i) curves[places[i]] = std::move(of_run[i]);
+  }
+  options.threads = options_.threads;
+  return columns_of(curves, options);
 }
 
 Result Store::everything(Kinds kinds) {

@@ -30,6 +30,13 @@ class Store {
   // call.
   Update poll();
 
+  // The columns of curves: of tags of runs, which are numbered as in the last set_files().
+  struct Series {
+    uint32_t run = 0;
+    std::string tag;
+  };
+  Columns curves(const std::vector<Series>& series, CurveOptions options) const;
+
   // All rows of these kinds, as decode() gives them.
   Result everything(Kinds kinds);
 
