@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as typing has it, which takes as long to import as Python to start
 if TYPE_CHECKING:
+    from typing import Any
+
+    from tbq import errors as errors
     from tbq import results as results
     from tbq.doctor import Finding as Finding
     from tbq.doctor import doctor as doctor
+    from tbq.doctor import explain as explain
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
+    from tbq.kinds.read import read as read
     from tbq.logdir import LogDir as LogDir
-    from tbq.logdir import open as open  # noqa: A004 - the public name
+    from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
-    from tbq.table.read import read as read
+    from tbq.table.table import Table as Table
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
@@ -24,14 +30,16 @@ if TYPE_CHECKING:
 _LAZY = {
     "Finding": "tbq.doctor",
     "LogDir": "tbq.logdir",
-    "open": "tbq.logdir",
+    "open": "tbq.opening",
     "Problem": "tbq.problems",
-    "read": "tbq.table.read",
+    "read": "tbq.kinds.read",
     "SummaryWriter": "tbq.write.writer",
+    "Table": "tbq.table.table",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
+    "explain": "tbq.doctor",
     "rewrite": "tbq.rewrite",
 }
 
@@ -40,11 +48,14 @@ __all__ = [
     "LogDir",
     "Problem",
     "SummaryWriter",
+    "Table",
     "TbqError",
     "TbqWarning",
     "__version__",
     "demo",
     "doctor",
+    "errors",
+    "explain",
     "open",
     "read",
     "results",
@@ -52,19 +63,31 @@ __all__ = [
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
-_MODULES = {"results"}
+_MODULES = {"errors", "results"}
+
+
+class _Package(type(sys)):  # type: ignore[misc]
+    """`tbq.doctor` and `tbq.rewrite` are functions, although the packages of these names may be imported too.
+
+    Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _LAZY and isinstance(value, type(sys))):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        import importlib
+    import importlib
 
+    if name in _MODULES:
         return importlib.import_module(f"tbq.{name}")
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'tbq' has no attribute {name!r}")
-    import importlib
-
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value

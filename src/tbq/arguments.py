@@ -9,6 +9,9 @@ from typing import Any
 
 from tbq.errors import UsageError
 
+#: A path, as every function takes it.
+StrPath = str | os.PathLike[str]
+
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 

@@ -16,8 +16,12 @@ their attributes are exact.
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 
-from tbq.printable import paragraph
+from tbq.text import paragraph, shown_path
+
+_PACKAGE = __file__.removesuffix("errors.py")
 
 
 class TbqError(Exception):
@@ -46,8 +50,6 @@ class TbqError(Exception):
     def __str__(self) -> str:
         where = ""
         if self.path is not None:
-            from tbq.names import shown_path
-
             path = shown_path(self.path)
             where = f"{path}: " if self.offset is None else f"{path} @ byte {self.offset}: "
         hint = f"\n  {self.hint}" if self.hint else ""
@@ -95,3 +97,13 @@ def missing(module: str, *, needed_for: str, extra: str | None = None) -> Depend
     """The error for an extra that is not installed."""
     install = f"pip install 'tbq[{extra}]'" if extra else f"pip install {module}"
     return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's code that called into tbq."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, TbqWarning, stacklevel=level)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
-from tbq.printable import sized
+from tbq.text import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,349 +1,509 @@
-"""`tbq.open` and `LogDir`: the runs below a path, and the tables that their event files hold."""
+"""`LogDir`: everything that can be asked of a log, each a short method over the stage that answers it."""
 
 from __future__ import annotations
 
-import os
-import warnings
-import weakref
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
-from tbq import decode as _decode
-from tbq import problems as _problems
-from tbq.arguments import keywords
-from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
-from tbq.kinds import Kinds
-from tbq.names import shown_path
-from tbq.printable import shell_word
-from tbq.query import Queries
-from tbq.select import Names, Selection, Steps
-from tbq.select import steps as _steps
-from tbq.source import Found, Run, discover
-from tbq.source.discover import find, sources
+from tbq.arguments import StrPath
+from tbq.decode.options import Reading, Selected, Which
+from tbq.decode.reader import Reader
+from tbq.export.options import Writing
+from tbq.kinds import single, tables
+from tbq.select import Names, Steps
+from tbq.source.discover import Found
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
-    import numpy as np
+    import polars as pl
     import pyarrow as pa
     from numpy.typing import NDArray
+    from PIL import Image
 
-    from tbq._core import Result, Stream
-    from tbq.kinds.values import Reading
-    from tbq.limits import Size
+    from tbq.decode.options import OnError, Restarts
+    from tbq.kinds.audio import AudioTable
+    from tbq.kinds.histograms import Histogram, HistogramTable
+    from tbq.kinds.hparams import HparamTable
+    from tbq.kinds.meshes import Mesh
+    from tbq.kinds.summary import SummaryTable
+    from tbq.kinds.tags import TagTable
+    from tbq.kinds.tensors import TensorTable
     from tbq.problems import Problem
     from tbq.progress import Progress
-    from tbq.results.opened import MetricsAsEvents
-    from tbq.table import Table
-
-Path = str | os.PathLike[str]
-Source = Path | Sequence[Path] | Mapping[str, Path]
+    from tbq.query.dataset import LogDataset
+    from tbq.table.scalars import Series
+    from tbq.table.table import Table
 
 
-class Series(NamedTuple):
-    """One scalar tag of one run, as arrays of one length."""
+class Export(Selected, Writing, total=False):
+    """The keywords of `log.write`: those of a table, and those of `table.write`."""
 
-    steps: NDArray[np.int64]
-    wall_times: NDArray[np.float64]
-    values: NDArray[np.float64]
+    run: Names
 
 
-def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: A001 - tbq.open, as users read it
-    """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
+def restored(found: Found, limit: int | None) -> LogDir:
+    """A log that was pickled: the same files, read anew."""
+    return LogDir(Reader(found, Unpacked(limit)))
 
-    Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
-    and others that `tbq.results.metrics` reads) is taken too, where it is named itself.
 
-    `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
-    a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
+class LogDir:
+    """The runs below a path. Made by `tbq.open`.
 
-    >>> log = open("runs")                              # doctest: +SKIP
-    >>> log.scalars(tag="loss").to_pandas()             # doctest: +SKIP
+    Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.
+    What gives one value takes `run` if several have the tag, and `step`; else it is the last value.
     """
-    unpacked = Unpacked(max_unpacked)
-    named = sources(path)
-    items = _metrics_as_events(named)
-    found = find(named) if items is None else discover(items.paths)
-    if not found.runs:
-        raise _nothing(found)
-    for problem in found.problems:
-        warnings.warn(str(problem), TbqWarning, stacklevel=2)
-    log = LogDir(found, unpacked)
-    if items is not None:
-        weakref.finalize(log, items.remove)
-    return log
 
+    def __init__(self, reader: Reader, reopen: Callable[[], LogDir] | None = None) -> None:
+        """`reopen` opens it again where it is unpickled, if it does not lie at its path as it was read."""
+        self._reader = reader
+        self._reopen = reopen
 
-def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
-    """The source with each file of metrics replaced; None where there is none, which costs no import."""
-    endings = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
-    if not any(one.lower().endswith(endings) for _, one in named):
-        return None
-    from tbq.results.opened import MetricsAsEvents
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._reopen is not None:
+            return self._reopen, ()
+        return restored, (self._reader.found, self._reader.unpacked.limit)
 
-    return MetricsAsEvents.of(named)
-
-
-def _nothing(found: Found) -> SourceError:
-    path = ", ".join(map(shown_path, found.paths))
-    unreadable = next(iter(found.problems), None)
-    if unreadable is not None:
-        return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
-    others = (
-        f"none of its {found.others:,} files is one" if found.others > 1 else "the one file in it is none"
-    )
-    what = others if found.others else "there is no file in it"
-    return SourceError(
-        f"no event files here: {what}",
-        path=path,
-        hint="event files have 'tfevents' in their name; `tbq doctor` looks for them nearby",
-        code="no_event_files",
-    )
-
-
-class LogDir(Kinds, Queries):
-    """The runs found below a path. Made by `tbq.open`."""
-
-    def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
-        self._found = found
-        self._unpacked = unpacked or Unpacked()
-        self._problems: dict[Problem, None] = dict.fromkeys(found.problems)
-        self._decoded = False
-        #: when each run that was read so far began: its earliest wall time
-        self._began: dict[str, float] = {}
+    def __repr__(self) -> str:
+        return f"<tbq.LogDir {self.path!r}: {len(self.runs):,} runs, {len(self.files):,} files>"
 
     @property
     def path(self) -> str:
-        """Where it was opened: the paths that were given, joined by commas."""
-        return ", ".join(map(shown_path, self._found.paths))
+        """Where it was opened: the paths that were given, joined by commas.
+
+        >>> log.path
+        'runs'
+        """
+        return self._reader.path
 
     @property
     def runs(self) -> list[str]:
-        """The names of the runs, sorted."""
-        return [run.name for run in self._found.runs]
+        """The names of the runs, sorted.
+
+        >>> log.runs[:2]
+        ['diverged', 'lr=0.01/seed=0']
+        """
+        return self._reader.names
 
     @property
     def files(self) -> list[str]:
-        """The paths of the event files, run by run."""
-        return [path for run in self._found.runs for path in run.files]
+        """The paths of the event files, run by run.
+
+        >>> len(log.files)
+        10
+        """
+        return [path for run in self._reader.runs for path in run.files]
 
     @property
     def problems(self) -> list[Problem]:
-        """What was lost or dropped in what has been read so far; reads everything once if nothing was."""
-        if not self._decoded:
-            self._survey()
-        return list(self._problems)
+        """What was lost or dropped in what has been read so far; reads everything once if nothing was.
 
-    def __repr__(self) -> str:
-        runs = self._found.runs
-        return (
-            f"<tbq.LogDir {self.path!r}: {len(runs):,} runs, {sum(len(run.files) for run in runs):,} files>"
-        )
+        >>> log.problems[0].code
+        'restart'
+        """
+        if not self._reader.has_read:
+            self._reader.survey()
+        return list(self._reader.problems)
 
     def scalars(
         self,
         run: Names = None,
+        *,
         tag: Names = None,
         steps: Steps = None,
-        restarts: str = "resume",
+        restarts: Restarts = "resume",
         threads: int | None = None,
         progress: Progress | None = None,
-        on_error: str = "warn",
+        on_error: OnError = "warn",
     ) -> Table:
-        """Every scalar: a row a value, columns `run, tag, step, wall_time, value`.
+        """Every scalar: one row per value, columns `run, tag, step, wall_time, value`.
 
-        `run` and `tag` take names, globs, `re:` expressions or lists of them; `steps` includes both ends.
-        `restarts` is "resume", "keep", "last" or "tensorboard"; `on_error` "warn", "raise" or "ignore".
+        `run` and `tag` take names, globs, `re:` expressions or lists of them; `steps` includes both ends. `restarts`
+        says which rows of a resumed run count; `on_error` what happens if a file is damaged. `threads` decode (default:
+        one per CPU); `progress` is True for a bar, or a callable.
+
+        >>> log.scalars("lr=0.1", tag="val/loss", steps="100:").shape
+        (10, 5)
         """
-        from tbq.table import Table
+        from tbq.table.scalars import scalars
 
-        chosen = self._choose(run)
-        tags = Selection.of(tag)
-        options = _decode.Options(
-            tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress
-        )
-        result = self._decode(chosen, ["scalars"], options, on_error)
-        arrow = _arrow(result.scalars([one.name for one in chosen]))
-        if tags.everything:
-            return Table(arrow, "scalars", logdir=self.path, began=self._began)
-        known = result.tags("scalars")
-        names = self._require(tags, known, result)
-        if any(
-            name not in names for name in known if tags.matches(name)
-        ):  # `loss[0]` was a name, not a pattern
-            import pyarrow as pa
-            import pyarrow.compute as pc
-
-            arrow = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(names, pa.string())))
-        return Table(arrow, "scalars", tags=tags.columns(known), logdir=self.path, began=self._began)
+        options = {"restarts": restarts, "threads": threads, "progress": progress, "on_error": on_error}
+        return scalars(self._reader, run, tag, steps, **cast("Reading", options))
 
     def series(
-        self, tag: str, run: str | None = None, steps: Steps = None, restarts: str = "resume"
+        self, tag: str, *, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
     ) -> Series:
-        """One scalar tag of one run as NumPy arrays: steps, wall_times, values."""
-        table = self.scalars(run=run, tag=tag, steps=steps, restarts=restarts).to_arrow()
-        for name, kind in (("run", "runs"), ("tag", "tags")):
-            found = sorted(table[name].unique().to_pylist())
-            if len(found) > 1:
-                shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
-                raise SelectionError(
-                    f"{len(found):,} {kind} match, want one: {shown}",
-                    hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
-                )
-        return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
+        """One scalar tag of one run as NumPy arrays: steps, wall_times, values.
 
-    def tags(self, run: Names = None, tag: Names = None) -> Table:
-        """What was logged: a row a (run, tag), with its kind, count and steps. No value is stored for it."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        >>> log.series("val/loss", run="diverged").steps[:3].tolist()
+        [19, 39, 59]
+        """
+        from tbq.table.scalars import series
 
-        from tbq.schema import schema
-        from tbq.table import Table
+        return series(self._reader, tag, run, steps, **reading)
 
-        series = _arrow(self._survey().series(self.runs))
-        # A tag of which a restart left nothing has no rows in any table.
-        table = (
-            series.filter(pc.greater(series["count"], 0)).select(schema("tags").names).cast(schema("tags"))
-        )
-        for name, spec in (("run", run), ("tag", tag)):
-            chosen = Selection.of(spec, name)
-            if not chosen.everything:
-                names = chosen.require(table[name].unique().to_pylist(), where=self.path)
-                table = table.filter(pc.is_in(table[name].cast(pa.string()), pa.array(names, pa.string())))
-        return Table(table, "tags", logdir=self.path)
+    def tags(self, run: Names = None, *, tag: Names = None, **reading: Unpack[Reading]) -> TagTable:
+        """What was logged: one row per run and tag, with its kind, count and steps. No value is stored for it.
 
-    def table(
+        >>> log.tags("media").by_kind()["audio"]
+        ['tone']
+        """
+        return tables.table(self._reader, "tags", run, tag=tag, **reading)
+
+    def table(self, name: str, *, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all).
+
+        >>> log.table("runs")["health"][0]
+        'ok'
+        """
+        return tables.table(self._reader, name, run, **selected)
+
+    def tables(self, run: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
+        """Every table of values that has rows, by name, from two readings of the files.
+
+        >>> list(log.tables("diverged"))
+        ['scalars', 'hparams', 'hparam_metrics', 'hparam_domains']
+        """
+        return tables.tables(self._reader, run, **selected)
+
+    def tensors(self, run: Names = None, **selected: Unpack[Selected]) -> TensorTable:
+        """Every tensor: `dtype, shape, data` (raw little-endian bytes), `display_name, description`.
+
+        >>> log.tensors().arrays()[0].shape
+        (3, 4)
+        """
+        return tables.table(self._reader, "tensors", run, **selected)
+
+    def tensor(self, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
+        """One tensor as a NumPy array: that of `step`, else the last one; of any plugin, known or not.
+
+        >>> log.tensor("embedding").dtype
+        dtype('float32')
+        """
+        return single.tensor(self._reader, tag, **which)
+
+    def histograms(self, run: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
+        """Every histogram, old and new alike: statistics if they were logged, and lists `left, right, count`.
+
+        >>> log.histograms().quantiles([0.5]).columns
+        ['run', 'tag', 'step', 'wall_time', 'q0.5']
+        """
+        return tables.table(self._reader, "histograms", run, **selected)
+
+    def histogram(self, tag: str, **which: Unpack[Which]) -> Histogram:
+        """One histogram: quantiles, a density, NumPy's `(counts, edges)`.
+
+        >>> log.histogram("weights/layer1", step=100).total
+        1000.0
+        """
+        return single.histogram(self._reader, tag, **which)
+
+    def images(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """Every image: `index` inside its event, `width, height, format, colorspace`, and the encoded `data`.
+
+        >>> log.images().image(0).size
+        (32, 32)
+        """
+        return tables.table(self._reader, "images", run, **selected)
+
+    def image(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> Image.Image:
+        """One image as a PIL image; `index` picks one of several logged at once.
+
+        >>> log.image("samples").size
+        (32, 32)
+        """
+        return single.image(self._reader, tag, index, **which)
+
+    def audio(self, run: Names = None, **selected: Unpack[Selected]) -> AudioTable:
+        """Every audio clip: `index, sample_rate, channels, frames, content_type, label`, and the encoded `data`.
+
+        >>> log.audio().waveform(0)[0]
+        8000
+        """
+        return tables.table(self._reader, "audio", run, **selected)
+
+    def waveform(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> tuple[int, NDArray[Any]]:
+        """One audio clip as `(rate, samples)`, samples of shape (frames, channels).
+
+        >>> log.waveform("tone")[1].shape
+        (2000, 1)
+        """
+        return single.waveform(self._reader, tag, index, **which)
+
+    def texts(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """Every text: `index` of the element in its tensor (empty for a plain text), and `text`.
+
+        >>> log.texts(tag="notes")["text"][0]
+        '**step 0**: the picture turns, the weights spread'
+        """
+        return tables.table(self._reader, "texts", run, **selected)
+
+    def text(self, tag: str, **which: Unpack[Which]) -> str:
+        """One text; a text tensor as lines, or as a Markdown table.
+
+        >>> log.text("notes", step=100)
+        '**step 100**: the picture turns, the weights spread'
+        """
+        return single.text(self._reader, tag, **which)
+
+    def hparams(self, run: Names = None, **selected: Unpack[Selected]) -> HparamTable:
+        """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
+
+        What an experiment says of its metrics and domains is in `log.table("hparam_metrics")` and
+        `log.table("hparam_domains")`.
+
+        >>> log.hparams("diverged")["name"].tolist()
+        ['lr', 'seed', 'optimizer', 'augment']
+        """
+        return tables.table(self._reader, "hparams", run, **selected)
+
+    def pr_curves(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """Every precision-recall curve, one row per threshold.
+
+        >>> log.pr_curves()["threshold"][:2].tolist()
+        [0.0, 0.05]
+        """
+        return tables.table(self._reader, "pr_curves", run, **selected)
+
+    def meshes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """Every part of every mesh: its `name`, `component` (vertex, face, color), `dtype, shape, data`.
+
+        >>> log.meshes()["component"].tolist()
+        ['color', 'face', 'vertex']
+        """
+        return tables.table(self._reader, "meshes", run, **selected)
+
+    def mesh(self, name: str, **which: Unpack[Which]) -> Mesh:
+        """One mesh by the name it was logged under: vertices, faces and colours as arrays, or a PLY file.
+
+        >>> log.mesh("cube").vertices.shape
+        (1, 8, 3)
+        """
+        return single.mesh(self._reader, name, **which)
+
+    def graphs(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """Every graph: its `format` (graph_def, meta_graph_def, keras_model), number of `nodes`, and bytes.
+
+        >>> log.graphs()["nodes"].tolist()
+        [4]
+        """
+        return tables.table(self._reader, "graphs", run, **selected)
+
+    def nodes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """The nodes of graphs: `name, op, device, inputs`, and the `function` they are in; layers of Keras models.
+
+        >>> log.nodes()["op"].tolist()
+        ['Placeholder', 'Const', 'MatMul', 'Mean']
+        """
+        return tables.table(self._reader, "nodes", run, **selected)
+
+    def custom_scalars(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+        """The custom scalar layouts, one row per tag pattern of a chart; `data` is on a layout's first row.
+
+        >>> log.custom_scalars()["chart"].tolist()
+        ['loss', 'loss']
+        """
+        return tables.table(self._reader, "custom_scalars", run, **selected)
+
+    def summary(
         self,
-        name: str,
+        stats: Sequence[str] | str = ("last",),
+        *,
         run: Names = None,
+        tag: Names = None,
+        steps: Steps = None,
+        best: Mapping[str, Literal["min", "max"]] | None = None,
+        sort: Sequence[str] | str = (),
+        top: int | None = None,
+        require: Sequence[str] | str = (),
+        media: bool = True,
+        **reading: Unpack[Reading],
+    ) -> SummaryTable:
+        """One row per run: statistics of its scalars, `hparam.<name>`, its last texts and images.
+
+        The sub-run that `add_hparams` made is folded into its parent. `best={"val/loss": "min"}` adds `val/loss.best`
+        and the step it was reached at, and puts the best run first; `sort` takes columns ("lr", "lr:desc"), `top` keeps
+        so many rows. `require` leaves out runs that lack one of these columns; `media=False` leaves out texts and
+        images that are not named in `tag` or `require`.
+
+        >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
+        'lr=0.1/seed=0'
+        """
+        from tbq.query.leaderboard import leaderboard
+
+        return leaderboard(
+            self._reader, stats=stats, run=run, tag=tag, steps=steps, best=best, sort=sort, top=top,
+            require=require, media=media, **reading,
+        )  # fmt: skip
+
+    def show(self, tag: str, **which: Unpack[Which]) -> str:
+        """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show.
+
+        >>> print(log.show("lr", run="diverged"))
+        scalars · tag lr · 20 points, steps 0 to 190
+        last 0.125 at step 190
+        min  0.125 at step 150
+        max  1 at step 0
+        """
+        from tbq.kinds.show import show
+
+        return show(self._reader, tag, **which)
+
+    def write(self, path: StrPath, *, kind: str = "all", **options: Unpack[Export]) -> list[str]:
+        """Write every table into a folder or into one xlsx, sqlite or duckdb file, or the one `kind` into a file.
+
+        Takes the keywords of a table, and those of `table.write`. Returns the paths that were written.
+
+        >>> log.write("out", run="diverged")
+        ['out/scalars.parquet', 'out/hparams.parquet', 'out/hparam_metrics.parquet', 'out/hparam_domains.parquet']
+        """
+        from tbq.kinds.written import write
+
+        return write(self._reader, path, kind, **options)
+
+    def write_media(
+        self,
+        path: StrPath,
+        *,
+        run: Names = None,
+        every: int = 1,
+        kinds: Sequence[str] | str | None = None,
+        force: bool = False,
+        **selected: Unpack[Selected],
+    ) -> Table:
+        """Write images, audio, texts, tensors (NPY), meshes (PLY) and graphs as files below `path`: run/tag/step.
+
+        Returns what `manifest.csv` there says. `every=10` takes each tenth value of a tag; `kinds` some of images,
+        audio, texts, tensors, meshes, graphs; files that are there already are kept unless `force`.
+
+        >>> len(log.write_media("media", kinds="images"))
+        3
+        """
+        from tbq.kinds.media import write_media
+
+        return write_media(self._reader, path, run, every, kinds, force, **selected)
+
+    def sql(
+        self,
+        query: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        unsafe: bool = False,
+        **reading: Unpack[Reading],
+    ) -> Table:
+        """Ask in SQL: all tables are there by name, with `wide` and `summary`; `$name` in the query is a parameter.
+
+        Only what the query needs is read. It cannot write files or load extensions unless `unsafe`.
+
+        >>> log.sql("select count(*) as n from scalars where tag = $tag", params={"tag": "lr"}).to_dicts()
+        [{'n': 160}]
+        """
+        from tbq.query.sql import sql
+
+        return sql(self._reader, query, params, unsafe=unsafe, **reading)
+
+    def dataset(
+        self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+    ) -> LogDataset:
+        """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+
+        >>> log.dataset().count_rows()
+        3527
+        """
+        from tbq.query.dataset import dataset
+
+        return dataset(self._reader, kind, relative_time, **reading)
+
+    def scan(
+        self,
+        kind: str = "scalars",
+        *,
+        run: Names = None,
+        relative_time: bool = False,
+        **selected: Unpack[Selected],
+    ) -> pa.RecordBatchReader:
+        """A table as a stream of Arrow batches, run by run, in the memory of the largest run.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+
+        >>> sum(batch.num_rows for batch in log.scan(tag="lr"))
+        160
+        """
+        from tbq.query.scan import scan
+
+        return scan(self._reader, kind, run, relative_time, **selected)
+
+    def lazy(
+        self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+    ) -> pl.LazyFrame:
+        """A table as a polars LazyFrame: filters, columns and limits reach the reader.
+
+        `relative_time` adds a column of that name: seconds since the run began.
+
+        >>> log.lazy().head(3).collect().height
+        3
+        """
+        from tbq.query.lazy import lazy
+
+        return lazy(self._reader, kind, relative_time, **reading)
+
+    def reduce(
+        self,
+        group: str | Sequence[str] = "*",
+        *,
+        stats: str | Sequence[str] = ("mean", "std", "min", "max"),
+        run: Names = None,
+        **selected: Unpack[Selected],
+    ) -> Table:
+        """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
+
+        `group` is a glob, or `re:` with brackets around what names the group. Statistics: mean, std, min, max, median,
+        ci95.
+
+        >>> log.reduce("re:(lr=.*)/seed=.*", stats="mean", tag="val/loss").columns
+        ['group', 'tag', 'step', 'mean', 'n']
+        """
+        from tbq.query.over_runs import over_runs
+
+        return over_runs(self._reader, group, stats, run, **selected)[0]
+
+    def write_reduced(
+        self,
+        path: StrPath,
+        *,
+        group: str | Sequence[str] = "*",
+        stats: str | Sequence[str] = ("mean", "std", "min", "max"),
+        run: Names = None,
+        **selected: Unpack[Selected],
+    ) -> list[str]:
+        """Write what `reduce` gives as event files that TensorBoard shows, to a new directory; returns its runs.
+
+        >>> log.write_reduced("seeds", group="re:(lr=.*)/seed=.*", stats="mean", tag="val/loss")
+        ['lr=0.01/mean', 'lr=0.01/n', 'lr=0.03/mean', 'lr=0.03/n', 'lr=0.1/mean', 'lr=0.1/n']
+        """
+        from tbq.query.over_runs import over_runs
+        from tbq.write.reduced import check_events, write_events
+
+        check_events(path)
+        table, walls = over_runs(self._reader, group, stats, run, **selected)
+        return write_events(table.to_arrow(), walls, path)
+
+    def compare(
+        self,
+        a: str,
+        b: str,
+        *,
+        stats: Sequence[str] | str = ("last", "min", "max"),
         tag: Names = None,
         steps: Steps = None,
         **reading: Unpack[Reading],
     ) -> Table:
-        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all)."""
-        from tbq import _core, overview
-        from tbq.kinds import projector
-        from tbq.kinds.values import READING
-        from tbq.problems import to_arrow
-        from tbq.schema import schema
-        from tbq.table import Table
+        """What differs between two runs: hyperparameters, and the statistics of each scalar.
 
-        wanted = schema(name)
-        keywords("log.table", reading, ("run", "tag", "steps", *READING))
-        if name == "scalars":
-            return self.scalars(run, tag, steps, **reading)
-        if name in _core.tables():
-            return cast("Table", self._table(name, run, tag, steps, reading))
-        if name == "tags":
-            return self.tags(run, tag)
-        if name == "problems":
-            return Table(to_arrow(self.problems), name, logdir=self.path)
-        if name == "projector":
-            return Table(projector.table(self._choose(run), wanted), name, logdir=self.path)
-        if name not in ("runs", "files"):
-            raise UsageError(
-                f"{name} is no table of a log", hint="log.media(out) makes it, and the files it lists"
-            )
-        survey = self._survey()
-        if name == "runs":
-            series = _arrow(survey.series(self.runs))
-            table = overview.runs(self._found.runs, survey.files, series, wanted)
-        else:
-            table = overview.files(self._found.runs, survey.files, wanted)
-        chosen = _of_runs(table, [one.name for one in self._choose(run)])
-        return Table(chosen, name, logdir=self.path, began=self._began)
+        >>> log.compare("lr=0.1/seed=0", "lr=0.03/seed=0", tag="lr", stats="last").to_dicts()[0]["a_text"]
+        '0.1'
+        """
+        from tbq.query.compare import compare
 
-    def tables(
-        self, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
-    ) -> dict[str, Table]:
-        """Every table of values that has rows, by name, from two readings of the files."""
-        from tbq import _core
-        from tbq.kinds import table_of
-        from tbq.kinds.values import READING, locate_all
-
-        keywords("log.tables", reading, ("run", "tag", "steps", *READING))
-        out: dict[str, Table] = {}
-        quiet: Reading = {**reading, "on_error": "ignore"}  # the same files again
-        others = locate_all(self, ["scalars", *_core.tables()], run, tag, steps, **reading)
-        if others.pop("scalars", None) is not None:
-            out["scalars"] = self.scalars(run, tag, steps, **quiet)
-        for name, values in others.items():
-            out[name] = table_of(values.arrow(), name, self.path, self._began)
-        return {name: table for name, table in out.items() if len(table)}
-
-    def _survey(self) -> Result:
-        """Everything verified and counted, nothing stored; anew each time, since a log may grow."""
-        result, _ = self._decode_quietly(self._found.runs, [], _decode.Options(), count=True)
-        _decode.refuse_unreadable(result, self._found.runs)
-        return result
-
-    def _choose(self, run: Names) -> list[Run]:
-        chosen = Selection.of(run, "run")
-        if chosen.everything:
-            return self._found.runs
-        names = set(chosen.require(self.runs, where=self.path))
-        return [one for one in self._found.runs if one.name in names]
-
-    def _decode_quietly(
-        self,
-        runs: Sequence[Run],
-        kinds: Sequence[str],
-        options: _decode.Options,
-        verify: bool = False,
-        count: bool = False,
-    ) -> tuple[Result, list[Problem]]:
-        """Decode, and note the problems; to tell of them is left to the caller."""
-        result = _decode.decode(runs, kinds, options, self._unpacked, verify=verify, count=count)
-        self._began.update((runs[run].name, start) for run, start in result.run_starts().items())
-        found = _decode.problems_of(result, runs, options.restarts)
-        if self._unpacked.failures:  # before what follows from them
-            unpacking = _problems.of_unpacking(self._unpacked.failures, result.files, runs)
-            paths = {problem.path for problem in unpacking}
-            # A file of which not a byte could be unpacked looks like one that is not an event file.
-            found = unpacking + [one for one in found if one.path not in paths or one.code != "not_events"]
-        self._problems.update(dict.fromkeys(found))
-        self._decoded = True
-        return result, found
-
-    def _decode(
-        self, runs: Sequence[Run], kinds: Sequence[str], options: _decode.Options, on_error: str
-    ) -> Result:
-        # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
-        result, found = self._decode_quietly(runs, kinds, options, verify=on_error == "raise")
-        _decode.refuse_unreadable(result, runs, self._unpacked.failures)
-        if on_error == "raise":  # else it was told when the log was opened
-            found = [*self._found.problems, *found]
-        _decode.tell(found, on_error)
-        return result
-
-    def _note(self, found: Sequence[Problem], on_error: str) -> None:
-        self._problems.update(dict.fromkeys(found))
-        _decode.tell(found, on_error)
-
-    def _require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
-        """The tags selected among `known`; where none is left, the error says of what kind the tag is."""
-        from tbq import _core
-
-        try:
-            return tags.require(known, where=self.path)
-        except SelectionError as nothing:
-            for other in _core.kinds():
-                if other != kind and tags.resolve(result.tags(other)).names:
-                    raise SelectionError(
-                        f"{nothing.message}; that tag is of kind {other}, not {kind}",
-                        path=self.path,
-                        hint=f"log.{other}(), or --kind {other}",
-                    ) from None
-            raise
-
-
-def _arrow(stream: Stream) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table(stream)
-
-
-def _of_runs(table: pa.Table, runs: list[str]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return table.filter(pc.is_in(table["run"].cast(pa.string()), pa.array(runs, pa.string())))
+        return compare(self._reader, a, b, stats, tag, steps, **reading)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-import heapq
 import operator
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tbq.arguments import bad
-from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.names import is_text, shown_name
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.text import is_text, shell_word, shown_name
 
 #: What `run=` and `tag=` take.
 Names = str | Sequence[str] | None
@@ -22,7 +19,7 @@ Steps = str | int | tuple[int | None, int | None] | None
 
 MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
 
-TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+_TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -98,7 +95,7 @@ class Selection:
         """
         if self.items is None or name in self._literal:
             return True
-        plain = name.removesuffix(TEXT_SUFFIX)
+        plain = plain_tag(name)
         if plain != name and plain in self._literal:
             return True
         return any(_fits(pattern, name) for pattern in self._patterns.values())
@@ -140,22 +137,38 @@ class Selection:
             )
             raise SelectionError(said, path=where, hint=self._hint(known))
         for miss in resolved.unmatched:
-            warnings.warn(self._say(miss), TbqWarning, stacklevel=3)
+            warn(self._say(miss))
         return resolved.names
 
     def _found(self, item: str, known: list[str], there: set[str]) -> list[str]:
         if item in there:
             return [item]
-        if item + TEXT_SUFFIX in there:
-            return [item + TEXT_SUFFIX]
+        if item + _TEXT_SUFFIX in there:
+            return [item + _TEXT_SUFFIX]
+        below = self._below(item, known)
+        if below:
+            return below
         pattern = self._patterns.get(item)
         if pattern is None and item.startswith("re:"):  # and no name, which it might have been
             raise _bad_expression(item, self.what)
         return [name for name in known if _fits(pattern, name)] if pattern else []
 
+    def _below(self, item: str, known: list[str]) -> list[str]:
+        """The runs below a directory that is not a run itself."""
+        if self.what != "run" or item.startswith("re:"):
+            return []
+        if item == ".":
+            return known
+        folder = item.rstrip("/") + "/"
+        return [name for name in known if name.startswith(folder)]
+
     def _say(self, miss: Unmatched) -> str:
-        tip = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
-        return f"no {self.what} matches {miss.item!r}{tip}"
+        return f"no {self.what} matches {miss.item!r}{self._tip(miss)}"
+
+    def _tip(self, miss: Unmatched) -> str:
+        if "," in miss.item:
+            return f"; to select several, repeat --{self.what}, or pass a list: {self.what}=[…]"
+        return f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
 
     def _hint(self, known: list[str]) -> str | None:
         if not known:
@@ -165,12 +178,38 @@ class Selection:
         return f"{self.what}s here: {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
+def plain_tag(tag: str) -> str:
+    """A tag as its user called it: torch appends a suffix to the tag of every text.
+
+    >>> plain_tag("notes/text_summary")
+    'notes'
+    """
+    return tag.removesuffix(_TEXT_SUFFIX) or tag
+
+
+def several(what: str, names: Sequence[str]) -> SelectionError:
+    """The error if one run or tag is wanted and several were selected.
+
+    >>> print(several("run", ["a", "b"]))
+    2 runs match, want one: a, b
+      name one, e.g. run='a', --run a
+    """
+    shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    return SelectionError(
+        f"{len(names):,} {what}s match, want one: {shown}",
+        hint=f"name one, e.g. {what}={names[0]!r}, --{what} {shell_word(names[0])}",
+    )
+
+
 def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     """The known names most like `name`, best first; case and the folder in front count little.
 
     >>> closest("Loss", ["train/loss", "lr", "acc"])
     ['train/loss']
     """
+    import difflib
+    import heapq
+
     low = name.removeprefix("re:").lower()
     if (
         len(known) > 500
@@ -262,7 +301,7 @@ def _is_pattern(item: str) -> bool:
 def _fits(pattern: re.Pattern[str], name: str) -> bool:
     if pattern.fullmatch(name):
         return True
-    plain = name.removesuffix(TEXT_SUFFIX)
+    plain = plain_tag(name)
     return plain != name and pattern.fullmatch(plain) is not None
 
 

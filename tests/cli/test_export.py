@@ -96,11 +96,11 @@ def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
         (["--run", "exp9"], 1, "no run matches 'exp9'; closest: exp2"),
         (["--steps", "a:b"], 2, "want a step"),
         (["--tag", "re:("], 2, "want a regular expression"),
-        (["-o", "out.txt"], 2, "the ending .txt is none that tbq writes"),
-        (["-o", "no/such/folder.csv"], 1, "is not there"),
+        (["-o", "out.txt"], 2, "tbq cannot write .txt files"),
+        (["-o", "/dev/null/x.csv"], 1, "is not a folder"),
         (["--layout", "summary", "--stat", "best"], 2, "stats: got 'best'"),
         (["--layout", "tall"], 2, "'tall' is not one of"),
-        (["--format", "doc"], 2, "the format 'doc' is none that tbq writes"),
+        (["--format", "doc"], 2, "tbq cannot write the format 'doc'"),
         (["-o", "."], 1, "is a folder, want a file name"),
     ],
 )
@@ -276,7 +276,7 @@ def test_help_is_quick_and_ends_with_examples(tbq: Run) -> None:
         text = tbq(command, "--help").stdout
         assert f"  tbq {command} runs" in text.split("Examples:")[1]
     code = (
-        "import sys; from tbq.cli import app; app.main(['export', '--help'], standalone_mode=False); "
+        "import sys; from tbq.cli.app import app; app.main(['export', '--help'], standalone_mode=False); "
         "sys.exit(bool({'numpy', 'pyarrow', 'duckdb', 'rich'} & set(sys.modules)))"
     )
     assert (

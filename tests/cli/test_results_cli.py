@@ -80,7 +80,7 @@ def test_diff(capfdbinary, model, tmp_path):
     [
         (["model.safetensors", "b.npz"], 2, "--diff takes two"),
         (["model.safetensors", "--diff"], 2, "--diff takes two"),
-        (["model.safetensors", "model.safetensors", "--diff", "--elements"], 2, "leave --elements away"),
+        (["model.safetensors", "model.safetensors", "--diff", "--elements"], 2, "omit --elements"),
         (["model.onnx"], 2, "known are .safetensors, .npz, .h5"),
         (["none.npz"], 1, "no such file"),
         (["cut.safetensors"], 1, "cut.safetensors @ byte 0: not a whole safetensors file"),

@@ -59,7 +59,7 @@ def test_dash_is_stdout_as_csv_or_as_asked(tbq: Run, logdir: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
-        ("nowhere/out.csv", 1, "is not there\n  make it first"),
+        ("file/out.csv", 1, "is not a folder\n  name another path"),
         ("folder", 1, "is a folder, want a file name"),
         ("out", 2, "has no ending that says the format\n"),
     ],
@@ -68,6 +68,7 @@ def test_a_target_that_cannot_be_is_told_before_anything_is_read(
     tbq: Run, logdir: Path, tmp_path: Path, name: str, code: int, said: str
 ) -> None:
     (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
     done = tbq("export", tmp_path / "no" / "such" / "logdir", "-o", tmp_path / name)
     assert done.returncode == code and said in done.stderr
 

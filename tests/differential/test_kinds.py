@@ -338,13 +338,13 @@ def test_graphs_and_their_nodes(tmp_path: Path) -> None:
         "meta_graph_def": 3,
     }
     assert GraphDef.FromString(graphs["data"][0].as_py()) == graph
-    nodes = log.graph().to_arrow().slice(0, 3)
+    nodes = log.nodes().to_arrow().slice(0, 3)
     assert nodes["name"].to_pylist() == ["x", "y", "inner"]
     assert nodes["inputs"].to_pylist() == [[], ["x", "^x"], []]
     assert nodes["device"].to_pylist() == ["/cpu:0", None, None]
     assert nodes["function"].to_pylist() == [None, None, "f"]
-    assert log.run_metadata().to_arrow()["data"].to_pylist() == [b"raw"]
-    logs = log.logs().to_arrow().to_pylist()
+    assert log.table("run_metadata").to_arrow()["data"].to_pylist() == [b"raw"]
+    logs = log.table("logs").to_arrow().to_pylist()
     assert [(row["level"], row["message"], row["checkpoint_path"]) for row in logs] == [
         ("warn", "careful", None),
         ("checkpoint", None, "/c"),
@@ -357,7 +357,7 @@ def test_unknown_plugins_survive(tmp_path: Path) -> None:
         value("mine", "my_plugin", b"content", tensor=make_tensor_proto(np.arange(3, dtype=np.int16))),
         value("bare", "my_plugin", b"only this"),
     )
-    table = tbq.open(tmp_path).others().to_arrow().to_pylist()
+    table = tbq.open(tmp_path).table("others").to_arrow().to_pylist()
     assert [(row["plugin"], row["form"], row["content"]) for row in table] == [
         ("my_plugin", "none", b"only this"),
         ("my_plugin", "tensor", b"content"),

@@ -15,7 +15,8 @@ import click
 import pages
 import pytest
 
-from tbq.cli import COMMANDS, app, main
+from tbq.cli import COMMANDS, main
+from tbq.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -186,13 +186,13 @@ def test_a_file_that_changes_between_finding_and_reading(tmp_path: Path) -> None
     image = Summary.Image(encoded_image_string=b"GIF89a" + bytes(9000))
     write(tmp_path, *[value("x", image=image)] * 3)
     log = tbq.open(tmp_path)
-    values = locate(log, "images", on_error="ignore")
+    values = locate(log._reader, "images", on_error="ignore")
     path = next(tmp_path.iterdir())
     path.write_bytes(path.read_bytes()[:12000])
     assert len(values.arrow()) == 1
     assert {problem.code for problem in log.problems} == {"bad_payload"}
     path.unlink()
-    assert len(locate(tbq.open(write(tmp_path, value("y", "text"))), "images").arrow()) == 0
+    assert len(locate(tbq.open(write(tmp_path, value("y", "text")))._reader, "images").arrow()) == 0
     assert len(values.arrow()) == 0
 
 

@@ -77,7 +77,7 @@ def test_a_bomb_is_read_up_to_the_limit_and_told(tmp_path: Path, small: int) -> 
     (problem,) = [one for one in log.problems if one.code == "unpacking"]
     assert problem.severity == "error" and "max_unpacked=" in problem.message
     size = next(root.iterdir()).stat().st_size
-    assert small <= in_folder(log._unpacked._scratch.folder) <= small + 21 * size
+    assert small <= in_folder(log._reader.unpacked._scratch.folder) <= small + 21 * size
     with pytest.raises(tbq.errors.DamageError):
         tbq.open(root).scalars(on_error="raise")
     assert [one.code for one in tbq.doctor(root)] == ["TBQ110", "TBQ205", "TBQ109"]
@@ -102,7 +102,7 @@ def test_many_bombs_share_what_is_spare(tmp_path: Path, small: int) -> None:
     with pytest.warns(TbqWarning):
         log.scalars()
     sizes = sum(path.stat().st_size for path in root.iterdir())
-    assert in_folder(log._unpacked._scratch.folder) <= small + 21 * sizes
+    assert in_folder(log._reader.unpacked._scratch.folder) <= small + 21 * sizes
     assert len([one for one in log.problems if one.code == "unpacking"]) == 5
 
 
@@ -142,7 +142,7 @@ def test_the_default_limit_is_what_the_docs_say(tmp_path: Path) -> None:
     log = tbq.open(root)
     with pytest.warns(TbqWarning, match=r"\(256 MiB and 100 times its size\)"):
         assert len(log.scalars()) == 10
-    assert in_folder(log._unpacked._scratch.folder) == 256 * MB + 100 * size
+    assert in_folder(log._reader.unpacked._scratch.folder) == 256 * MB + 100 * size
 
 
 @given(

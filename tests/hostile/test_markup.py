@@ -209,7 +209,7 @@ def test_media_writes_texts_that_start_nothing(tmp_path: Path) -> None:
     rows = [ef.text("note", step, one.encode(), ef.WALL + step) for step, one in enumerate(ATTACKS)]
     (tmp_path / "log" / "events.out.tfevents.1").write_bytes(ef.event_file([ef.version(), *rows]))
     log = tbq.open(tmp_path / "log")
-    log.media(tmp_path / "out")
+    log.write_media(tmp_path / "out")
     files = sorted((tmp_path / "out").rglob("*.md"))
     assert len(files) == len(ATTACKS)
     for file in files:

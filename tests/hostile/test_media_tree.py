@@ -64,7 +64,7 @@ def picture(tag: str) -> Summary.Value:
 def test_every_attacker_stays_inside_and_apart(tmp_path: Path) -> None:
     log = tbq.open(write(tmp_path / "log", *map(picture, TAGS), run="run"))
     out = tmp_path / "media"
-    rows = log.media(out).to_arrow().to_pylist()
+    rows = log.write_media(out).to_arrow().to_pylist()
     assert len(rows) == len(TAGS)
     files = [path for path in out.rglob("*") if path.is_file()]
     assert len(files) == len(TAGS) + 1
@@ -116,17 +116,17 @@ def test_folders_are_apart_where_case_does_not_count(pairs: list[tuple[str, str]
 def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
     log = tbq.open(write(tmp_path / "log", picture("a"), picture("b")))
     out = tmp_path / "media"
-    log.media(out, tag="a")
+    log.write_media(out, tag="a")
     with pytest.raises(tbq.TbqError, match="already there"):
-        log.media(out)
+        log.write_media(out)
     mine = out / "root" / "a" / "00000000.gif"
     mine.write_bytes(b"mine")
     (out / "manifest.csv").unlink()
     with pytest.raises(tbq.TbqError, match="already there"):
-        log.media(out)
+        log.write_media(out)
     assert mine.read_bytes() == b"mine"
     assert not (out / "manifest.csv").exists()
-    log.media(out, force=True)
+    log.write_media(out, force=True)
     assert mine.read_bytes() == GIF + b"a"
 
 
@@ -135,19 +135,19 @@ def test_every_steps_and_kinds(tmp_path: Path) -> None:
         value("t/text_summary", "text", tensor=strings((), b"words"))
     ]
     log = tbq.open(write(tmp_path / "log", *values, run="r"))
-    rows = log.media(tmp_path / "one", every=4).to_arrow().to_pylist()
+    rows = log.write_media(tmp_path / "one", every=4).to_arrow().to_pylist()
     assert [(row["tag"], row["step"]) for row in rows if row["kind"] == "images"] == [
         ("a", 0),
         ("a", 4),
         ("a", 8),
     ]
     assert (tmp_path / "one" / "r" / "t" / "00000010.md").read_text() == "words"
-    rows = log.media(tmp_path / "two", steps="2:3", kinds=["images"]).to_arrow().to_pylist()
+    rows = log.write_media(tmp_path / "two", steps="2:3", kinds=["images"]).to_arrow().to_pylist()
     assert [row["step"] for row in rows] == [2, 3]
     with pytest.raises(tbq.TbqError, match="kinds: got"):
-        log.media(tmp_path / "three", kinds=["scalars"])
+        log.write_media(tmp_path / "three", kinds=["scalars"])
     with pytest.raises(tbq.TbqError, match="no tag matches"):
-        log.media(tmp_path / "three", tag="nowhere")
+        log.write_media(tmp_path / "three", tag="nowhere")
 
 
 LINKS = pytest.mark.skipif(
@@ -165,7 +165,7 @@ def test_a_folder_that_is_a_link_is_not_written_through(tmp_path: Path, at: str,
     (out / at).parent.mkdir(parents=True)
     (out / at).symlink_to(elsewhere, target_is_directory=True)
     with pytest.raises(tbq.errors.OutputError, match="does not write through it") as wrong:
-        log.media(out, force=force)
+        log.write_media(out, force=force)
     assert wrong.value.path == str(out / at) and wrong.value.hint
     assert list(elsewhere.iterdir()) == []
     assert not (out / "manifest.csv").exists()
@@ -176,7 +176,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     log = tbq.open(write(tmp_path / "log", picture("a"), run="run"))
     (tmp_path / "real").mkdir()
     (tmp_path / "media").symlink_to(tmp_path / "real", target_is_directory=True)
-    log.media(tmp_path / "media")
+    log.write_media(tmp_path / "media")
     assert (tmp_path / "real" / "run" / "a" / "00000000.gif").is_file()
 
 
@@ -194,8 +194,8 @@ def test_a_file_that_is_a_link_or_pipe_is_replaced_itself(tmp_path: Path, name: 
     if kind == "link":
         victim.write_bytes(b"mine")
     with pytest.raises(tbq.errors.OutputError, match="already there"):
-        log.media(out)
-    log.media(out, force=True)
+        log.write_media(out)
+    log.write_media(out, force=True)
     assert (out / name).is_file() and not (out / name).is_symlink()
     assert (victim.read_bytes() == b"mine") if kind == "link" else not victim.exists()
 
@@ -247,7 +247,7 @@ def test_no_cell_of_a_list_of_files_is_a_formula(tmp_path: Path) -> None:
     for run in runs:
         write(tmp_path / "log", *map(picture, FORMULAS), *events, run=f"r{runs.index(run)}")
     log = tbq.open({f"{run}": tmp_path / "log" / f"r{i}" for i, run in enumerate(runs)})
-    rows = log.media(tmp_path / "out").to_arrow().to_pylist()
+    rows = log.write_media(tmp_path / "out").to_arrow().to_pylist()
     files = [tmp_path / "out" / "manifest.csv", *(tmp_path / "out").rglob("*.nodes.csv")]
     assert len(files) == 1 + len(runs)
     for file in files:

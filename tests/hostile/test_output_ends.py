@@ -52,8 +52,8 @@ WAYS = {
     ),
     "rewrite": "import tbq\ntbq.rewrite('runs', 'out/new', progress=lambda *_: stop())",
     "all": (
-        "import tbq, tbq.export.everything as it\nreal = it.write\n"
-        "def write(*given, **more):\n    real(*given, **more); stop()\nit.write = write\n"
+        "import tbq, tbq.export.everything as it\nreal = it.write_many\n"
+        "def write(*given, **more):\n    real(*given, **more); stop()\nit.write_many = write\n"
         "it.write_all(tbq.open('runs').tables(), 'out/new')"
     ),
     "unpacked": "import tbq\nlog = tbq.open('packed')\nlog.scalars(); stop()",
@@ -65,7 +65,7 @@ WAYS = {
     "reduce": (
         "import tbq\nfrom tbq.write.writer import SummaryWriter\n"
         "SummaryWriter.add_scalar = lambda *_, **__: stop()\n"
-        "tbq.open('runs').reduce(as_events='out/new', tag='loss')"
+        "tbq.open('runs').write_reduced('out/new', tag='loss')"
     ),
     "demo": (
         "import tbq, tbq.write.demo as it\nreal = it._hparams\n"

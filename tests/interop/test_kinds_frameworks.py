@@ -73,7 +73,7 @@ def test_torch_media_and_hparams(tmp_path: Path) -> None:
     assert np.array_equal(log.mesh("mesh").vertices, vertices.numpy())
     assert len(log.pr_curves()) == 9
     assert log.custom_scalars().to_arrow()["pattern"].to_pylist() == ["Loss/.*"]
-    assert "aten::linear" in log.graph().to_arrow()["op"].to_pylist()
+    assert "aten::linear" in log.nodes().to_arrow()["op"].to_pylist()
     assert log.table("projector").to_arrow()["tensor_name"].to_pylist() == ["letters:00000"]
     rows = log.summary(require=["Loss/val"]).to_arrow().to_pylist()
     assert len(rows) == 1
@@ -131,9 +131,9 @@ def test_tensorflow_kinds(tmp_path: Path) -> None:
     assert np.allclose(edges, want_edges)
     assert log.texts().to_arrow()["text"].to_pylist() == ["a", "b", "c", "d"]
     assert log.text("texts") == "| a | b |\n| c | d |"
-    nodes = log.graph().to_arrow()
+    nodes = log.nodes().to_arrow()
     assert {"Mul", "Placeholder"} <= set(nodes["op"].to_pylist()) | set()
-    assert len(log.media(tmp_path / "media")) == 3 + 2 + 1 + 2
+    assert len(log.write_media(tmp_path / "media")) == 3 + 2 + 1 + 2
 
 
 def test_keras_model_and_hp_api(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_keras_model_and_hp_api(tmp_path: Path) -> None:
         zip(*(log.graphs().to_arrow()[name].to_pylist() for name in ("format", "data")), strict=True)
     )
     assert json.loads(kinds["keras_model"])["class_name"] == "Sequential"
-    nodes = [row for row in log.graph("train").to_arrow().to_pylist() if row["tag"] == "keras"]
+    nodes = [row for row in log.nodes("train").to_arrow().to_pylist() if row["tag"] == "keras"]
     assert [(row["op"], row["inputs"]) for row in nodes] == [
         ("InputLayer", []),
         ("Dense", [nodes[0]["name"]]),

@@ -21,7 +21,7 @@ import tbq
 from tbq import decode
 from tbq.kinds.values import Values, locate
 from tbq.query.dataset import LogDataset
-from tbq.query.reading import Scan
+from tbq.query.scanning import Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
 from tbq.select import Selection
@@ -119,7 +119,7 @@ def test_columns_do_not_depend_on_each_other(
     log: tbq.LogDir, whole: dict[str, pa.Table], asked: tuple[str, list[str]]
 ) -> None:
     name, columns = asked
-    values = locate(log, name, on_error="ignore")
+    values = locate(log._reader, name, on_error="ignore")
     got = pa.Table.from_batches(values.batches(columns=columns))
     assert got.select(columns) == whole[name].select(columns)
     assert got.num_columns == len(columns)
@@ -136,14 +136,14 @@ def test_columns_of_a_query_reach_the_reader(log: tbq.LogDir, monkeypatch: pytes
 
     monkeypatch.setattr(Values, "batches", noting)
     query = "select max(width) as w, count(*) as n from images where height = 4 and format = 'png'"
-    assert sql(log, query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
+    assert sql(log._reader, query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
     assert log.lazy("images").filter(tag="image/v1").select("height").collect()["height"].sum() == 4 * LARGE
-    dataset = LogDataset(log, "images")
+    dataset = LogDataset(log._reader, "images")
     assert dataset.to_table(columns=["format"], filter=pc.field("tag") == "image/v1").num_rows == LARGE
     assert dataset.filter(pc.field("tag") == "image/v1").count_rows() == LARGE
     assert made
     assert all("data" not in columns for columns in made)
-    assert len(sql(log, "select octet_length(data) from images where tag = 'image/v1'")) == LARGE
+    assert len(sql(log._reader, "select octet_length(data) from images where tag = 'image/v1'")) == LARGE
     assert "data" in made[-1]
 
 
@@ -161,10 +161,10 @@ def test_rows_do_not_depend_on_columns(tmp_path: Path) -> None:
 def test_a_file_that_changed_is_told_of(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.host"
     path.write_bytes(ef.event_file([ef.version(), *(ef.image("i", step, PNG) for step in range(3))]))
-    values = locate(tbq.open(tmp_path), "images", on_error="ignore")
+    values = locate(tbq.open(tmp_path)._reader, "images", on_error="ignore")
     path.write_bytes(bytes(path.stat().st_size))
     assert sum(batch.num_rows for batch in values.batches(columns=["width"])) == 0
-    assert [problem.code for problem in values._log.problems] == ["bad_payload"] * 3
+    assert [problem.code for problem in values.reader.problems] == ["bad_payload"] * 3
 
 
 @examples(60)
@@ -192,7 +192,7 @@ def test_any_payload(
 
 
 def made(log: tbq.LogDir, name: str, columns: list[str]) -> pa.Table:
-    batches = locate(log, name, on_error="ignore").batches(columns=columns)
+    batches = locate(log._reader, name, on_error="ignore").batches(columns=columns)
     return pa.Table.from_batches(batches, pa.schema([schema(name).field(column) for column in columns]))
 
 
@@ -243,7 +243,7 @@ def test_columns_of_scalars(
         columns=columns,
         split=20_000,
     )
-    result = decode.decode(restarted._found.runs, ["scalars"], options, lambda _: None)
+    result = decode.decode(restarted._reader.runs, ["scalars"], options, lambda _: None)
     got = pa.table(result.scalars(restarted.runs))
     assert got.column_names == [name for name in SCALARS if name in columns]
     assert got.select(columns).combine_chunks() == want.select(columns).combine_chunks()
@@ -260,9 +260,9 @@ def test_a_query_of_scalars_names_its_columns(restarted: tbq.LogDir) -> None:
         "select * from scalars": tuple(SCALARS),
     }
     for query in queries:
-        sql(restarted, query, on_error="ignore", on_scan=scans.append)
+        sql(restarted._reader, query, on_error="ignore", on_scan=scans.append)
     for (query, wanted), scan in zip(queries.items(), scans, strict=True):
         assert set(scan.columns) <= set(wanted), query
     both = "select count(*) from (select step from scalars) a join (select value from scalars) b on a.step = b.value"
-    sql(restarted, both, on_error="ignore", on_scan=scans.append)
+    sql(restarted._reader, both, on_error="ignore", on_scan=scans.append)
     assert len(scans) <= len(queries) + 2  # what the first question did not ask for is read once more

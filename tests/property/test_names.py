@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import tbq
 from tbq import _core
-from tbq.table.columns import column_names, distinct, ignoring_case
+from tbq.columns.names import column_names, distinct, ignoring_case
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such directories")
 
@@ -195,7 +195,7 @@ def check_selections(log: tbq.LogDir, rows: Rows) -> None:
         mine = {key: value for key, value in rows.items() if key[:2] == (run, tag)}
         agree(long(log.scalars(run=run, tag=tag)), mine)
         query = "select run, tag, step, value from scalars where run = $run and tag = $tag"
-        agree(long(log.sql(query, run=run, tag=tag)), mine)
+        agree(long(log.sql(query, params={"run": run, "tag": tag})), mine)
         lazy = log.lazy().filter(pl.col("run") == run, pl.col("tag") == tag)
         assert lazy.collect().height == len(mine)
         series = log.series(tag, run=run)

@@ -71,7 +71,7 @@ def test_it_does_not_move_with_the_selection(
     query = (
         f"select relative_time, run, wall_time from scalars where {where} and step between {low} and {high}"
     )
-    found = log.sql(query, tag=tag, restarts="keep")
+    found = log.sql(query, params={"tag": tag}, restarts="keep")
     assert sorted(found.to_arrow()["relative_time"].to_pylist()) == sorted(want)
     found.write(folder / "sql.parquet", force=True, time="relative")
     assert sorted(tbq.read(folder / "sql.parquet").to_arrow()["wall_time"].to_pylist()) == sorted(want)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tables import examples
 
 from tbq.query import student
-from tbq.query.downsample import every, max_points
 from tbq.query.reduce import STATS, reduce
-from tbq.query.smooth import ema, smooth
+from tbq.table.downsample import every, max_points
+from tbq.table.smooth import ema, smooth
 
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([math.nan, 0.0, -0.0, 1.0])
 GROUPS = {"a0": "a", "a1": "a", "a2": "a", "b0": "b", "b1": "b"}

@@ -40,9 +40,9 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"log\.summary has no argument 'stat'", lambda log: log.summary(stat="last")),
     (r"log\.reduce has no argument 'steep'", lambda log: log.reduce(steep=1)),
     (r"log\.compare has no argument 'runs'", lambda log: log.compare("a", "b", runs=1)),
-    (r"log\.table has no argument 'foo'", lambda log: log.table("scalars", foo=1)),
+    (r"log\.scalars has no argument 'foo'", lambda log: log.table("scalars", foo=1)),
     (r"log\.tables has no argument 'foo'", lambda log: log.tables(foo=1)),
-    (r"log\.media has no argument 'foo'", lambda log: log.media("out", foo=1)),
+    (r"log\.write_media has no argument 'foo'", lambda log: log.write_media("out", foo=1)),
     (r"step: got 1\.5 \(float\), want a whole number", lambda log: log.image("x", step=1.5)),
     (r"query: got 5 \(int\), want a query", lambda log: log.sql(5)),
     (r"stats: got 'median' \(str\), want one of first", lambda log: log.summary("median")),
@@ -59,15 +59,15 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"path: got None, want a path", lambda log: log.scalars().write(None)),
     (r"format: got 3", lambda log: log.scalars().write("x.csv", format=3)),
     (r"time: got 'now'", lambda log: log.scalars().write("x.csv", time="now")),
-    (r"out: got 3", lambda log: log.media(3)),
-    (r"every: got 'x'", lambda log: log.media("out", every="x")),
-    (r"kinds: got 'pictures'", lambda log: log.media("out", kinds=["pictures"])),
-    (r"as_events: got 3 \(int\), want a path", lambda log: log.reduce(as_events=3)),
+    (r"path: got 3", lambda log: log.write_media(3)),
+    (r"every: got 'x'", lambda log: log.write_media("out", every="x")),
+    (r"kinds: got 'pictures'", lambda log: log.write_media("out", kinds=["pictures"])),
+    (r"path: got 3 \(int\), want a path", lambda log: log.write_reduced(3)),
     (r"no table is called", lambda log: log.table(5)),
     (r"path: got 3", lambda _: tbq.read(3)),  # type: ignore[arg-type]
-    (r"out: got 3", lambda log: tbq.rewrite(log._found.paths[0], 3)),  # type: ignore[arg-type]
-    (r"progress: got 'x'", lambda log: tbq.rewrite(log._found.paths[0], "new", progress="x")),  # type: ignore[arg-type]
-    (r"progress: got 'x'", lambda log: tbq.doctor(log._found.paths[0], progress="x")),  # type: ignore[arg-type]
+    (r"out: got 3", lambda log: tbq.rewrite(log._reader.found.paths[0], 3)),  # type: ignore[arg-type]
+    (r"progress: got 'x'", lambda log: tbq.rewrite(log._reader.found.paths[0], "new", progress="x")),  # type: ignore[arg-type]
+    (r"progress: got 'x'", lambda log: tbq.doctor(log._reader.found.paths[0], progress="x")),  # type: ignore[arg-type]
     (r"task: got 'x'", lambda _: tbq.results.predictions([0.5], task="x")),  # type: ignore[arg-type]
     (r"classes: got 'ab'", lambda _: tbq.results.predictions([0.5], classes="ab")),
 ]
@@ -107,7 +107,7 @@ def test_events_of_reduced_runs_need_a_place(log: tbq.LogDir, tmp_path: Path) ->
         (tmp_path / "full", "is there already, and is not empty"),
     ):
         with pytest.raises(OutputError, match=says):
-            log.reduce(as_events=place)
+            log.write_reduced(place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 
 

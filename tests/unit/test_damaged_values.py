@@ -87,7 +87,7 @@ def test_nodes_belong_to_their_graph(tmp_path: Path) -> None:
         return ef.event(ef.bytes_field(4, node + ef.bytes_field(3, bytes(5000))), step=step)
 
     write(tmp_path / "logs" / "events.out.tfevents.1", [ef.version(), *map(graph, (1, 2, 3, 4))], broken=2)
-    tbq.open(tmp_path / "logs").media(tmp_path / "out", kinds=["graphs"])
+    tbq.open(tmp_path / "logs").write_media(tmp_path / "out", kinds=["graphs"])
     found = {
         path.name.partition(".")[0]: path.read_text().splitlines()[1:]
         for path in (tmp_path / "out").rglob("*.nodes.csv")

@@ -140,7 +140,7 @@ def test_remote_paths_are_refused_clearly(path: str, tmp_path: Path) -> None:
     with pytest.raises(TbqError, match="remote paths are not supported yet"):
         table.write(f"{path}/out.csv")
     with pytest.raises(TbqError, match="remote paths are not supported yet"):
-        tbq.open(tmp_path / "runs").media(path)
+        tbq.open(tmp_path / "runs").write_media(path)
     assert any(f.path == path and "remote" in f.message for f in tbq.doctor(path))
 
 

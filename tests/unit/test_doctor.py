@@ -146,12 +146,15 @@ def test_report_is_short_for_many_runs(tmp_path: Path) -> None:
     assert len(text(found, "runs", every=True).splitlines()) > 80
 
 
-def test_module_of_the_same_name_can_be_called(tmp_path: Path) -> None:
+def test_the_function_keeps_its_name_beside_the_package(tmp_path: Path) -> None:
     import importlib
+    import pickle
 
     module = importlib.import_module("tbq.doctor")
+    assert tbq.doctor is module.doctor
+    assert pickle.loads(pickle.dumps(tbq.doctor)) is tbq.doctor
     pl.healthy(tmp_path)
-    assert module(tmp_path) == []  # type: ignore[operator]
+    assert tbq.doctor(tmp_path) == []
 
 
 def test_findings_are_plain_values(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import pytest
 
 import tbq
 from tbq.errors import OutputError, TbqWarning, UsageError
-from tbq.export import FORMATS, Options, format_of, write, write_many, write_runs
+from tbq.export import FORMATS, Options, format_of, write, write_many
 from tbq.export.everything import write_all
 from tbq.table import Table
 
@@ -403,14 +403,14 @@ def test_the_kinds_of_columns_that_queries_give(tmp_path: Path) -> None:
 
 def test_a_file_a_run(table: Table, tmp_path: Path) -> None:
     template = str(tmp_path / "out" / "{run}.csv")
-    paths = write_runs(table, template)
+    paths = write(table, template)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["exp_1.csv", "exp_2.csv"]
     assert [len(pd.read_csv(path)) for path in paths] == [3, 2]
     (tmp_path / "out" / "exp_1.csv").unlink()
     with pytest.raises(OutputError, match=r"exp_2.csv: is already there"):
-        write_runs(table, template)
+        write(table, template)
     assert not (tmp_path / "out" / "exp_1.csv").exists()  # nothing is written when one cannot be
-    write_runs(table, template, force=True)
+    write(table, template, force=True)
 
 
 def test_names_of_runs_are_safe_and_apart(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ import pyarrow.dataset as ds
 import pytest
 
 import tbq
-from tbq.query import reading
+from tbq.query import scanning as reading
 from tbq.query.dataset import LogDataset
 from tbq.query.lazy import conjuncts, lazy, step_range
-from tbq.query.reading import Reading, Scan, groups
+from tbq.query.scanning import Scan, Scanning, groups
 from tbq.query.sql import sql
 from tbq.select import MAX_STEP, MIN_STEP
 
@@ -63,13 +63,13 @@ def test_what_arrow_would_answer_by_itself(log: tbq.LogDir) -> None:
     )
     assert made.join(steps, "step", join_type="right semi").count_rows() == 1
     assert made.replace_schema(pa.schema([made.schema.field("step")])).to_table().num_rows == 36
-    with pytest.raises(TypeError, match="open the logdir"):
+    with pytest.raises(TypeError, match="pickle the log"):
         pickle.dumps(made)
 
 
 def test_the_user_of_duckdb_has_the_dataset(log: tbq.LogDir) -> None:
     scans: list[Scan] = []
-    scalars = LogDataset(log, "scalars", Reading(on_scan=scans.append))
+    scalars = LogDataset(log._reader, "scalars", Scanning(on_scan=scans.append))
     with duckdb.connect() as connection:
         connection.register("mine", scalars)
         assert connection.execute("select count(*) from mine where tag = 'acc' and step < 2").fetchall() == [
@@ -118,7 +118,7 @@ def test_lazy_frame(log: tbq.LogDir) -> None:
 )
 def test_predicates_reach_the_reader(log: tbq.LogDir, where: pl.Expr, stored: int, runs: int) -> None:
     scans: list[Scan] = []
-    got = lazy(log, on_scan=scans.append).filter(where).collect()
+    got = lazy(log._reader, on_scan=scans.append).filter(where).collect()
     assert got.rows() == log.scalars().to_polars().filter(where).rows()
     assert [(scan.rows, scan.runs) for scan in scans] == [(stored, runs)]
 
@@ -133,8 +133,8 @@ def by_run(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("by_run")
 def test_a_limit_ends_the_reading(log: tbq.LogDir) -> None:
     scans: list[Scan] = []
-    assert lazy(log, on_scan=scans.append).head(14).collect().height == 14
-    assert lazy(log, on_scan=scans.append).select("step").limit(12).collect().height == 12
+    assert lazy(log._reader, on_scan=scans.append).head(14).collect().height == 14
+    assert lazy(log._reader, on_scan=scans.append).select("step").limit(12).collect().height == 12
     assert [(scan.runs, scan.decoded, scan.columns) for scan in scans] == [
         (3, 2, tuple(log.dataset().schema.names)),
         (3, 1, ("step",)),
@@ -143,20 +143,22 @@ def test_a_limit_ends_the_reading(log: tbq.LogDir) -> None:
 
 @pytest.mark.usefixtures("by_run")
 def test_a_limit_behind_a_filter(log: tbq.LogDir) -> None:
-    some = lazy(log).filter(pl.col("value") > 5).head(3)
+    some = lazy(log._reader).filter(pl.col("value") > 5).head(3)
     assert some.collect().select("run", "value").rows() == [("a", 6.0), ("a", 7.0), ("b", 6.0)]
 
 
 @pytest.mark.usefixtures("by_run")
 def test_a_limit_of_a_query_ends_the_reading(log: tbq.LogDir) -> None:
     scans: list[Scan] = []
-    assert len(sql(log, "select step from scalars limit 5", on_scan=scans.append)) == 5
+    assert len(sql(log._reader, "select step from scalars limit 5", on_scan=scans.append)) == 5
     query = "select run, value from scalars where tag = 'loss' limit 3"
-    assert sql(log, query, on_scan=scans.append).to_arrow()["run"].to_pylist() == ["a"] * 3
+    assert sql(log._reader, query, on_scan=scans.append).to_arrow()["run"].to_pylist() == ["a"] * 3
     ordered = "select run, value from scalars order by run desc, value limit 1"
-    assert sql(log, ordered, on_scan=scans.append).to_arrow().to_pylist() == [{"run": "c", "value": 0.0}]
+    assert sql(log._reader, ordered, on_scan=scans.append).to_arrow().to_pylist() == [
+        {"run": "c", "value": 0.0}
+    ]
     everything = "select ema(value, 0.5), relative_time from scalars limit 100"
-    assert len(sql(log, everything, on_scan=scans.append)) == 36
+    assert len(sql(log._reader, everything, on_scan=scans.append)) == 36
     assert [scan.decoded for scan in scans][2:] == [3, 3]
     assert all(scan.decoded < 3 for scan in scans[:2])
 
@@ -207,13 +209,13 @@ def test_parts_of_a_predicate() -> None:
 @pytest.mark.usefixtures("by_run")
 def test_scan_streams_run_by_run(log: tbq.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
-    real = log._decode_quietly
+    real = log._reader.read_quietly
 
     def noting(runs: Any, *rest: Any, **more: Any) -> Any:
         decoded.extend(run.name for run in runs)
         return real(runs, *rest, **more)
 
-    monkeypatch.setattr(log, "_decode_quietly", noting)
+    monkeypatch.setattr(log._reader, "read_quietly", noting)
     reader = log.scan()
     assert isinstance(reader, pa.RecordBatchReader)
     assert decoded == []
@@ -231,7 +233,7 @@ def test_scan_gives_the_rows_of_the_table(log: tbq.LogDir) -> None:
 
 
 def test_groups_of_runs(log: tbq.LogDir) -> None:
-    runs = log._found.runs
+    runs = log._reader.runs
     size = sum(Path(path).stat().st_size for path in runs[0].files)
     assert [len(group) for group in groups(runs, 2 * size, 2 * size)] == [2, 1]
     assert [len(group) for group in groups(runs, 1, 1)] == [1, 1, 1]
@@ -290,7 +292,9 @@ def test_other_kinds_stream(mixed: tbq.LogDir) -> None:
 def test_other_kinds_in_sql(mixed: tbq.LogDir) -> None:
     scans: list[Scan] = []
     query = "select run, max(octet_length(data)) as size, count(*) as n from images where step >= $first group by run"
-    assert sql(mixed, f"{query} order by run", {"first": 3}, on_scan=scans.append).to_arrow().to_pylist() == [
+    assert sql(
+        mixed._reader, f"{query} order by run", {"first": 3}, on_scan=scans.append
+    ).to_arrow().to_pylist() == [
         {"run": "a", "size": 5008, "n": 1},
         {"run": "b", "size": 5008, "n": 1},
     ]
@@ -306,5 +310,5 @@ def test_other_kinds_in_sql(mixed: tbq.LogDir) -> None:
 
 
 def test_what_is_no_table_of_a_log(mixed: tbq.LogDir) -> None:
-    with pytest.raises(tbq.TbqError, match="media is no table of a log"):
+    with pytest.raises(tbq.TbqError, match="media is not a table of a log"):
         mixed.dataset("media").to_table()

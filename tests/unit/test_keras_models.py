@@ -75,7 +75,7 @@ def test_what_is_no_model_is_a_problem(text: bytes, tmp_path: Path) -> None:
     write(tmp_path, *(value("keras", "graph_keras_model", tensor=strings((), one)) for one in (text, good)))
     log = tbq.open(tmp_path)
     with pytest.warns(tbq.TbqWarning, match="bad_graph|Keras|JSON|Expecting|codec"):
-        table = log.graph()
+        table = log.nodes()
     assert table.to_arrow()["name"].to_pylist() == ["d"]
     assert [problem.code for problem in log.problems] == ["bad_graph"]
 
@@ -90,7 +90,7 @@ def test_long_names_around_many_layers_are_refused() -> None:
 def test_half_a_character_is_replaced(tmp_path: Path) -> None:
     text = b'{"config": {"layers": [{"class_name": "D", "config": {"name": "\\ud800"}}]}}'
     write(tmp_path, value("keras", "graph_keras_model", tensor=strings((), text)))
-    assert tbq.open(tmp_path).graph().to_arrow()["name"].to_pylist() == ["?"]
+    assert tbq.open(tmp_path).nodes().to_arrow()["name"].to_pylist() == ["?"]
 
 
 def test_nodes_stay_in_the_order_of_runs(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_nodes_stay_in_the_order_of_runs(tmp_path: Path) -> None:
     for run in ("b", "a"):
         write(tmp_path, value("keras", "graph_keras_model", tensor=strings((), good)), run=run)
     log = tbq.open(tmp_path)
-    assert log.graph().to_arrow()["run"].to_pylist() == ["a", "b"]
+    assert log.nodes().to_arrow()["run"].to_pylist() == ["a", "b"]
     assert log.sql("select run, name, op from nodes order by run").to_arrow().to_pylist() == [
         {"run": "a", "name": "d", "op": "Dense"},
         {"run": "b", "name": "d", "op": "Dense"},
     ]
-    log.media(tmp_path / "out")
+    log.write_media(tmp_path / "out")
     assert len(list((tmp_path / "out").rglob("*.nodes.csv"))) == 2

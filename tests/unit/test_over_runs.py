@@ -12,9 +12,9 @@ import pytest
 
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
-from tbq.query.events import folders
 from tbq.query.groups import group_runs
-from tbq.query.leaderboard import parse_best, ranked
+from tbq.query.leaderboard import ranked
+from tbq.write.reduced import folders
 
 RUNS = ["lr=0.1/seed0", "lr=0.1/seed1", "lr=1/seed0", "other"]
 
@@ -30,14 +30,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("by", "want"),
     [
-        ("re:(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
-        ("(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
-        (r"re:lr=[0-9.]+", {"lr=0.1": 2, "lr=1": 1}),
-        (r"re:seed\d", {"seed0": 2, "seed1": 1}),
+        ("re:(.*)/seed.*", {"lr=0.1": 2, "lr=1": 1}),
+        (r"re:(lr=[0-9.]+).*", {"lr=0.1": 2, "lr=1": 1}),
+        (r"re:.*(seed\d)", {"seed0": 2, "seed1": 1}),
         (["lr=0.1/*", "lr=*"], {"lr=0.1/*": 2, "lr=*": 1}),
         ("*", {"*": 4}),
         (["lr=1/seed0", "*"], {"lr=1/seed0": 1, "*": 3}),
-        ("re:lr=(x)?", {"lr=": 3}),
+        ("re:lr=(x)?.*", {"lr=0.1/seed0": 1, "lr=0.1/seed1": 1, "lr=1/seed0": 1}),
     ],
 )
 def test_groups(by: Any, want: dict[str, int]) -> None:
@@ -47,11 +46,16 @@ def test_groups(by: Any, want: dict[str, int]) -> None:
 
 def test_runs_without_a_group_are_told_of() -> None:
     with pytest.warns(TbqWarning, match=r"1 of 4 runs are in no group: other"):
-        group_runs(RUNS, "(.*)/seed")
+        group_runs(RUNS, "re:(.*)/seed.*")
 
 
 @pytest.mark.parametrize(
-    ("by", "says"), [("re:(", "no regular expression"), ("nothing*", "no run matches the group")]
+    ("by", "says"),
+    [
+        ("re:(", "want a regular expression"),
+        ("nothing*", "no run matches the group"),
+        ("(.*)/seed", "starts with re:"),
+    ],
 )
 def test_groups_that_cannot_be(by: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
@@ -60,8 +64,8 @@ def test_groups_that_cannot_be(by: str, says: str) -> None:
 
 def test_reduce(root: Path) -> None:
     with pytest.warns(TbqWarning, match=r"'rare' in 1 of 2 runs of '0\.1'"):
-        tbq.open(root).reduce("lr=(.*)/seed", run="lr=*")
-    table = tbq.open(root).reduce("lr=(.*)/seed", stats="mean,n", run="lr=*", steps="1:")
+        tbq.open(root).reduce("re:lr=(.*)/seed.*", run="lr=*")
+    table = tbq.open(root).reduce("re:lr=(.*)/seed.*", stats="mean,n", run="lr=*", steps="1:")
     assert table.columns == ["group", "tag", "step", "mean", "n"]
     assert table.to_arrow().to_pylist()[0] == {"group": "0.1", "tag": "loss", "step": 1, "mean": 1.5, "n": 2}
     assert len(table) == 6
@@ -74,15 +78,17 @@ def test_reduce_needs_a_statistic_that_is(root: Path) -> None:
 
 def test_as_events(root: Path, tmp_path: Path) -> None:
     target = tmp_path / "made" / "reduced"
-    table = tbq.open(root).reduce("(.*)/seed", stats="mean,std", run="lr*", tag="loss", as_events=target)
+    runs = tbq.open(root).write_reduced(
+        target, group="re:(.*)/seed.*", stats="mean,std", run="lr*", tag="loss"
+    )
     back = tbq.open(target)
     assert back.runs == ["lr=0.1/mean", "lr=0.1/n", "lr=0.1/std", "lr=1/mean", "lr=1/n"]  # one run has no std
     steps, walls, values = back.series("loss", run="lr=0.1/mean")
     assert (steps.tolist(), values.tolist()) == ([0, 1, 2, 3], [0.5, 1.5, 2.5, 3.5])
     assert walls.tolist() == [1_700_000_000.0 + step for step in range(4)]
-    assert len(table) == 8
+    assert runs == ["lr=0.1/mean", "lr=0.1/std", "lr=0.1/n", "lr=1/mean", "lr=1/std", "lr=1/n"]
     with pytest.raises(OutputError, match="is there already"):
-        tbq.open(root).reduce(as_events=target, tag="loss")
+        tbq.open(root).write_reduced(target, tag="loss")
     assert [path.name for path in target.parent.iterdir()] == ["reduced"]
 
 
@@ -94,14 +100,14 @@ def test_nothing_is_left_of_events_that_fail(
 
     monkeypatch.setattr("tbq.write.writer.SummaryWriter.add_scalar", fail)
     with pytest.raises(OutputError, match="disk full"):
-        tbq.open(root).reduce(as_events=tmp_path / "out", tag="loss")
+        tbq.open(root).write_reduced(tmp_path / "out", tag="loss")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_tensorboard_reads_the_events(root: Path, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    tbq.open(root).reduce(stats="max", tag="loss", as_events=tmp_path / "out")
+    tbq.open(root).write_reduced(tmp_path / "out", stats="max", tag="loss")
     theirs = EventAccumulator(str(tmp_path / "out" / "_" / "max")).Reload()
     assert [(event.step, event.value) for event in theirs.Scalars("loss")] == [(i, 3.0 + i) for i in range(4)]
 
@@ -112,7 +118,7 @@ def test_tensorboard_reads_the_events(root: Path, tmp_path: Path) -> None:
         (["a", "A"], ["a", "A-2"]),
         (["../../etc", "/abs"], ["_/_/etc", "abs"]),
         (["a?", "a*"], ["a_", "a_-2"]),
-        (["", "."], ["_", "_-2"]),
+        (["", "."], ["root", "root-2"]),
         (["c:\\x"], ["c__x"]),
     ],
 )
@@ -147,13 +153,6 @@ def test_ranked() -> None:
     assert told.value.hint == "closest: loss.best"
     with pytest.raises(UsageError):
         order(top=0)
-
-
-@pytest.mark.parametrize("wrong", ["loss", "loss:least", ":min"])
-def test_best_says_which_way(wrong: str) -> None:
-    assert parse_best(["a:b:max"]) == {"a:b": "max"}
-    with pytest.raises(UsageError, match="want TAG:min or TAG:max"):
-        parse_best([wrong])
 
 
 def test_compare_wants_two_runs(root: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_tensor_of_an_unknown_plugin_is_an_array(tmp_path: Path) -> None:
     np.testing.assert_array_equal(log.tensor("mine", step=0), np.float32([[0, 1], [2, 3]]))
     np.testing.assert_array_equal(log.tensor("mine"), np.float32([9]))
     assert log.tensor("words").tolist() == [b"a", b"\xff"]
-    row = log.others(tag="mine").to_arrow().to_pylist()[0]
+    row = log.table("others", tag="mine").to_arrow().to_pylist()[0]
     assert (row["plugin"], row["dtype"], row["shape"]) == ("my_plugin", "float32", [2, 2])
     assert row["data"] == np.arange(4, dtype="<f4").tobytes()
     with pytest.raises(tbq.TbqError, match="closest: 0, 1"):

@@ -233,12 +233,15 @@ def test_sources_that_are_refused(tmp_path: Path) -> None:
     assert tbq.open(tmp_path / "new").runs == ["a"] and report.gone[0].code == "git_lfs"
 
 
-def test_module_of_the_same_name_can_be_called(tmp_path: Path) -> None:
+def test_the_function_keeps_its_name_beside_the_package(tmp_path: Path) -> None:
     import importlib
+    import pickle
 
-    pl.healthy(tmp_path / "runs")
     module = importlib.import_module("tbq.rewrite")
-    assert module(tmp_path / "runs", tmp_path / "new").files_out == 1  # type: ignore[operator]
+    assert tbq.rewrite is module.rewrite
+    assert pickle.loads(pickle.dumps(tbq.rewrite)) is tbq.rewrite
+    pl.healthy(tmp_path / "runs")
+    assert tbq.rewrite(tmp_path / "runs", tmp_path / "new").files_out == 1
 
 
 def test_nothing_left_is_an_error_and_no_directory(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import tbq
 from tbq.errors import DamageError, QueryError, TbqError, TbqWarning, UsageError
-from tbq.query.reading import Scan
+from tbq.query.scanning import Scan
 from tbq.query.sql import sql
 from tbq.query.sqltext import prepare, words
 
@@ -39,7 +39,7 @@ def rows(table: Any) -> list[tuple[Any, ...]]:
 
 def scanned(log: tbq.LogDir, query: str, **params: Any) -> tuple[list[tuple[Any, ...]], list[Scan]]:
     scans: list[Scan] = []
-    return rows(sql(log, query, params, on_scan=scans.append)), scans
+    return rows(sql(log._reader, query, params, on_scan=scans.append)), scans
 
 
 def test_group_by(log: tbq.LogDir) -> None:
@@ -147,10 +147,10 @@ def test_the_same_scan_twice_is_one(log: tbq.LogDir) -> None:
 
 def test_parameters(log: tbq.LogDir) -> None:
     query = "select count(*) from scalars where tag = $tag and step < $last"
-    assert rows(log.sql(query, tag="loss", last=2)) == [(6,)]
-    assert rows(log.sql(query, params={"tag": "loss"}, last=3)) == [(9,)]
+    assert rows(log.sql(query, params={"tag": "loss", "last": 2})) == [(6,)]
+    assert rows(log.sql(query, params={"tag": "loss", "last": 3})) == [(9,)]
     assert scanned(log, query, tag="loss", last=2)[1][0].rows == 6
-    assert rows(log.sql("select $text", text="it's; drop table scalars --")) == [
+    assert rows(log.sql("select $text", params={"text": "it's; drop table scalars --"})) == [
         ("it's; drop table scalars --",)
     ]
     assert rows(log.sql("select $threads_", params={"threads_": None})) == [(None,)]
@@ -235,17 +235,19 @@ def test_a_tag_that_is_nowhere_is_told_of(log: tbq.LogDir) -> None:
     with pytest.warns(TbqWarning, match="no tag is called 'los'; closest: loss"):
         assert len(log.sql("select * from scalars where tag = 'los'")) == 0
     with pytest.warns(TbqWarning, match="no run is called 'lr0/sed0'; closest: lr0/seed0"):
-        log.sql("select * from scalars where run = $run", run="lr0/sed0")
+        log.sql("select * from scalars where run = $run", params={"run": "lr0/sed0"})
 
 
 def test_smoothing_is_of_the_whole_curve(log: tbq.LogDir) -> None:
-    from tbq.query.smooth import ema
+    from tbq.table.smooth import ema
 
     want = ema([0.5 * step for step in range(10)], 0.6)
     query = "select ema(value, 0.6) e from scalars where run = 'lr0/seed0' and tag = 'loss' and step >= 8 order by step"
     assert [value for (value,) in rows(log.sql(query))] == want[8:]
     where = "s.tag = 'loss' and ema(s.value, $w) > 0 and run = 'lr0/seed0'"
-    assert rows(log.sql(f"select min(ema(s.value, $w)) from scalars s where {where}", w=0.6)) == [(want[1],)]
+    assert rows(log.sql(f"select min(ema(s.value, $w)) from scalars s where {where}", params={"w": 0.6})) == [
+        (want[1],)
+    ]
     star = log.sql("select *, ema(value, .6) from scalars where tag = 'loss'")
     assert star.columns == ["run", "tag", "step", "wall_time", "value", "ema(value, 0.6)"]
 

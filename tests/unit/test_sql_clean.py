@@ -184,7 +184,11 @@ def test_both_columns_are_there(log: tbq.LogDir) -> None:
         rows = log.sql('select "Loss.min_1", "loss.min_2" from summary').to_arrow().to_pylist()
     assert rows == [{"Loss.min_1": 0.5, "loss.min_2": 0.25}]
     for tag, value in (("Loss", 0.5), ("loss", 0.25)):
-        found = log.sql("select value from scalars where tag = $tag", tag=tag).to_arrow()["value"].to_pylist()
+        found = (
+            log.sql("select value from scalars where tag = $tag", params={"tag": tag})
+            .to_arrow()["value"]
+            .to_pylist()
+        )
         assert found == [value]
 
 
@@ -225,7 +229,7 @@ def test_exports_say_what_they_rename(log: tbq.LogDir, tmp_path: Path, ending: s
 
 def test_a_database_of_another_process_is_another(log: tbq.LogDir) -> None:
     code = "import tbq, sys; print(tbq.open(sys.argv[1]).sql('select count(*) as n from scalars').to_arrow()['n'][0])"
-    path = log._found.paths[0]
+    path = log._reader.found.paths[0]
     done = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=60
     )

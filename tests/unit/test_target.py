@@ -60,10 +60,13 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_folder_is_no_target_and_a_missing_folder_is_told(tmp_path: Path) -> None:
+def test_a_folder_is_no_target_and_a_missing_folder_is_made(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is a folder"), output(tmp_path, force=True):
         pass
-    with pytest.raises(OutputError, match="is not there"), output(tmp_path / "no" / "a"):
+    with output(tmp_path / "new" / "folder" / "a"):
+        pass
+    assert (tmp_path / "new" / "folder" / "a").is_file()
+    with pytest.raises(OutputError, match="is not a folder"), output(tmp_path / "new" / "folder" / "a" / "b"):
         pass
 
 
@@ -269,9 +272,7 @@ def test_databases_need_a_file() -> None:
 
 @pytest.mark.parametrize("path", ["out", "out.txt", "out.csv.bz2", "out.gz"])
 def test_an_unknown_ending(path: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"is none that tbq writes|has no ending that says the format"
-    ) as caught:
+    with pytest.raises(UsageError, match=r"tbq cannot write|has no ending that says the format") as caught:
         write(pa.table({"a": [1]}), tmp_path / path)
     assert caught.value.exit_code == 2
     assert "parquet" in str(caught.value)

@@ -1,13 +1,14 @@
-"""The `tbq` command: each subcommand is a file of its own, imported when it is called."""
+"""The `tbq` command: what it offers, and its help, which imports nothing."""
 
 from __future__ import annotations
 
-import importlib
-import os
 import sys
-from typing import NoReturn
 
-import click
+TYPE_CHECKING = False  # as typing has it, which takes as long to import as Python to start
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
 
 # Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -16,9 +17,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
     "export": ("export", "Scalars, or any kind of data, as a table in any layout and format."),
     "show": ("show", "One value: a text, a tensor, a histogram as bars, what an image is."),
-    "media": ("media", "Images, audio, texts, meshes and graphs as files."),
+    "media": ("media", "Images, audio, texts, tensors, meshes and graphs as files."),
     "sql": ("sql", "Ask the tables in SQL."),
-    "summary": ("summary", "The leaderboard: a row a run, the best first, with its hyperparameters."),
+    "summary": ("summary", "The leaderboard: one row per run, the best first, with its hyperparameters."),
     "reduce": ("reduce", "Mean, std and more over seeds, step by step."),
     "compare": ("compare", "What differs between two runs."),
     "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
@@ -27,120 +28,30 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rewrite": ("rewrite", "New event files: merged, repaired, pruned, renamed; else byte for byte."),
 }
 
-
-class _Lazy(click.Group):
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # click would exit with 1
-            _forget_stdout()
-            ctx.exit(0)
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _ = COMMANDS[cmd_name]
-        command = importlib.import_module(f"tbq.cli.{module}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in COMMANDS:
-            import difflib
-
-            close = difflib.get_close_matches(name, COMMANDS, n=1)
-            tip = f" Did you mean '{close[0]}'?" if close else ""
-            raise click.UsageError(f"no command '{name}'.{tip}", ctx)
-        return super().resolve_command(ctx, args)
-
-
-def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        from tbq import __version__
-        from tbq.cli.emit import show
-
-        show(f"tbq {__version__}")
-        ctx.exit()
-
-
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
-)
-def app() -> None:
-    """jq for TensorBoard logs: event files to tables, fast and complete."""
+_OPTIONS = {"--version": "Show the version.", "-h, --help": "Show this message and exit."}
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run `tbq`; every expected failure becomes one clear message and the right exit code."""
-    import warnings
-
-    from tbq.cli.emit import tell
-    from tbq.errors import TbqError, TbqWarning
-    from tbq.printable import paragraph
-
-    _open_closed_streams()
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", TbqWarning)
-        warnings.showwarning = _warn
+    """Run `tbq` with these arguments, else those of the process."""
+    given = sys.argv[1:] if args is None else args
+    if given in (["--help"], ["-h"]) and sys.stdout is not None:
         try:
-            code = app.main(args, prog_name="tbq", standalone_mode=False)
-            sys.stdout.flush()
-            sys.exit(code if isinstance(code, int) else 0)
-        except click.exceptions.Exit as stop:
-            sys.exit(stop.exit_code)
-        except click.ClickException as wrong:
-            # It quotes arguments, which a shell may have taken from names of files.
-            wrong.message = paragraph(wrong.message)  # type: ignore[misc]
-            wrong.show()
-            sys.exit(wrong.exit_code)
-        except TbqError as failure:
-            tell(failure)
-            sys.exit(failure.exit_code)
-        except (KeyboardInterrupt, click.Abort):
-            tell("interrupted")
-            sys.exit(130)
-        except BrokenPipeError:
-            _forget_stdout()
-            sys.exit(0)
-        except OSError as failure:  # of stdout: what is written to files and read from them explains itself
-            _forget_stdout()
-            where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
-            tell(f"{where}{(failure.strerror or str(failure)).lower()}")
-            sys.exit(1)
+            print(help_text(), flush=True)
+        except BrokenPipeError:  # its reader has gone (`| head`)
+            import os
+
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    from tbq.cli.app import run
+
+    run(args)
 
 
-def _open_closed_streams() -> None:
-    """Where stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number.
-
-    What a terminal's encoding cannot show is written as an escape: no name may stop a command.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
-        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
-
-
-def _forget_stdout() -> None:
-    """The reader of our output has gone (`| head`): not an error, but Python would complain at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """Our warnings are words for the user, a line each; those of libraries are not theirs to act on."""
-    from tbq.cli.emit import tell
-    from tbq.errors import TbqWarning
-
-    if issubclass(category, TbqWarning):
-        tell(message)
+def help_text() -> str:
+    """What `tbq --help` shows: the text that click would make of it, without importing click."""
+    sections = {"Options": _OPTIONS, "Commands": {name: text for name, (_, text) in COMMANDS.items()}}
+    lines = ["Usage: tbq [OPTIONS] COMMAND [ARGS]...", "", f"  {PURPOSE}"]
+    for title, entries in sections.items():
+        width = max(map(len, entries)) + 2
+        lines += ["", f"{title}:", *(f"  {name:<{width}}{text}" for name, text in entries.items())]
+    return "\n".join(lines)

@@ -10,7 +10,7 @@ from tbq.cli.options import names, output_options, read_options, steps_option, t
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
-    from tbq.table import Table
+    from tbq.table.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -55,7 +55,7 @@ def _draw(table: Table) -> None:
     import pyarrow.compute as pc
 
     from tbq.cli.emit import draw_table
-    from tbq.table import Table
+    from tbq.table.table import Table
 
     arrow = table.to_arrow()
     settings = arrow.filter(pc.equal(arrow["what"], "hparam")).select(["name", "a_text", "b_text"])

@@ -12,10 +12,10 @@ import click
 )
 def command(directory: str, force: bool) -> None:
     """Write a sample logdir: a sweep of runs that differ, one resumed, one diverged, every kind of data."""
+    import tbq
     from tbq.cli.emit import show, tell
-    from tbq.write.demo import demo
 
-    path = demo(directory, force=force)
+    path = tbq.demo(directory, force=force)
     runs = sorted({file.parent.relative_to(path).as_posix() for file in path.rglob("*tfevents*")})
     tell(f"{len(runs)} runs in {path}:", name="")
     show("\n".join(runs))

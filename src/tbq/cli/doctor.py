@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import source, unpack_option
+from tbq.cli.options import source, threads_option, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -24,7 +24,7 @@ Examples:
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
 @unpack_option
-@click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU.")
+@threads_option
 def command(
     logdir: tuple[str, ...],
     as_json: bool,
@@ -36,21 +36,19 @@ def command(
 ) -> int:
     """Examine a log, or a path where one should be: what is missing, damaged, doubled or odd, and the remedy.
 
-    Nothing is changed. The exit code is 1 where an error or a warning was found, and 0 otherwise.
+    Nothing is changed. The exit code is 1 if there is an error or a warning, and 0 otherwise.
     """
-    from tbq import doctor as _doctor
+    import tbq
     from tbq.cli.emit import show, show_json
     from tbq.progress import progress_bar
 
     if explain is not None:
-        from tbq.doctor import explain as _explain
-
-        show(_explain(explain))
+        show(tbq.explain(explain))
         return 0
     if not logdir:
         raise click.UsageError("Missing argument 'LOGDIR...'.")
     with progress_bar("examining") as progress:
-        found = _doctor(
+        findings = tbq.doctor(
             source(logdir),
             select=list(select) or None,
             ignore=list(ignore),
@@ -58,9 +56,9 @@ def command(
             progress=progress,
         )
     if as_json:
-        show_json([finding.to_dict() for finding in found])
+        show_json([finding.to_dict() for finding in findings])
     else:
         from tbq.doctor.report import text
 
-        show(text(found, ", ".join(logdir), every))
-    return int(any(finding.severity != "info" for finding in found))
+        show(text(findings, ", ".join(logdir), every))
+    return int(any(finding.severity != "info" for finding in findings))

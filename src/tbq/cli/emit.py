@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.printable import counted, escaped, page, paragraph, printable
+from tbq.text import counted, escaped, page, paragraph, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pyarrow as pa
 
-    from tbq.table import Table
+    from tbq.table.table import Table
 
-_WITHOUT_BYTES = ("csv", "tsv", "json", "jsonl")
 _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
 
 
@@ -31,69 +29,66 @@ class Output:
     path: str | None
     format: str | None
     force: bool
-    time: str
     csv_safe: bool
     json_nan: str
+    columns: str | None
+    drop_bytes: bool
+    time: str = "unix"
 
     @property
     def options(self) -> dict[str, Any]:
         """How values are written, as keywords of the library."""
-        return {"time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan}
+        return {
+            "time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan, "columns": self.columns,
+            "drop_bytes": self.drop_bytes,
+        }  # fmt: skip
 
-    def check(self) -> None:
-        """Tell of a wrong or taken target before time is spent on reading."""
-        from tbq.export import format_of
-        from tbq.export.target import check_folder, check_free
+    @property
+    def target(self) -> dict[str, Any]:
+        """How a file is written, as keywords of the library."""
+        return {"format": self.format, "force": self.force, **self.options}
 
-        if self.path is None:
-            format_of("-", self.format or "csv")
-            return
-        one = "{run}" not in self.path
-        if one:
-            check_free(self.path, self.force)
-        format_of(self.path, self.format)
-        if one:
-            check_folder(self.path)
+    def check(self, schema: pa.Schema | None = None) -> None:
+        """Report a wrong or taken target, or columns that its format cannot hold, before time is spent on reading."""
+        from tbq.export import check
 
-    def check_holds(self, schema: pa.Schema) -> None:
-        """Tell that the format that was asked for cannot hold these columns, before time is spent on reading."""
-        from tbq.export import format_of
-        from tbq.export.rows import refuse_bytes
-
-        if not self._chosen:
-            return
-        name, _ = format_of(self.path or "-", self.format)
-        if name in _WITHOUT_BYTES:
-            refuse_bytes(schema, name)
+        fewer = self.columns is not None or self.drop_bytes or not self._chosen
+        check(self.path, format=self.format, force=self.force, schema=None if fewer else schema)
 
     def emit(self, table: Table, draw: Callable[[Table], None] | None = None) -> None:
         """Write the table; `draw` is how it looks on a terminal, if not as any table."""
-        from tbq.export import format_of, write, write_runs
-        from tbq.export.everything import that_fit
+        from tbq.export import format_of
 
-        options = {"format": self.format, "force": self.force, **self.options}
-        if not self._chosen and not (self.path is None and sys.stdout.isatty()):
-            table = that_fit({table.kind: table}, "csv")[table.kind]
-        if self.path is not None and "{run}" in self.path:
-            format_of(self.path, self.format)  # a wrong ending is told before anything is written
-            paths = write_runs(table, self.path, **options)
-            say(f"{counted(len(paths), 'file')}, {counted(len(table), 'row')}")
-        elif self.path is not None:
-            write(table, self.path, **options)
-            if self.path != "-":
-                say(f"{self.path}: {counted(len(table), 'row')}")
-        elif self.format is None and sys.stdout.isatty():
+        if self.path is None and self.format is None and sys.stdout.isatty():
             (draw or draw_table)(table)
-        else:
+            return
+        if self.path is None:
             name, _ = format_of("-", self.format or "csv")
             if sys.stdout.isatty() and name not in _TEXT_FORMATS:
                 raise UsageError(f"{name} is not for terminals", hint=f"name a file: -o out.{name}")
             sys.stdout.flush()
-            write(table, "-", format=self.format or "csv", **self.options)
+        options = self.target
+        if not self._chosen:
+            options |= {"format": "csv", "drop_bytes": self._drops_bytes(table)}
+        paths = table.write(self.path or "-", **options)
+        if self.path is not None and "{run}" in self.path:
+            say(f"{counted(len(paths), 'file')}, {counted(len(table), 'row')}")
+        elif self.path not in (None, "-"):
+            say(f"{self.path}: {counted(len(table), 'row')}")
+
+    def _drops_bytes(self, table: Table) -> bool:
+        """A pipe gets CSV if nobody asked for a format, and then what CSV holds; a warning says what is left out."""
+        from tbq.export.fit import that_fit
+
+        if not self.drop_bytes and self.columns is None:
+            that_fit({table.kind: table.to_arrow()}, "csv")
+        return True
 
     @property
     def _chosen(self) -> bool:
-        """Whether somebody asked for a format: a pipe gets CSV if nobody did, and then what CSV holds."""
+        """Whether somebody asked for a format."""
+        from pathlib import Path
+
         from tbq.export.target import is_direct
 
         if self.format is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -11,10 +11,10 @@ from tbq.cli.options import (
     curve_options,
     curves,
     logdir_argument,
-    output_options,
     read_options,
     select_options,
     source,
+    timed_output_options,
 )
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
@@ -22,7 +22,8 @@ from tbq.schema import schema
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
-    from tbq.table import Table
+    from tbq.logdir import LogDir
+    from tbq.table.table import Table
 
 KINDS = tuple(name for name in _TABLES if name != "media")
 
@@ -46,7 +47,7 @@ Examples:
     type=click.Choice(LAYOUTS),
     default="long",
     show_default=True,
-    help="A row a value; a row a step with a column a tag; or a row a run.",
+    help="One row per value; one row per step, one column per tag; or one row per run.",
 )
 @click.option(
     "--stat",
@@ -63,20 +64,22 @@ Examples:
     metavar="KIND",
     help=f"all, or one of: {', '.join(KINDS)}.",
 )
+@click.option("--wall-time", is_flag=True, help="With --layout wide, also when each row was logged.")
 @select_options
 @curve_options
 @read_options
-@output_options
+@timed_output_options
 def command(
     logdir: tuple[str, ...],
     kind: str,
     layout: str,
     stat: str,
+    wall_time: bool,
     selection: dict[str, Any],
     smooth: float | None,
     every: int | None,
     max_points: int | None,
-    method: str,
+    method: Literal["triangle", "minmax"],
     reading: dict[str, Any],
     out: Output,
 ) -> None:
@@ -84,59 +87,60 @@ def command(
 
     Without -o the table goes to stdout: drawn on a terminal, CSV in a pipe. The ending of OUT chooses the format:
     csv tsv parquet arrow feather json jsonl xlsx sqlite duckdb md html npz; text also with .gz or .zst.
-    {run} in OUT writes a file a run. --kind all writes every table into the folder OUT (as parquet, or --format), or
-    into one xlsx, sqlite or duckdb file.
+    {run} in OUT writes one file per run. --kind all writes every table into the folder OUT (as parquet, or
+    --format), or into one xlsx, sqlite or duckdb file.
     """
     import tbq
-    from tbq.cli.emit import tell
-    from tbq.printable import shell_word
+    from tbq.cli.emit import say, tell
     from tbq.progress import progress_bar
+    from tbq.text import counted, shell_word
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
-        raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="leave --layout away")
-    if kind == "all":
-        _check_all(out)
-    else:
-        out.check()
-        out.check_holds(schema(kind))
+        raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="omit --layout")
+    given = {"--smooth": smooth, "--every": every, "--max-points": max_points}
+    for option, value in given.items():
+        if value is not None and kind != "scalars":
+            raise UsageError(f"{option} is for scalars, not for {kind}", hint=f"omit {option}")
+    if wall_time and layout != "wide":
+        raise UsageError(
+            "--wall-time is for --layout wide: other layouts have wall times or cannot have them"
+        )
+    if kind == "all" and (out.path is None or "{run}" in out.path):
+        raise UsageError(
+            "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
+        )
+    if kind != "all":
+        out.check(schema(kind) if layout == "long" else None)
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
-        what = {**selection, **reading, "progress": progress}
+        options = {**selection, **reading, "progress": progress}
         if kind == "all":
-            _write_all(log.tables(**what), out)
+            paths = log.write(str(out.path), **out.target, **options)
+            say(f"{out.path}: {counted(len(paths), 'file')}")
             return
-        table = log.table(kind, **what)
+        table = _read(log, kind, options)
     if not len(table):
         path = shell_word(logdir[0])
         hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
         tell(f"{log.path}: no {kind}\n  {hint}")
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stat))
+    out.emit(_laid_out(table, layout, stat, wall_time))
 
 
-def _check_all(out: Output) -> None:
-    from tbq.export.everything import check_holder
-
-    if out.path is None or "{run}" in out.path:
-        raise UsageError(
-            "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
-        )
-    check_holder(out.path, out.format)
-
-
-def _write_all(tables: dict[str, Table], out: Output) -> None:
-    from tbq.cli.emit import say
-    from tbq.export.everything import write_all
-    from tbq.printable import counted
-
-    paths = write_all(tables, out.path or "", format=out.format, force=out.force, **out.options)
-    say(f"{out.path}: {counted(len(tables), 'table')} in {counted(len(paths), 'file')}")
+def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
+    """The table; an option that it cannot honour is an error only if it was given."""
+    if kind in ("runs", "tags", "files", "problems", "projector"):
+        defaults = {"tag": None, "steps": None, "restarts": "resume", "threads": None, "on_error": "warn"}
+        options = {name: value for name, value in options.items() if defaults.get(name, ...) != value}
+        if kind == "projector":
+            options.pop("progress")
+    return log.table(kind, **options)
 
 
-def _laid_out(table: Table, layout: str, stat: str) -> Table:
+def _laid_out(table: Table, layout: str, stat: str, wall_time: bool) -> Table:
     if layout == "wide":
-        return table.wide()
+        return table.wide(wall_time=wall_time)
     if layout == "summary":
         return table.summary(stat)
     return table

@@ -1,17 +1,25 @@
-"""`tbq ls`: the runs of a logdir, how much each holds, how long it took and whether it is sound."""
+"""`tbq ls`: the runs of a logdir, how much each holds, how long it took and whether it is healthy."""
 
 from __future__ import annotations
 
 import time as clock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, run_option, source, unpack_option
+from tbq.cli.options import (
+    logdir_argument,
+    names,
+    quiet,
+    read_options,
+    run_option,
+    source,
+    timed_output_options,
+)
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
-    from tbq.table import Table
+    from tbq.table.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -23,47 +31,30 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @run_option
-@unpack_option
-@output_options
-def command(logdir: tuple[str, ...], run: tuple[str, ...], out: Output) -> None:
+@read_options
+@timed_output_options
+def command(logdir: tuple[str, ...], run: tuple[str, ...], reading: dict[str, Any], out: Output) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
     import tbq
 
     out.check()
-    log = tbq.open(source(logdir))
-    table = log.table("runs")
-    if run:
-        table = _only(table, names(run))
-    out.emit(table, _draw)
-
-
-def _only(table: Table, run: list[str] | None) -> Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from tbq.select import Selection
-    from tbq.table import Table
-
-    arrow = table.to_arrow()
-    wanted = Selection.of(run, "run").require(arrow["run"].unique().to_pylist(), where=table.logdir)
-    kept = arrow.filter(pc.is_in(arrow["run"].cast(pa.string()), pa.array(wanted, pa.string())))
-    return Table(kept, table.kind, logdir=table.logdir, began=table.began)
+    out.emit(tbq.open(source(logdir)).table("runs", run=names(run), **quiet(reading)), _draw)
 
 
 def _draw(table: Table) -> None:
     """For people: sizes, durations and ages with their units."""
     import pyarrow as pa
+    from rich.filesize import decimal
 
     from tbq.cli.emit import draw_table
-    from tbq.printable import sized
-    from tbq.table import Table
+    from tbq.table.table import Table
 
     now = clock.time()
     rows = [
         {
             "run": row["run"],
             "files": row["files"],
-            "size": sized(row["bytes"]),
+            "size": decimal(row["bytes"]),
             "events": row["events"],
             "last step": row["last_step"],
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
@@ -80,19 +71,19 @@ def _between(begin: float | None, end: float | None) -> float | None:
 
 
 def duration(seconds: float | None) -> str | None:
-    """Seconds as the two largest units; nothing where no clock can have run that long.
+    """Seconds as the two largest units; None if no clock can have run that long.
 
     >>> duration(3725)
     '1h 2m'
     """
     if seconds is None or not 0 <= seconds < 100 * 365 * 86400:
         return None
-    whole = round(seconds)
-    if whole == 0:
+    left = round(seconds)
+    if left == 0:
         return "0s"
     parts: list[tuple[int, str]] = []
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, whole = divmod(whole, length)
+        count, left = divmod(left, length)
         if count or parts:
             parts.append((count, unit))
     return " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)

@@ -1,4 +1,4 @@
-"""`tbq media`: images, audio, texts, meshes and graphs as files."""
+"""`tbq media`: images, audio, texts, tensors, meshes and graphs as files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from tbq.cli.options import logdir_argument, names, read_options, select_options, source
 
-_KINDS = ("images", "audio", "texts", "meshes", "graphs")
+_KINDS = ("images", "audio", "texts", "tensors", "meshes", "graphs")
 _EXAMPLES = """\b
 Examples:
   tbq media runs -o media
@@ -21,8 +21,10 @@ Examples:
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write below.")
 @click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only these; may be repeated.")
 @select_options
-@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="Each N-th value of a tag.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option(
+    "--every", type=click.IntRange(1), default=1, metavar="N", help="Every Nth value of each run and tag."
+)
+@click.option("--force", is_flag=True, help="Replace files that exist.")
 @read_options
 def command(
     logdir: tuple[str, ...],
@@ -33,7 +35,7 @@ def command(
     force: bool,
     reading: dict[str, Any],
 ) -> None:
-    """Write images, audio, texts, meshes (PLY) and graphs as files in a tree run/tag/step.
+    """Write images, audio, texts, tensors (NPY), meshes (PLY) and graphs as files in a tree run/tag/step.
 
     manifest.csv in DIR lists every file with its run, tag, step and time. Names are made safe for every file system.
     """
@@ -43,7 +45,7 @@ def command(
 
     log = tbq.open(source(logdir))
     with progress_bar() as progress:
-        written = log.media(
+        written = log.write_media(
             output,
             **selection,
             every=every,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import reduce, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from tbq.cli.emit import Output
 
 if TYPE_CHECKING:
-    from tbq.table import Table
+    from tbq.table.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -66,6 +66,18 @@ def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None)
         ctx.with_resource(allowing(value))
 
 
+def _output(
+    path: str | None,
+    format: str | None,
+    force: bool,
+    csv_safe: bool,
+    json_nan: str,
+    columns: str | None,
+    drop_bytes: bool,
+) -> Output:
+    return Output(path, format, force, csv_safe, json_nan, columns, drop_bytes)
+
+
 unpack_option: Decorator[Any] = click.option(
     "--max-unpacked",
     metavar="SIZE",
@@ -76,13 +88,20 @@ unpack_option: Decorator[Any] = click.option(
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
 
 run_option: Decorator[Any] = click.option(
-    "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
+    "--run",
+    multiple=True,
+    metavar="NAME",
+    help="Only this run, or the runs below this directory: a name, a glob or re:EXPR. May be repeated.",
 )
 tag_option: Decorator[Any] = click.option(
     "--tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR. May be repeated."
 )
 steps_option: Decorator[Any] = click.option(
-    "--steps", metavar="A:B", help="Only steps A to B, both included; either may be left out."
+    "--steps", metavar="A:B", help="Only steps A to B, both included; either may be omitted."
+)
+
+threads_option: Decorator[Any] = click.option(
+    "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
 )
 
 select_options: Decorator[Any] = _bundled("selection", _selection, run_option, tag_option, steps_option)
@@ -115,29 +134,22 @@ read_options: Decorator[Any] = _bundled(
         type=click.Choice(RESTARTS),
         default="resume",
         show_default=True,
-        help="Which rows of a run that was resumed count.",
+        help="Which rows of a resumed run count.",
     ),
-    click.option("--strict", is_flag=True, help="Fail, and write nothing, where a file is damaged."),
-    click.option(
-        "--threads", type=click.IntRange(1), metavar="N", help="Threads that decode; else one a CPU."
-    ),
+    click.option("--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."),
+    threads_option,
     unpack_option,
 )
 
-output_options: Decorator[Any] = _bundled(
-    "out",
-    Output,
+_targets: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "-o", "--output", "path", metavar="OUT", help="Write to this file, in the format of its ending."
     ),
-    click.option("--format", metavar="FORMAT", help="The format, where the ending does not say it."),
-    click.option("--force", is_flag=True, help="Replace OUT if it is there."),
+    click.option("--format", metavar="FORMAT", help="The format, if the ending does not say it."),
+    click.option("--force", is_flag=True, help="Replace OUT if it exists."),
+    click.option("--columns", metavar="A,B,…", help="Write only these columns, in this order."),
     click.option(
-        "--time",
-        type=click.Choice(TIMES),
-        default="unix",
-        show_default=True,
-        help="Wall times as seconds, as dates, or since the run began.",
+        "--drop-bytes", is_flag=True, help="Leave out columns of bytes if the format cannot hold them."
     ),
     click.option(
         "--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."
@@ -150,22 +162,45 @@ output_options: Decorator[Any] = _bundled(
         help="How JSON writes NaN and infinities.",
     ),
 )
+#: Where a table goes; `timed_output_options` are for tables with wall times.
+output_options: Decorator[Any] = _bundled("out", _output, *_targets)
+timed_output_options: Decorator[Any] = _bundled(
+    "out",
+    Output,
+    *_targets,
+    click.option(
+        "--time",
+        type=click.Choice(TIMES),
+        default="unix",
+        show_default=True,
+        help="Wall times as seconds, as dates, or since the run began.",
+    ),
+)
 
 
 def curves(
-    table: Table, smooth: float | None, every: int | None, max_points: int | None, method: str
+    table: Table,
+    smooth: float | None,
+    every: int | None,
+    max_points: int | None,
+    method: Literal["triangle", "minmax"],
 ) -> Table:
     """What the curve options ask for; smoothed first, so that fewer points are points of the smooth curve."""
     if smooth is not None:
         table = table.smooth(smooth)
     if every is not None:
         table = table.every(every)
-    return table if max_points is None else table.max_points(max_points, method)
+    return table if max_points is None else table.max_points(max_points, method=method)
 
 
 def names(given: tuple[str, ...]) -> list[str] | None:
-    """A repeated option as the keyword of the library: None when it was not given."""
+    """A repeated option as the keyword of the library: None if it was not given."""
     return list(given) or None
+
+
+def quiet(reading: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a table that reports damage itself, as a column: only `--strict` changes what happens then."""
+    return {**reading, "on_error": "ignore"} if reading["on_error"] == "warn" else reading
 
 
 def source(logdir: tuple[str, ...]) -> str | list[str]:

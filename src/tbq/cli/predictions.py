@@ -20,13 +20,13 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("outputs")
-@click.option("--labels", metavar="FILE[:KEY]", help="The true classes or values, a row an example.")
-@click.option("--ids", metavar="FILE[:KEY]", help="Names of the examples; else 0, 1, 2, …")
-@click.option("--classes", metavar="A,B,…", help="Names of the classes, or a text file with one a line.")
+@click.option("--labels", metavar="FILE[:KEY]", help="The true classes or values, one row per example.")
+@click.option("--ids", metavar="FILE[:KEY]", help="Names of the examples.  [default: 0, 1, 2, …]")
+@click.option("--classes", metavar="A,B,…", help="Names of the classes, or a text file with one per line.")
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "binary", "multilabel", "regression"]),
-    help="What the outputs are, where their shape does not tell.",
+    help="What the outputs are, if their shape does not tell.",
 )
 @click.option(
     "--activation", type=click.Choice(["softmax", "sigmoid"]), help="Turn logits into probabilities."

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  tbq reduce runs --group '(.*)/seed' -o curves.csv
+  tbq reduce runs --group 're:(.*)/seed=.*' -o curves.csv
   tbq reduce runs --group 'lr=0.1/*' --group 'lr=0.03/*' --stat mean,ci95 --tag val/loss
-  tbq reduce runs --group '(.*)/seed' -o reduced --as-events
+  tbq reduce runs --group 're:(.*)/seed=.*' -o reduced --as-events
 """
 
 
@@ -26,15 +26,15 @@ Examples:
     "--group",
     multiple=True,
     metavar="EXPR",
-    help="Which runs belong together: a glob, or a regular expression with brackets around the group's name. "
-    "May be repeated. Without it, all runs.",
+    help="Which runs belong together: a glob, or re:EXPR with brackets around the group's name. May be repeated. "
+    "[default: all runs]",
 )
 @click.option(
     "--stat",
     default="mean,std,min,max",
     show_default=True,
     metavar="LIST",
-    help="Of mean,std,min,max,median,ci95,n.",
+    help="Some of mean,std,min,max,median,ci95,n.",
 )
 @click.option(
     "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
@@ -51,25 +51,21 @@ def command(
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """Mean, std and more over seeds, step by step: columns group, tag, step, a column a statistic, and n.
+    """Mean, std and more over seeds, step by step: columns group, tag, step, one per statistic, and n.
 
     std has ddof=1; mean ± ci95 is the interval of 95 % by Student's t. n says how many runs have a value at a step.
     """
     import tbq
     from tbq.cli.emit import say
+    from tbq.text import counted
 
-    if as_events and out.path is None:
-        raise UsageError("--as-events needs a directory", hint="-o DIR")
+    options = {"stats": stat, **selection, **reading}
+    groups = names(group) or "*"
     if not as_events:
         out.check()
-    table = tbq.open(source(logdir)).reduce(
-        group=names(group) or "*",
-        stats=stat,
-        **selection,
-        as_events=out.path if as_events else None,
-        **reading,
-    )
-    if as_events:
-        say(f"{out.path}: {len(table):,} rows; tensorboard --logdir {out.path}")
-    else:
-        out.emit(table)
+        out.emit(tbq.open(source(logdir)).reduce(groups, **options))
+        return
+    if out.path is None:
+        raise UsageError("--as-events needs a directory", hint="-o DIR")
+    runs = tbq.open(source(logdir)).write_reduced(out.path, group=groups, **options)
+    say(f"{out.path}: {counted(len(runs), 'run')}; tensorboard --logdir {out.path}")

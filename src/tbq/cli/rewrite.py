@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, source, steps_option, unpack_option
+from tbq.cli.options import logdir_argument, names, source, steps_option, threads_option, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -19,13 +19,13 @@ Examples:
 
 
 def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    made: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for value in values:
         old, equals, new = value.rpartition("=")
         if not equals or not old or not new:
             raise click.BadParameter(f"{value!r} is not OLD=NEW", param=param)
-        made[old] = new
-    return made
+        pairs[old] = new
+    return pairs
 
 
 def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
@@ -35,9 +35,9 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
-    "-o", "--out", required=True, metavar="NEW", help="The directory to write, which must not be there yet."
+    "-o", "--output", required=True, metavar="NEW", help="The directory to write, which must not exist yet."
 )
-@click.option("--repair", is_flag=True, help="Leave out damage, and tell what is gone.")
+@click.option("--repair", is_flag=True, help="Leave out damage, and report what is lost.")
 @click.option(
     "--drop-tag", multiple=True, metavar="NAME", help="Without this tag: a name, a glob or re:EXPR."
 )
@@ -54,7 +54,9 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="Rename a run; OLD may be re:EXPR.",
 )
 @steps_option
-@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="Of each tag, each N-th value.")
+@click.option(
+    "--every", type=click.IntRange(1), default=1, metavar="N", help="Every Nth value of each run and tag."
+)
 @click.option(
     "--max-points", type=click.IntRange(1), metavar="N", help="Of each tag, at most N values; extremes stay."
 )
@@ -74,27 +76,28 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="Make one run of several, in order of time.",
 )
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
+@threads_option
 @unpack_option
-@click.option("--dry-run", is_flag=True, help="Write nothing; tell what would change.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; report what would change.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
 def command(
     logdir: tuple[str, ...],
-    out: str,
+    output: str,
     drop_tag: tuple[str, ...],
     keep_tag: tuple[str, ...],
     drop_kind: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write event files anew: byte for byte, one file a run, except for what the options say."""
-    from tbq import rewrite as _rewrite
+    """Write event files anew: byte for byte, one file per run, except for what the options say."""
+    import tbq
     from tbq.cli.emit import show, show_json
     from tbq.progress import progress_bar
 
     with progress_bar("rewriting") as progress:
-        report = _rewrite(
+        report = tbq.rewrite(
             source(logdir),
-            out,
+            output,
             drop_tag=names(drop_tag),
             keep_tag=names(keep_tag),
             drop_kind=list(drop_kind),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import output_options, read_options
+from tbq.cli.options import read_options, source, timed_output_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,20 +18,14 @@ _EXAMPLES = """\b
 Examples:
   tbq sql runs "select run, min(value) from scalars where tag = 'val/loss' group by run"
   tbq sql runs 'select run, step, ema(value, 0.6) from scalars where tag = $tag' --param tag=val/loss -o smooth.csv
-  tbq sql --logdir a=runs --logdir b=demo "select * from summary"
+  tbq sql a:runs b:demo "select * from summary"
   tbq sql runs "show tables"
 """
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("arguments", nargs=-1, required=True, metavar="[LOGDIR]... QUERY")
-@click.option(
-    "--logdir",
-    "named",
-    multiple=True,
-    metavar="NAME=PATH",
-    help="A logdir whose runs are NAME/…. May be repeated.",
-)
+@click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
+@click.argument("query")
 @click.option(
     "--param",
     multiple=True,
@@ -42,55 +36,33 @@ Examples:
     "--unsafe", is_flag=True, help="Let the query read and write files, set options, load extensions."
 )
 @read_options
-@output_options
+@timed_output_options
 def command(
-    arguments: tuple[str, ...],
-    named: tuple[str, ...],
+    logdir: tuple[str, ...],
+    query: str,
     param: tuple[str, ...],
     unsafe: bool,
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """Ask the tables of a logdir in SQL (DuckDB's); QUERY may be - for stdin.
+    """Ask the tables of a log in SQL (DuckDB's); QUERY may be - for stdin.
 
-    Tables: scalars, wide (a column a tag), summary (a row a run), runs, tags, files, problems, and one for each other
-    kind: tensors, histograms, images, audio, texts, hparams, …. Only what the query needs is read.
+    Tables: scalars, wide (one column per tag), summary (one row per run), runs, tags, files, problems, and one for
+    each other kind: tensors, histograms, images, audio, texts, hparams, …. Only what the query needs is read.
     """
     import tbq
 
-    *paths, query = arguments
     out.check()
-    log = tbq.open(_source(paths, named))
-    table = log.sql(
-        sys.stdin.read() if query == "-" else query,
-        params=dict(_parameter(one) for one in param),
-        unsafe=unsafe,
-        **reading,
-    )
-    out.emit(table)
-
-
-def _source(paths: list[str], named: tuple[str, ...]) -> Any:
-    pairs = dict(_pair(one, "--logdir", "a=runs") for one in named)
-    if pairs and paths:
-        raise UsageError("give LOGDIR or --logdir, not both", hint=f"e.g. --logdir all={paths[0]}")
-    if len(pairs) < len(named):
-        raise UsageError("two --logdir have the same name", hint="name them apart: --logdir a=… --logdir b=…")
-    if not pairs and not paths:
-        raise UsageError("no logdir was given", hint='tbq sql LOGDIR "select …"')
-    return pairs or (paths[0] if len(paths) == 1 else paths)
-
-
-def _pair(given: str, option: str, example: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
-    if not name or not equals:
-        raise UsageError(f"{option} {given}: want NAME=VALUE", hint=f"e.g. {option} {example}")
-    return name, value
+    text = sys.stdin.read() if query == "-" else query
+    params = dict(_parameter(each) for each in param)
+    out.emit(tbq.open(source(logdir)).sql(text, params=params, unsafe=unsafe, **reading))
 
 
 def _parameter(given: str) -> tuple[str, Any]:
     """Numbers, true, false, null and "text" as JSON has them; anything else is text as it stands."""
-    name, text = _pair(given, "--param", "tag=loss")
+    name, equals, text = given.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--param {given}: want NAME=VALUE", hint="e.g. --param tag=loss")
     try:
         value = json.loads(text)
     except ValueError:

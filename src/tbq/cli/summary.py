@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import logdir_argument, output_options, read_options, select_options, source
+from tbq.errors import UsageError
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
-    from tbq.table import Table
+    from tbq.table.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -54,32 +55,34 @@ def command(
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """A row a run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
+    """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
     import tbq
-    from tbq.query.leaderboard import leaderboard, parse_best
 
     out.check()
-    bests = parse_best(best)
-    table = leaderboard(
-        tbq.open(source(logdir)),
-        sort=sort,
-        best=bests,
-        top=top,
-        stats=stat,
-        require=list(require),
-        media=media,
-        **selection,
-        **reading,
+    best_of = _best(best)
+    table = tbq.open(source(logdir)).summary(
+        stat, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
     )
-    ordering = [name for tag in bests for name in table.best[tag]]
+    ordering = [name for tag in best_of for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
     out.emit(table, lambda table: _draw(table, ordering))
+
+
+def _best(given: tuple[str, ...]) -> dict[str, Any]:
+    """`TAG:min` and `TAG:max`."""
+    best = {}
+    for text in given:
+        tag, _, way = text.rpartition(":")
+        if not tag or way not in ("min", "max"):
+            raise UsageError(f"--best {text}: want TAG:min or TAG:max", hint="e.g. --best val/loss:min")
+        best[tag] = way
+    return best
 
 
 def _draw(table: Table, ordering: list[str]) -> None:
     """For people: what the order is by comes first, then what the runs were given, then the rest."""
     from tbq.cli.emit import draw_table
-    from tbq.table import Table
+    from tbq.table.table import Table
 
     arrow = table.to_arrow()
     first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]

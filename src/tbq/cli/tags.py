@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,15 +10,16 @@ from tbq.cli.options import (
     logdir_argument,
     names,
     output_options,
+    quiet,
+    read_options,
     run_option,
     source,
     tag_option,
-    unpack_option,
 )
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
-    from tbq.table import Table
+    from tbq.table.table import Table
 
 _EXAMPLES = """\b
 Examples:
@@ -31,21 +32,23 @@ Examples:
 @logdir_argument
 @run_option
 @tag_option
-@unpack_option
+@read_options
 @output_options
-def command(logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], out: Output) -> None:
+def command(
+    logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], reading: dict[str, Any], out: Output
+) -> None:
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""
     import tbq
 
     out.check()
-    table = tbq.open(source(logdir)).tags(run=names(run), tag=names(tag))
+    table = tbq.open(source(logdir)).tags(names(run), tag=names(tag), **quiet(reading))
     out.emit(table, _draw)
 
 
 def _draw(table: Table) -> None:
     """For people: the columns that say something."""
     from tbq.cli.emit import draw_table
-    from tbq.table import Table
+    from tbq.table.table import Table
 
     arrow = table.to_arrow()
     telling = [name for name in arrow.column_names if set(arrow[name].unique().to_pylist()) - {None, ""}]

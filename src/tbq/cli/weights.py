@@ -22,9 +22,9 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.argument("model")
 @click.argument("other", required=False)
-@click.option("--elements", is_flag=True, help="A row an element: layer, parameter, index, value.")
+@click.option("--elements", is_flag=True, help="One row per element: layer, parameter, index, value.")
 @click.option("--layer", multiple=True, metavar="NAME", help="Only this layer: a name, a glob or re:EXPR.")
-@click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, a row a parameter.")
+@click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, one row per parameter.")
 @unpack_option
 @output_options
 def command(
@@ -35,7 +35,7 @@ def command(
     diff: bool,
     out: Output,
 ) -> None:
-    """Weights and biases of MODEL: a row a parameter with its statistics, or every element.
+    """Weights and biases of MODEL: one row per parameter with its statistics, or every element.
 
     MODEL is a .safetensors, .npz, .h5, .keras, .pt, .pth or .ckpt file. Files are read in blocks and never
     run: a pickle that would need code is refused.
@@ -45,7 +45,7 @@ def command(
     if diff != (other is not None):
         raise click.UsageError("--diff takes two checkpoints: tbq weights A B --diff")
     if diff and elements:
-        raise click.UsageError("--diff compares parameters; leave --elements away")
+        raise click.UsageError("--diff compares parameters; omit --elements")
     out.check()
     if elements:
         rows = weights(model, elements=True, layer=names(layer))

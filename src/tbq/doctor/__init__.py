@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding
 
@@ -12,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
 __all__ = ["Finding", "codes", "doctor", "explain"]
 
@@ -60,13 +58,3 @@ def codes() -> dict[str, str]:
     from tbq.doctor.checks import all_checks
 
     return {check.rule.code: check.title for check in all_checks()}
-
-
-class _Callable(types.ModuleType):
-    """`tbq.doctor` is the function, also once this package of the same name has been imported."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> list[Finding]:
-        return doctor(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tbq.names import shown_path
-from tbq.printable import printable
+from tbq.text import natural as natural
+from tbq.text import printable, shown_path
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -46,14 +45,6 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, the path as it is shown."""
         return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that compares digits as numbers."""
-    return [
-        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in re.split(r"(\d+)", name)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

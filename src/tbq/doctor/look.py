@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
+    from tbq.arguments import StrPath as Path
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
-    from tbq.logdir import Path, Source
     from tbq.progress import Progress
+    from tbq.source.discover import Source
 
     Array = NDArray[Any]
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import SEVERITIES, Finding, natural
-from tbq.names import shown_path
-from tbq.printable import printable, shortened
+from tbq.text import printable, shortened, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,23 +1,27 @@
 """Any table to a file, in the format that the file's ending names.
 
-`write` writes one table, `write_many` several into one workbook or database, `write_runs` a file a run.
+`write` writes one table, or one file per run; `write_many` several tables into one workbook or database; `check` says
+beforehand what would stop them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq.arguments import bad
+from tbq.arguments import StrPath, bad
 from tbq.arguments import path as _path
+from tbq.columns.times import Time
 from tbq.errors import UsageError
-from tbq.export.options import Options
+from tbq.export.fit import chosen, refuse_bytes, that_fit
+from tbq.export.options import JsonNan, Options
 from tbq.export.target import (
-    StrPath,
     Unclosed,
+    check_folder_can_be_made,
     check_free,
     is_direct,
     make_folder,
@@ -27,20 +31,20 @@ from tbq.export.target import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
 __all__ = [
     "FORMATS",
     "Options",
+    "check",
     "compressed",
     "format_of",
     "output",
     "output_path",
     "write",
     "write_many",
-    "write_runs",
 ]
 
 
@@ -86,26 +90,34 @@ def write(
     *,
     format: str | None = None,
     force: bool = False,
-    time: str = "unix",
+    time: Time = "unix",
     csv_safe: bool = False,
-    json_nan: str = "null",
-) -> None:
-    """Write a Table, or anything with the Arrow PyCapsule, to `path`.
+    json_nan: JsonNan = "null",
+    columns: Sequence[str] | str | None = None,
+    drop_bytes: bool = False,
+) -> list[str]:
+    """Write a Table, or anything with the Arrow PyCapsule, to `path`; returns the paths that were written.
 
-    `format` overrides the ending; `force` replaces a file that is there; `time` writes wall times as `unix`
-    seconds, `iso` dates or `relative` seconds since the run began; `csv_safe` guards cells that a spreadsheet
-    would run; `json_nan="string"` writes NaN as "NaN" rather than null.
+    `{run}` in the path writes one file per run. `format` overrides the ending; `force` replaces a file that is there;
+    `time` writes wall times as `unix` seconds, `iso` dates or `relative` seconds since the run began; `csv_safe` guards
+    cells that a spreadsheet would run; `json_nan="string"` writes NaN as "NaN" rather than null; `columns` keeps these
+    columns, `drop_bytes` leaves out columns of bytes.
 
     >>> import pyarrow as pa, tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")
-    >>> write(pa.table({"step": [1, 2], "value": [0.1, None]}), target)
+    >>> paths = write(pa.table({"step": [1, 2], "value": [0.1, None]}), target)
     >>> print(target.read_text(), end="")
     step,value
     1,0.1
     2,
     """
-    options = _options(table, time=time, csv_safe=csv_safe, json_nan=json_nan)
-    write_many({options.kind: table}, path, format=format, force=force, options=options)
+    options = options_of(
+        table, time=time, csv_safe=csv_safe, json_nan=json_nan, columns=columns, drop_bytes=drop_bytes
+    )
+    path = _path("path", path)
+    if "{run}" in path:
+        return _write_runs(_arrow(table), path, format, force, options)
+    return write_many({options.kind: table}, path, format=format, force=force, options=options)
 
 
 def write_many(
@@ -115,9 +127,9 @@ def write_many(
     format: str | None = None,
     force: bool = False,
     options: Options | None = None,
-) -> None:
+) -> list[str]:
     """Write tables by name into one file: the sheets of an xlsx, the tables of a sqlite or duckdb file."""
-    from tbq.export.times import with_time
+    from tbq.columns.times import with_time
 
     name, compression = format_of(path, format)
     kind = FORMATS[name]
@@ -128,44 +140,70 @@ def write_many(
         )
     options = replace(options or Options(), format=name)
     arrows = {
-        key: with_time(_arrow(table), options.time, getattr(table, "began", None))
+        key: with_time(
+            _fitting(_arrow(table), key, options), options.time, getattr(table, "began", options.began)
+        )
         for key, table in tables.items()
     }
     module = importlib.import_module(f"tbq.export.{kind.module}")
     if kind.needs_path:
         with output_path(path, force) as beside:
             module.write_many(arrows, beside, options)
-        return
-    with output(path, force) as stream, compressed(stream, compression) as squeezed:
-        if kind.many:
-            module.write_many(arrows, squeezed, options)
-        else:
-            module.write(next(iter(arrows.values())), squeezed, options)
+    else:
+        with output(path, force) as stream, compressed(stream, compression) as squeezed:
+            if kind.many:
+                module.write_many(arrows, squeezed, options)
+            else:
+                module.write(next(iter(arrows.values())), squeezed, options)
+    return [os.fspath(path)]
 
 
-def write_runs(table: Any, template: str, *, force: bool = False, **options: Any) -> list[str]:
-    """Write a file a run: `{run}` in the template stands for a safe form of its name. Returns the paths.
+def _write_runs(
+    table: pa.Table, template: str, format: str | None, force: bool, options: Options
+) -> list[str]:
+    """Write one file per run: `{run}` in the template stands for a safe form of its name.
 
-    Nothing is written when one of the files is there already and `force` is not set.
+    Nothing is written if one of the files is there already and `force` is not set.
     """
     from tbq.export.inside import clear
     from tbq.export.runs import by_run, run_paths
 
-    runs = by_run(_arrow(table))
+    format_of(template, format)  # a wrong ending is reported before anything is written
+    runs = by_run(table)
     paths = run_paths(template, list(runs))
     for path in paths.values():
         check_free(path, force)
-    from tbq.table import Table
-
-    kind, origin = getattr(table, "kind", "table"), {name: getattr(table, name, None) for name in _ORIGIN}
     folder = Path(template.partition("{run}")[0] + "_").parent
     make_folder(folder)
     with together(folder):
         for run, path in paths.items():
             make_folder(Path(path).parent)
             clear(Path(path), force)
-            write(Table(runs[run], kind, **origin), path, force=force, **options)
+            write_many({options.kind: runs[run]}, path, format=format, force=force, options=options)
     return list(paths.values())
+
+
+def check(
+    path: StrPath | None, *, format: str | None = None, force: bool = False, schema: pa.Schema | None = None
+) -> None:
+    """Raise what `write` would raise for this target, before time is spent on reading; None is standard output."""
+    if path is None:
+        format_of("-", format or "csv")
+        return
+    if "{run}" not in os.fspath(path):
+        check_free(path, force)
+    name, _ = format_of(path, format)
+    check_folder_can_be_made(path)
+    if schema is not None:
+        refuse_bytes(schema, name)
+
+
+def _fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
+    """The columns that are to be written. A summary leaves out its images if the format cannot hold them."""
+    table = chosen(table, options.columns)
+    if options.drop_bytes or options.kind == "summary":
+        return that_fit({kind: table}, options.format, quiet=options.drop_bytes)[kind]
+    return table
 
 
 def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None]:
@@ -185,20 +223,21 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
         ending = "csv"
     name = _ALIASES.get(ending, ending)
     if name not in FORMATS or compression not in (None, *_COMPRESSIONS):
-        got = f"the format {format!r}" if format else f"the ending .{ending}"
+        got = f"the format {format!r}" if format else f".{ending} files"
         raise UsageError(
-            f"{got} is none that tbq writes" if format or ending else "has no ending that says the format",
+            f"tbq cannot write {got}" if format or ending else "has no ending that says the format",
             path=path,
             hint=f"--format (format=) or the ending can be {', '.join(FORMATS)}; text also with .gz or .zst",
         )
     if compression and not FORMATS[name].compressible:
         raise UsageError(
-            f"{name} is not compressed from outside", path=path, hint=f"leave .{compression} away"
+            f"{name} files are not compressed from outside", path=path, hint=f"omit .{compression}"
         )
     return name, compression
 
 
-def _options(table: Any, **given: Any) -> Options:
+def options_of(table: Any, **given: Any) -> Options:
+    """The options of a writer, with what a Table knows of its origin."""
     known: dict[str, Any] = {name: getattr(table, name, None) for name in _ORIGIN}
     return Options(kind=getattr(table, "kind", "table"), **known, **given)
 

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import float_text
+from tbq.columns.times import is_wall_time
 from tbq.export.options import Options
 from tbq.export.rows import iso, json_text
-from tbq.export.times import is_wall_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def is_numeric(kind: pa.DataType) -> bool:
 def _texts(column: pa.Array, name: str, options: Options) -> list[str | None]:
     import pyarrow as pa
 
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     if pa.types.is_timestamp(column.type):
         column = iso(column)

@@ -6,7 +6,7 @@ from html import escape
 from typing import IO, TYPE_CHECKING
 
 from tbq.export.cells import cell_rows, is_numeric
-from tbq.printable import page
+from tbq.text import page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 def _picture(cell: pa.Scalar) -> str | None:
     """A thumbnail, where the bytes are an image."""
-    from tbq.kinds.images import sniff, thumbnail
+    from tbq.export.pictures import sniff, thumbnail
 
     if not cell.is_valid or sniff(memoryview(cell.as_buffer())[:16].tobytes()) is None:
         return None

@@ -7,7 +7,7 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from tbq.export.cells import cell_rows, is_numeric
-from tbq.printable import page
+from tbq.text import page
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -57,7 +57,7 @@ def _strings(name: str, column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.table.codes import codes_of
+    from tbq.columns.codes import codes_of
 
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from tbq.arguments import choice
-from tbq.errors import TbqWarning
-from tbq.names import shown_path
+from tbq.columns.times import Time
+from tbq.errors import warn
+from tbq.text import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-Time = Literal["unix", "iso", "relative"]
 JsonNan = Literal["null", "string"]
+
+
+class Writing(TypedDict, total=False):
+    """The keywords of everything that writes a table, as `tbq.export.write` explains them."""
+
+    format: str | None
+    force: bool
+    time: Time
+    csv_safe: bool
+    json_nan: JsonNan
+    columns: Sequence[str] | str | None
+    drop_bytes: bool
+
+
+#: Their names.
+WRITING = tuple(Writing.__annotations__)
 
 
 @dataclass(frozen=True)
 class Options:
-    """`time`: how wall times are written. `csv_safe`: no cell a spreadsheet runs. `json_nan`: NaN in JSON.
+    """`time`: how wall times are written. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
+    `columns`: which to write. `drop_bytes`: leave out columns of bytes.
 
     `format`, `kind`, `logdir` and `began` say what is written and what it came from.
     """
@@ -30,6 +46,8 @@ class Options:
     time: Time = "unix"
     csv_safe: bool = False
     json_nan: JsonNan = "null"
+    columns: Sequence[str] | str | None = None
+    drop_bytes: bool = False
     format: str = "csv"
     kind: str = "table"
     logdir: str | None = None
@@ -42,13 +60,13 @@ class Options:
 
 def apart(table: pa.Table, kind: str, where: str) -> pa.Table:
     """The table for a database in which `Loss` and `loss` would be one column; says which columns it renamed."""
-    from tbq.table.columns import ignoring_case, renamed, say_renamed
+    from tbq.columns.names import ignoring_case, renamed, say_renamed
 
     names = ignoring_case(table.column_names, kind)
     changes = renamed(table.column_names, names)
     if not changes:
         return table
-    warnings.warn(say_renamed(changes, where), TbqWarning, stacklevel=6)
+    warn(say_renamed(changes, where))
     return table.rename_columns(names)
 
 
@@ -60,7 +78,7 @@ def with_origin(table: pa.Table, options: Options) -> pa.Table:
 def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
     """The metadata of a table: `tbq.version`, `tbq.kind`, `tbq.logdir`, and when its runs began as `tbq.began`."""
     from tbq import __version__
-    from tbq.table.relative import run_column
+    from tbq.columns.relative import run_column
 
     found = {"tbq.version": __version__, "tbq.kind": options.kind}
     if options.logdir is not None:

@@ -88,7 +88,7 @@ class _Sorted:
         """Sort the table, unless it is in order, as tbq's are."""
         import numpy as np
 
-        from tbq.table.codes import codes_of, order_of
+        from tbq.columns.codes import codes_of, order_of
 
         columns = [name for name in ("run", "tag") if name in table.column_names]
         if not columns or not len(table):

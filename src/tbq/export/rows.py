@@ -7,8 +7,8 @@ import math
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq._core import Cell, TextColumn, TextRows
-from tbq.errors import OutputError
-from tbq.export.times import is_wall_time
+from tbq.columns.times import is_wall_time
+from tbq.export.fit import refuse_bytes as refuse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,19 +71,6 @@ def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
         return
     for begin in range(0, table.num_rows, _JOINED):
         yield from table.slice(begin, _JOINED).combine_chunks().to_batches()
-
-
-def refuse_bytes(schema: pa.Schema, format: str) -> None:
-    """Raise if a text format would have to hold bytes. Call it before anything is written, or even read."""
-    import pyarrow as pa
-
-    for field in schema:
-        if any(test(field.type) for test in (pa.types.is_binary, pa.types.is_large_binary)):
-            what = "JSON" if format.startswith("json") else format.upper()
-            raise OutputError(
-                f"column {field.name!r} holds bytes, which {what} cannot",
-                hint="write .parquet, .arrow, .sqlite or .duckdb; `tbq media` writes images and such as files",
-            )
 
 
 def _column(

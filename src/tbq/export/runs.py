@@ -18,7 +18,7 @@ def by_run(table: pa.Table) -> dict[str, pa.Table]:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.table.codes import codes_of
+    from tbq.columns.codes import codes_of
 
     if "run" not in table.column_names:
         raise UsageError("{run} in the name of the output, but the table has no column 'run'")

@@ -71,7 +71,7 @@ def _type(kind: pa.DataType) -> str:
 def _values(column: pa.Array, options: Options) -> list[Any]:
     import pyarrow as pa
 
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     if pa.types.is_timestamp(column.type):
         column = iso(column)

@@ -13,18 +13,16 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tbq.arguments import StrPath
 from tbq.errors import OutputError
-from tbq.names import shown_path
-from tbq.printable import Screen
 from tbq.scratch import Scratch, beside, sweep
 from tbq.source.remote import refuse_remote
+from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typing_extensions import Buffer
-
-StrPath = str | os.PathLike[str]
 
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _CONTENT = re.compile(r".+?\.tbq-[0-9a-f]{12}-[0-9a-f]{8}\.tmp[/\\]content[^/\\]*(.*)", re.DOTALL)
@@ -69,7 +67,8 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         )
     target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
     check_free(path, force)
-    check_folder(path)
+    check_folder_can_be_made(path)
+    make_folder(target.parent)
     with _named(path), _explained(path), _place_for(target) as (scratch, made):
         yield made
         _keep_mode(made, target)
@@ -224,6 +223,18 @@ def check_free(path: StrPath, force: bool) -> None:
         raise OutputError("is a folder, want a file name", path=path)
     if not force and os.path.lexists(path):
         raise OutputError("is already there", path=path, hint="use --force (force=True) to replace it")
+
+
+def check_folder_can_be_made(path: StrPath) -> None:
+    """Raise if the folder that `path` would be in is not there and cannot be made: a file is in the way."""
+    refuse_remote(path, OutputError)
+    if is_direct(path):
+        return
+    above = Path(os.path.realpath(path)).parent
+    while not os.path.lexists(above) and above != above.parent:
+        above = above.parent
+    if not above.is_dir():
+        raise OutputError(f"{shown_path(above)} is not a folder", path=path, hint="name another path")
 
 
 def check_folder(path: StrPath) -> None:

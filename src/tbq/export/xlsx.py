@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import math
 import re
-import warnings
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq.errors import OutputError, TbqWarning, missing
+from tbq.errors import OutputError, missing, warn
 from tbq.export.rows import json_text
 from tbq.scratch import temporary
 
@@ -55,11 +54,7 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
         book.save(whole)
     stream.write(whole.getbuffer())
     if cut:
-        warnings.warn(
-            f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds",
-            TbqWarning,
-            stacklevel=2,
-        )
+        warn(f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds")
 
 
 def _write_to(sheet: Any, path: Path) -> None:
@@ -102,7 +97,7 @@ def _title(name: str, taken: set[str]) -> str:
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     for batch in table.to_batches(max_chunksize=1 << 14):
         yield from zip(*(values_of(column) for column in batch.columns), strict=True)

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import DamageError, UsageError
-from tbq.table import Table
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.table import Table
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ class Histogram:
 
     >>> import numpy as np
     >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    >>> h
+    <tbq.Histogram: 4 values in 2 buckets, from 0 to 3, median 1>
     >>> h.quantiles([0, 0.5, 0.75, 1]).tolist()
     [0.0, 1.0, 2.0, 3.0]
     >>> h.density()[0].tolist()
@@ -34,6 +36,15 @@ class Histogram:
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     count: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        if not len(self.count):
+            return "<tbq.Histogram: empty>"
+        low, middle, high = self.quantiles([0.0, 0.5, 1.0])
+        return (
+            f"<tbq.Histogram: {self.total:g} values in {len(self.count):,} buckets, "
+            f"from {low:.6g} to {high:.6g}, median {middle:.6g}>"
+        )
 
     @property
     def total(self) -> float:
@@ -88,7 +99,7 @@ class HistogramTable(Table):
     """The `histograms` table, with each row as a `Histogram` and quantiles as columns."""
 
     def histogram(self, row: int) -> Histogram:
-        """One row. Where its buckets could not be read there are none."""
+        """One row; it has no buckets if they could not be read."""
         import numpy as np
 
         values = self.to_arrow().slice(row, 1)
@@ -99,7 +110,7 @@ class HistogramTable(Table):
         )
 
     def quantiles(self, q: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Table:
-        """A row a histogram: `run, tag, step, wall_time` and a column a quantile, `q0.5`."""
+        """One row per histogram: `run, tag, step, wall_time` and one column per quantile, `q0.5`."""
         import numpy as np
         import pyarrow as pa
 
@@ -125,7 +136,7 @@ def _lists(column: Any) -> list[NDArray[np.float64]]:
 
 
 def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
-    """The histogram as lines of text, a bar a bucket; more than `rows` are redrawn as so many of one width.
+    """The histogram as lines of text, one bar per bucket; more than `rows` are redrawn as fewer of one width.
 
     >>> import numpy as np
     >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 2.0]))

@@ -11,6 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tbq.columns.codes import values_of
+from tbq.columns.rows import having
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -47,22 +50,18 @@ def parent(run: str) -> str | None:
 
 def sub_runs(series: pa.Table, runs: Collection[str]) -> SubRuns:
     """Find them in a table of series (run, tag, kind and count of each), among these runs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    starts = series.filter(pc.equal(series["tag"], START))
-    own = set(starts["run"].to_pylist())
+    own = set(values_of(having(series.select(["run", "tag"]), "tag", [START])["run"]))
     if not own:
         return SubRuns()
     known = set(runs)
     likely = [run for run in own if parent(run) in known]
     # Only now row by row: there may be a million series, and mostly there is nothing to look at.
-    mine = series.filter(pc.is_in(series["run"].cast(pa.string()), pa.array(likely, pa.string())))
+    near = having(series.select(["run", "tag", "kind", "count"]), "run", likely)
     entries: dict[str, set[str]] = {run: set() for run in likely}
     calls: dict[str, int] = {}
     most: dict[str, int] = dict.fromkeys(likely, 0)
     plain = dict.fromkeys(likely, True)
-    columns = (mine[name].to_pylist() for name in ("run", "tag", "kind", "count"))
+    columns = (values_of(near[name]) for name in ("run", "tag", "kind", "count"))
     for run, tag, kind, count in zip(*columns, strict=True):
         if kind == "hparams":
             entries[run].add(tag)

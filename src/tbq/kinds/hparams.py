@@ -1,15 +1,18 @@
-"""Hyperparameters: long, a row a value; or wide, a row a run."""
+"""Hyperparameters: long, one row per value; or wide, one row per run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tbq.table import Table
+from tbq.errors import UsageError
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pyarrow as pa
+
+    from tbq.select import Names
 
 
 #: What stands before the name of a hyperparameter beside other columns.
@@ -17,14 +20,16 @@ HPARAM = "hparam."
 
 
 class HparamTable(Table):
-    """The `hparams` table; `wide()` has a row a run and a column a hyperparameter."""
+    """The `hparams` table; `wide()` has one row per run and one column per hyperparameter."""
 
-    def wide(self, tags: Any = None) -> Table:
-        """A row a run, a column a hyperparameter (those named, else all by name), and `group` and `status`.
+    def wide(self, tags: Names = None, *, wall_time: bool = False) -> Table:
+        """One row per run, one column per hyperparameter (those named, else all by name), and `group` and `status`.
 
         Numbers are float64, bools bool; a column with values of several types has strings. The last value of
         a run wins.
         """
+        if wall_time:
+            raise UsageError("wall_time: hyperparameters have no wall time in the wide layout")
         names = [tags] if isinstance(tags, str) else tags
         return Table(wide(self.to_arrow(), names), "hparams wide", logdir=self.logdir, began=self.began)
 
@@ -33,7 +38,7 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
     """The wide layout of an hparams table; a hyperparameter called `run` becomes `hparam.run`."""
     import pyarrow as pa
 
-    from tbq.table.columns import distinct
+    from tbq.columns.names import distinct
 
     runs, columns, about = by_run(table, names)
     titles = distinct([(name, HPARAM) for name in columns], taken=("run", "group", "status"))
@@ -48,7 +53,7 @@ def by_run(
     table: pa.Table, names: Iterable[str] | None = None
 ) -> tuple[list[str], dict[str, pa.Array], list[tuple[str | None, str | None]]]:
     """The runs of an hparams table; for each hyperparameter its values; and group and status of each run's session."""
-    from tbq.table.codes import values_of
+    from tbq.columns.codes import values_of
 
     fields = ("run", "name", "type", "number", "string", "bool", "group", "status")
     values = zip(*(values_of(table[field]) for field in fields), strict=True)

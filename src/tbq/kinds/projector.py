@@ -20,8 +20,8 @@ _TOKEN = re.compile(
 _LARGEST = 1 << 20
 
 
-def table(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
-    """A row an embedding of each run that has a configuration."""
+def embeddings_of(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
+    """One row per embedding of each run that has a configuration."""
     import pyarrow as pa
 
     rows: list[dict[str, Any]] = []
@@ -30,7 +30,7 @@ def table(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
         if path.is_file():
             with path.open("rb") as file:
                 text = file.read(_LARGEST).decode("utf-8", "replace")
-            rows += [{"run": run.name, **one} for one in embeddings(text)]
+            rows += [{"run": run.name, **embedding} for embedding in embeddings(text)]
     return pa.Table.from_pylist(rows, schema=schema)
 
 

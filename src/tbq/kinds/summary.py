@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq import decode as _decode
-from tbq.arguments import choice, mapping
+from tbq.arguments import choice, keywords, mapping
+from tbq.columns.codes import names_in, values_of
+from tbq.columns.names import TAG, distinct
+from tbq.columns.rows import first_of, take_cells
+from tbq.decode.options import READING, Options, Reading
+from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError
 from tbq.kinds.hparam_runs import parent, sub_runs
 from tbq.kinds.hparams import HPARAM, by_run
-from tbq.kinds.values import Reading, Values, locate_all
-from tbq.select import TEXT_SUFFIX, Names, Selection, Steps
+from tbq.kinds.values import Values, locate_all
+from tbq.select import Names, Selection, Steps, plain_tag
 from tbq.select import steps as _steps
-from tbq.table import Table
-from tbq.table.codes import values_of
-from tbq.table.columns import TAG, distinct
+from tbq.table.scalars import scalars as read_scalars
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.logdir import LogDir
+    from tbq.decode.reader import Reader
     from tbq.source import Run
 
-#: Kinds of which a run's last value fits into a cell, and how a column is qualified that another one is called like.
+#: Kinds of which a run's last value fits into a cell, and what qualifies a column whose name is taken.
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
 
@@ -57,6 +60,8 @@ class _Wanted:
     def of(cls, tags: Selection, required: Sequence[str], media: bool, values: Values) -> _Wanted:
         named = frozenset(required if tags.everything else tags.items or ())
         kinds = values.kinds() if named or not tags.everything else {}
+        if not tags.everything:
+            tags.require(kinds, where=values.logdir)
         order = None if tags.everything else tags.columns(kinds)
         read = {"texts", "images"} if media else set()
         for tag in kinds:
@@ -79,9 +84,9 @@ class _Wanted:
     def refuse_others(self, where: str) -> None:
         """Raise for a tag that was named and is of a kind of which no value fits into a cell."""
         for tag in self.order or ():
-            mine = self.kinds.get(tag, set())
-            if mine and _is_named(tag, self.named) and not mine & {"scalars", *_MEDIA}:
-                kind = min(mine)
+            kinds = self.kinds.get(tag, set())
+            if kinds and _is_named(tag, self.named) and not kinds & {"scalars", *_MEDIA}:
+                kind = min(kinds)
                 raise SelectionError(
                     f"tag {tag!r} is of kind {kind}, which has no column in a summary",
                     path=where,
@@ -91,117 +96,115 @@ class _Wanted:
 
 def _is_named(tag: str, named: frozenset[str]) -> bool:
     """Whether a tag was named; a text may be named without torch's suffix."""
-    return tag in named or tag.removesuffix(TEXT_SUFFIX) in named
+    return tag in named or plain_tag(tag) in named
 
 
 class SummaryTable(Table):
     """One row per run; `best` has the columns of the best value and its step, for each tag of `best=`."""
 
-    best: Mapping[str, tuple[str, str]]
+    best: Mapping[str, tuple[str, str]] = {}
 
     def having(self, arrow: pa.Table) -> SummaryTable:
         """The same table with other rows, or in another order."""
-        made = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
-        made.best = self.best
-        return made
+        table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
+        table.best = self.best
+        return table
 
 
 def summary(
-    log: LogDir,
-    stats: Sequence[str] | str,
-    run: Names,
-    tag: Names,
-    steps: Steps,
-    require: Sequence[str] | str,
-    best: Mapping[str, str],
-    media: bool,
-    reading: Reading,
+    reader: Reader,
+    stats: Sequence[str] | str = ("last",),
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    require: Sequence[str] | str = (),
+    best: Mapping[str, str] | None = None,
+    media: bool = True,
+    **reading: Unpack[Reading],
 ) -> SummaryTable:
     """The joined table; `log.summary` explains it."""
-    for one, way in mapping("best", best, "{'val/loss': 'min'}").items():
-        choice(f"best[{one!r}]", way, ("min", "max"))
+    keywords("log.summary", reading, READING)
+    ways = mapping("best", best or {}, "{'val/loss': 'min'}")
+    for name, way in ways.items():
+        choice(f"best[{name!r}]", way, ("min", "max"))
     required = list(Selection.of(require, "require").items or ())
-    chosen = Selection.of(tag)
-    runs = log._choose(run)
-    scalars, hparams = _read(log, run, steps, reading)
-    wanted = _Wanted.of(chosen, required, media, hparams)
-    wanted.refuse_others(log.path)
-    found = _locate(log, run, wanted.media, reading)
-    folds = _folded(log, runs, hparams, reading)
-    rows = list(dict.fromkeys(folds.get(one.name, one.name) for one in runs))
+    runs = reader.choose(run)
+    scalars, hparams = _read(reader, run, steps, reading)
+    wanted = _Wanted.of(Selection.of(tag), required, media, hparams)
+    wanted.refuse_others(reader.path)
+    media_values = _locate(reader, run, wanted.media, reading)
+    folds = _folded(reader, runs, hparams, reading)
+    rows = list(dict.fromkeys(folds.get(each.name, each.name) for each in runs))
     columns = _of_scalars(scalars, stats, wanted, rows, folds)
-    columns += _of_best(scalars, best, rows, folds)
+    columns += _of_best(scalars, ways, rows, folds)
     columns += _of_hparams(hparams, rows, folds)
-    for kind, values in found.items():
+    for kind, values in media_values.items():
         columns += _of_media(kind, values, steps, wanted, rows, folds)
-    table, names = _named(rows, columns)
-    made = SummaryTable(_require(table, required), "summary", logdir=log.path, began=log._began)
-    made.best = {one: (names[f"{one}\0best"], names[f"{one}\0best_step"]) for one in best}
-    return made
+    arrow, names = _named(rows, columns)
+    table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
+    table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
+    return table
 
 
-def hyperparameters(log: LogDir, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
+def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The hyperparameters of these runs, by name: of each run itself, or of the sub-run that belongs to it."""
-    wanted = [one for one in log._found.runs if one.name in runs or parent(one.name) in runs]
-    values = locate_all(log, ["hparams"], run=[one.name for one in wanted], on_error="ignore")["hparams"]
-    folds = _folded(log, wanted, values, {})
-    found: dict[str, dict[str, Any]] = {name: {} for name in runs}
+    wanted = [each for each in reader.runs if each.name in runs or parent(each.name) in runs]
+    names = [each.name for each in wanted]
+    values = locate_all(reader, ["hparams"], run=names, on_error="ignore")["hparams"]
+    folds = _folded(reader, wanted, values, {})
+    given: dict[str, dict[str, Any]] = {name: {} for name in runs}
     names, columns, _ = by_run(values.arrow())
     for i, name in enumerate(names):
-        above = name if name in found else folds.get(name, name)  # a sub-run that is asked for is itself
-        if above in found:
-            mine = {one: column[i].as_py() for one, column in columns.items()}
-            found[above] |= {one: value for one, value in mine.items() if value is not None}
-    return found
+        above = name if name in given else folds.get(name, name)  # a sub-run that is asked for is itself
+        if above in given:
+            cells = {key: column[i].as_py() for key, column in columns.items()}
+            given[above] |= {key: value for key, value in cells.items() if value is not None}
+    return given
 
 
-def _read(log: LogDir, run: Names, steps: Steps, reading: Reading) -> tuple[pa.Table, Values]:
+def _read(reader: Reader, run: Names, steps: Steps, reading: Reading) -> tuple[pa.Table, Values]:
     """Scalars, and where hyperparameters are, from one reading; from two if there is a range of steps, which leaves
     no hyperparameter out."""
-    import pyarrow as pa
-
     if steps is not None:
-        scalars = log.scalars(run=run, steps=steps, **reading).to_arrow()
-        return scalars, _locate(log, run, ["hparams"], reading)["hparams"]
-    given = {name: value for name, value in reading.items() if name != "on_error"}
-    chosen = log._choose(run)
-    options = _decode.Options(columns=("run", "tag", "step", "value"), **given)  # type: ignore[arg-type]
-    result = log._decode(chosen, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
-    scalars = pa.table(result.scalars([one.name for one in chosen]))
-    return scalars, Values(log, "hparams", result, chosen, None, "ignore")
+        scalars = read_scalars(reader, run, steps=steps, **reading).to_arrow()
+        return scalars, _locate(reader, run, ["hparams"], reading)["hparams"]
+    runs = reader.choose(run)
+    options = Options.of(reading, columns=("run", "tag", "step", "value"))
+    result = reader.read(runs, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
+    scalars = table_of(result.scalars([each.name for each in runs]))
+    return scalars, Values(reader, "hparams", result, runs, None, "ignore")
 
 
-def _locate(log: LogDir, run: Names, kinds: Sequence[str], reading: Reading) -> dict[str, Values]:
+def _locate(reader: Reader, run: Names, kinds: Sequence[str], reading: Reading) -> dict[str, Values]:
     """Where the values of these kinds are, from another reading; their problems have been reported already."""
     quiet: Reading = {**reading, "on_error": "ignore"}
-    return locate_all(log, kinds, run=run, **quiet) if kinds else {}
+    return locate_all(reader, kinds, run=run, **quiet) if kinds else {}
 
 
-def _folded(log: LogDir, runs: Sequence[Run], hparams: Values, reading: Reading) -> dict[str, str]:
+def _folded(reader: Reader, runs: Sequence[Run], hparams: Values, reading: Reading) -> dict[str, str]:
     """Sub-runs of `add_hparams` → the run above, if both are among these runs."""
     import pyarrow as pa
 
-    names = [one.name for one in runs]
-    chosen = set(names)
+    chosen = {each.name for each in runs}
     series = hparams.series()
-    found = sub_runs(series, chosen)
+    subs = sub_runs(series, chosen)
     # Whether a sub-run is the only one does not depend on what was selected.
-    beside = [one for one in log._found.runs if one.name not in chosen and parent(one.name) in found.below]
+    beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
     if beside:
-        options = _decode.Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
-        result, _ = log._decode_quietly(beside, [], options)
-        more = pa.table(result.series([one.name for one in beside]))
+        options = Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
+        result, _ = reader.read_quietly(beside, [], options)
+        more = table_of(result.series([each.name for each in beside]))
         columns = ["run", "tag", "kind", "count"]
-        both = [part.select(columns).cast(_plain(part.select(columns))) for part in (series, more)]
-        found = sub_runs(pa.concat_tables(both), {*chosen, *(one.name for one in beside)})
-    return {sub: above for sub, above in found.folded.items() if sub in chosen and above in chosen}
+        both = [part.select(columns).cast(_as_text(part.select(columns))) for part in (series, more)]
+        subs = sub_runs(pa.concat_tables(both), {*chosen, *(each.name for each in beside)})
+    return {sub: above for sub, above in subs.folded.items() if sub in chosen and above in chosen}
 
 
-def _plain(table: pa.Table) -> pa.Schema:
+def _as_text(table: pa.Table) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema(
-        [(one.name, pa.int64() if one.name == "count" else pa.large_string()) for one in table.schema]
+        [(field.name, pa.int64() if field.name == "count" else pa.large_string()) for field in table.schema]
     )
 
 
@@ -214,14 +217,14 @@ def _of_scalars(
 ) -> list[_Column]:
     from tbq.table.summary import statistics
 
-    names, made = statistics(scalars, stats, wanted.scalars(set(scalars["tag"].unique().to_pylist())))
+    names, of_tags = statistics(scalars, stats, wanted.scalars(set(names_in(scalars["tag"]))))
     place = _places(values_of(names), rows, folds)
     columns = []
-    for one in made:
-        claim = _COMPUTED if one.stat != "last" else _TAG
-        if claim == _TAG and wanted.order is not None and one.tag in wanted.named:
+    for statistic in of_tags:
+        claim = _COMPUTED if statistic.stat != "last" else _TAG
+        if claim == _TAG and wanted.order is not None and statistic.tag in wanted.named:
             claim = _NAMED
-        columns.append(_Column(one.name, TAG, place(one.values), claim))
+        columns.append(_Column(statistic.name, TAG, place(statistic.values), claim))
     return columns
 
 
@@ -230,13 +233,13 @@ def _of_best(
 ) -> list[_Column]:
     from tbq.table.summary import statistics
 
-    made: list[_Column] = []
+    columns: list[_Column] = []
     for tag, way in best.items():
         names, (value, step) = statistics(scalars, (way, f"{way}_step"), [tag])
         place = _places(values_of(names), rows, folds)
-        for what, one in (("best", value), ("best_step", step)):
-            made.append(_Column(f"{tag}.{what}", TAG, place(one.values), _BEST, f"{tag}\0{what}"))
-    return made
+        for what, statistic in (("best", value), ("best_step", step)):
+            columns.append(_Column(f"{tag}.{what}", TAG, place(statistic.values), _BEST, f"{tag}\0{what}"))
+    return columns
 
 
 def _of_hparams(hparams: Values, rows: Sequence[str], folds: Mapping[str, str]) -> list[_Column]:
@@ -246,9 +249,9 @@ def _of_hparams(hparams: Values, rows: Sequence[str], folds: Mapping[str, str]) 
     if not runs:
         return []
     place = _places(runs, rows, folds)
-    made = [_Column(f"{HPARAM}{name}", HPARAM, place(values), _HPARAM) for name, values in columns.items()]
+    values = [_Column(f"{HPARAM}{name}", HPARAM, place(cells), _HPARAM) for name, cells in columns.items()]
     status = pa.array([status for _, status in about], pa.string())
-    return [*made, _Column(f"{HPARAM}status", HPARAM, place(status), _STATUS)]
+    return [*values, _Column(f"{HPARAM}status", HPARAM, place(status), _STATUS)]
 
 
 def _of_media(
@@ -263,28 +266,26 @@ def _of_media(
     import pyarrow as pa
 
     keys = values.keys()
-    taken = {tag for tag in keys["tag"].unique().to_pylist() if wanted.takes(kind, tag)}
+    taken = {tag for tag in names_in(keys["tag"]) if wanted.takes(kind, tag)}
     last = _last(values, keys, steps, taken)
     cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)
     titles = _titles(kind, {tag for _, tag in cells})
-    made = []
+    columns = []
     for tag in sorted(titles, key=titles.__getitem__):
-        mine = {run: cell for (run, of), cell in cells.items() if of == tag}
-        array = pa.array(list(mine.values()), pa.string() if kind == "texts" else pa.large_binary())
+        of_tag = {run: cell for (run, of), cell in cells.items() if of == tag}
+        array = pa.array(list(of_tag.values()), pa.string() if kind == "texts" else pa.large_binary())
         title, claim = titles[tag], _VALUE
         if wanted.order is not None and _is_named(tag, wanted.named):
-            title, claim = (tag if tag in wanted.named else tag.removesuffix(TEXT_SUFFIX)), _NAMED
-        made.append(_Column(title, _MEDIA[kind], _places(list(mine), rows, folds)(array), claim))
-    return made
+            title, claim = (tag if tag in wanted.named else plain_tag(tag)), _NAMED
+        columns.append(_Column(title, _MEDIA[kind], _places(list(of_tag), rows, folds)(array), claim))
+    return columns
 
 
 def _titles(kind: str, tags: set[str]) -> dict[str, str]:
     """The tags as their users called them: a text without torch's suffix, unless another tag is called so."""
-    from tbq.kinds.texts import plain
-
     if kind != "texts":
         return {tag: tag for tag in tags}
-    return {tag: tag if plain(tag) in tags else plain(tag) for tag in tags}
+    return {tag: tag if plain_tag(tag) in tags else plain_tag(tag) for tag in tags}
 
 
 def _last(values: Values, keys: pa.Table, steps: Steps, tags: set[str]) -> pa.Table:
@@ -321,19 +322,15 @@ def _encoded(table: pa.Table) -> dict[tuple[str, str], bytes]:
 
 def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) -> Any:
     """What turns a column over `runs` into one over `rows`: what a run logged itself wins over its sub-run's."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not folds and list(runs) == list(rows):
         return lambda column: column
     place = {name: i for i, name in enumerate(runs)}
     below = {above: name for name, above in folds.items()}
-    own = pa.array([place.get(name) for name in rows], pa.int64())
-    sub = pa.array([place.get(below[name]) if name in below else None for name in rows], pa.int64())
+    own = [place.get(name) for name in rows]
+    sub = [place.get(below[name]) if name in below else None for name in rows]
 
     def placed(column: pa.Array) -> pa.Array:
-        mine = column.take(own)
-        return pc.coalesce(mine, column.take(sub)) if below else mine
+        return first_of(column, own, sub) if below else take_cells(column, own)
 
     return placed
 
@@ -345,9 +342,9 @@ def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, d
     order = sorted(range(len(columns)), key=lambda i: columns[i].claim)
     wanted = [(columns[i].name, columns[i].qualifier) for i in order]
     names = dict(zip(order, distinct(wanted, taken=("run",)), strict=True))
-    made: dict[str, Any] = {"run": pa.array(list(rows), pa.string()).dictionary_encode()}
-    made |= {names[i]: column.values for i, column in enumerate(columns)}
-    return pa.table(made), {column.best: names[i] for i, column in enumerate(columns) if column.best}
+    arrays: dict[str, Any] = {"run": pa.array(list(rows), pa.dictionary(pa.int32(), pa.string()))}
+    arrays |= {names[i]: column.values for i, column in enumerate(columns)}
+    return pa.table(arrays), {column.best: names[i] for i, column in enumerate(columns) if column.best}
 
 
 def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:

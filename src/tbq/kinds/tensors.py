@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, TbqWarning
-from tbq.table import Table
+from tbq.errors import DamageError, warn
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,7 @@ class TensorTable(Table):
     """The `tensors` table; `arrays()` gives NumPy arrays, which may differ in shape from step to step."""
 
     def arrays(self) -> list[NDArray[Any] | None]:
-        """An array a row; None where the tensor could not be decoded (`shape` is null there)."""
+        """One array per row; None if the tensor could not be decoded (`shape` is null there)."""
         rows = self.to_arrow().select(["dtype", "shape", "data"])
         return [
             None if shape.as_py() is None else array(dtype.as_py(), shape.as_py(), data.as_buffer())
@@ -97,9 +96,7 @@ def _small(dtype: str, data: Any) -> NDArray[Any]:
             return np.frombuffer(data, _SMALL_INTS[dtype]).astype(known)
         return np.frombuffer(data, known).copy()
     instead = "float32" if dtype in _SMALL_FLOATS else "int8" if dtype.startswith("i") else "uint8"
-    warnings.warn(
-        f"{dtype} is given as {instead}; install ml_dtypes to get it as it is", TbqWarning, stacklevel=4
-    )
+    warn(f"{dtype} is given as {instead}; install ml_dtypes to get it as it is")
     if dtype in _SMALL_INTS:
         return np.frombuffer(data, _SMALL_INTS[dtype]).copy()
     if dtype == "bfloat16":

@@ -1,22 +1,11 @@
-"""Texts: string tensors of any rank, a row an element."""
+"""Texts: string tensors of any rank, one row per element."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tbq.select import TEXT_SUFFIX
-
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def plain(tag: str) -> str:
-    """The name of a text tag as its user gave it.
-
-    >>> plain("notes/text_summary")
-    'notes'
-    """
-    return tag.removesuffix(TEXT_SUFFIX) or tag
 
 
 def joined(rows: pa.Table) -> str:

@@ -1,16 +1,17 @@
-"""The values of one kind: where they lie, and their table, batch by batch or whole."""
+"""The values of one kind: where they are, and their table, at once or batch by batch."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq import decode as _decode
+from tbq.columns.codes import values_of
+from tbq.columns.rows import having
+from tbq.decode.options import OnError, Options, Reading
+from tbq.decode.reader import Reader, table_of
 from tbq.errors import SelectionError
-from tbq.printable import shell_word
 from tbq.problems import Problem
-from tbq.progress import Progress
-from tbq.select import Names, Selection, Steps
+from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import Result
-    from tbq.logdir import LogDir
     from tbq.source import Run
 
 
@@ -27,21 +27,8 @@ if TYPE_CHECKING:
 _CONTENT = {"tensors": "shape", "histograms": "left", "images": "data", "audio": "data", "texts": "text"}
 
 
-class Reading(TypedDict, total=False):
-    """The keywords that every table takes beside run, tag and steps, as `log.scalars` explains them."""
-
-    restarts: str
-    threads: int | None
-    progress: Progress | None
-    on_error: str
-
-
-#: Their names.
-READING = tuple(Reading.__annotations__)
-
-
 def locate(
-    log: LogDir,
+    reader: Reader,
     name: str,
     run: Names = None,
     tag: Names = None,
@@ -49,44 +36,42 @@ def locate(
     **reading: Unpack[Reading],
 ) -> Values:
     """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
-    return locate_all(log, [name], run, tag, steps, **reading)[name]
+    return locate_all(reader, [name], run, tag, steps, **reading)[name]
 
 
 def locate_all(
-    log: LogDir,
+    reader: Reader,
     names: Sequence[str],
     run: Names = None,
     tag: Names = None,
     steps: Steps = None,
-    restarts: str = "resume",
-    threads: int | None = None,
-    progress: Progress | None = None,
-    on_error: str = "warn",
+    **reading: Unpack[Reading],
 ) -> dict[str, Values]:
     """The values of several tables from one reading; tables that have none of the tags asked for are left out."""
     from tbq import _core
 
-    chosen = log._choose(run)
+    runs = reader.choose(run)
     tags = Selection.of(tag)
-    options = _decode.Options(
-        tag=tags, steps=_steps(steps), restarts=restarts, threads=threads, progress=progress, defer=True
-    )
+    on_error = reading.get("on_error", "warn")
+    options = Options.of(reading, tag=tags, steps=_steps(steps), defer=True)
     kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
     # Of scalars only the tags are wanted here: they have a table that is made another way.
     stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]
-    result = log._decode(chosen, stored, options, on_error)
+    result = reader.read(runs, stored, options, on_error)
     if tags.everything:
-        return {name: Values(log, name, result, chosen, None, on_error) for name in names}
-    found: dict[str, Values] = {}
+        return {name: Values(reader, name, result, runs, None, on_error) for name in names}
+    located: dict[str, Values] = {}
     known = {kind: result.tags(kind) for kind in kinds.values()}
-    everything = [one for of_kind in known.values() for one in of_kind]
-    taken = set(log._require(tags, everything, result, kinds[names[0]]))
+    every_tag = [each for of_kind in known.values() for each in of_kind]
+    taken = set(reader.require(tags, every_tag, result, kinds[names[0]]))
     for name, kind in kinds.items():
-        mine = [one for one in known[kind] if one in taken]
-        if mine:
-            more = any(one not in taken for one in known[kind] if tags.matches(one))  # `loss[0]` was a name
-            found[name] = Values(log, name, result, chosen, mine if more else None, on_error)
-    return found
+        of_kind = [each for each in known[kind] if each in taken]
+        if of_kind:
+            more = any(
+                each not in taken for each in known[kind] if tags.matches(each)
+            )  # `loss[0]` was a name
+            located[name] = Values(reader, name, result, runs, of_kind if more else None, on_error)
+    return located
 
 
 class Values:
@@ -94,14 +79,14 @@ class Values:
 
     def __init__(
         self,
-        log: LogDir,
+        reader: Reader,
         name: str,
         result: Result,
         runs: Sequence[Run],
         names: list[str] | None,
-        on_error: str,
+        on_error: OnError,
     ) -> None:
-        self._log = log
+        self.reader = reader
         self.name = name
         self._result = result
         self._runs = runs
@@ -111,48 +96,43 @@ class Values:
     @property
     def logdir(self) -> str:
         """Where the log was opened."""
-        return self._log.path
+        return self.reader.path
 
     @property
     def began(self) -> Mapping[str, float]:
         """When each run began."""
-        return self._log._began
+        return self.reader.began
 
     def __len__(self) -> int:
         return len(self.keys())
 
     def series(self) -> pa.Table:
         """What was seen of each (run, tag, kind) in the same reading, whatever was asked for."""
-        import pyarrow as pa
-
-        return pa.table(self._result.series([run.name for run in self._runs]))
+        return table_of(self._result.series([run.name for run in self._runs]))
 
     def kinds(self) -> dict[str, set[str]]:
         """The kinds of each tag that was seen in the same reading."""
-        pairs = self.series().select(["tag", "kind"]).group_by(["tag", "kind"]).aggregate([])
-        found: dict[str, set[str]] = {}
-        for tag, kind in zip(pairs["tag"].to_pylist(), pairs["kind"].to_pylist(), strict=True):
-            found.setdefault(tag, set()).add(kind)
-        return found
+        series = self.series()
+        kinds: dict[str, set[str]] = {}
+        for tag, kind in zip(values_of(series["tag"]), values_of(series["kind"]), strict=True):
+            kinds.setdefault(tag, set()).add(kind)
+        return kinds
 
     def keys(self) -> pa.Table:
         """Where the values are: `run, tag, step, wall_time, bytes`, and `row`, their number. None is read."""
         import numpy as np
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         from tbq import _core
 
-        keys = pa.table(_core.keys(self._result, self.name, [run.name for run in self._runs]))
+        keys = table_of(_core.keys(self._result, self.name, [run.name for run in self._runs]))
         keys = keys.append_column("row", pa.array(np.arange(len(keys), dtype=np.int64)))
-        if self._names is not None:
-            keys = keys.filter(pc.is_in(keys["tag"].cast(pa.string()), pa.array(self._names, pa.string())))
-        return keys
+        return keys if self._names is None else having(keys, "tag", self._names)
 
     def batches(
         self, rows: Sequence[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The table, or some of its columns, a few megabytes at a time; problems are told when it ends.
+        """The table, or some of its columns, a few megabytes at a time; problems are reported when it ends.
 
         What only columns that are left out need of a large value is not read, and so not verified.
         """
@@ -170,11 +150,11 @@ class Values:
 
     def sibling(self, name: str) -> Values:
         """Another table of the same values: `nodes` beside `graphs`, `hparam_metrics` beside `hparams`."""
-        return Values(self._log, name, self._result, self._runs, self._names, self._on_error)
+        return Values(self.reader, name, self._result, self._runs, self._names, self._on_error)
 
     def note(self, problem: Problem) -> None:
         """Add to the log's problems what was found beside the table."""
-        self._log._note([problem], self._on_error)
+        self.reader.note([problem], self._on_error)
 
     def _reader(
         self, rows: Sequence[int] | None, columns: Sequence[str] | None = None
@@ -197,7 +177,7 @@ class Values:
         from tbq.kinds import keras_models
         from tbq.schema import schema
 
-        found: list[dict[str, Any]] = []
+        rows_of_layers: list[dict[str, Any]] = []
         for batch in self.sibling("graphs")._reader(rows):
             for i in (n for n, how in enumerate(batch["format"].to_pylist()) if how == "keras_model"):
                 key = {name: batch[name][i].as_py() for name in ("run", "tag", "step", "wall_time")}
@@ -207,9 +187,9 @@ class Values:
                     text = f"tag {key['tag']!r}, step {key['step']:,}: {wrong}"
                     self.note(Problem("bad_graph", "warning", text, run=key["run"], tag=key["tag"]))
                     continue
-                found += [{**key, **layer._asdict()} for layer in layers]
-        _core.value_problems(self._result)  # of the same graphs: they have been told
-        return pa.Table.from_pylist(found, schema("nodes")).to_batches() if found else []
+                rows_of_layers += [{**key, **layer._asdict()} for layer in layers]
+        _core.value_problems(self._result)  # of the same graphs, which have been reported
+        return pa.Table.from_pylist(rows_of_layers, schema("nodes")).to_batches() if rows_of_layers else []
 
     def _by_run(self, table: pa.Table, more: list[pa.RecordBatch]) -> pa.Table:
         import pyarrow as pa
@@ -224,11 +204,13 @@ class Values:
         from tbq import _core
 
         listed, more = _core.value_problems(self._result)
-        found = [self._problem(*one) for one in listed]
+        problems = [self._problem(*each) for each in listed]
         if more:
-            found.append(Problem("more_values", "warning", f"{more:,} more values with problems, not listed"))
-        self._log._note(found, self._on_error)
-        return len(found)
+            problems.append(
+                Problem("more_values", "warning", f"{more:,} more values with problems, not listed")
+            )
+        self.reader.note(problems, self._on_error)
+        return len(problems)
 
     def _problem(
         self, code: str, run: int, tag: str, step: int, file: int, offset: int, message: str
@@ -243,7 +225,7 @@ class Values:
             tag=tag,
         )
 
-    def one(self, step: int | None) -> tuple[dict[str, Any], pa.Table]:
+    def at(self, step: int | None) -> tuple[dict[str, Any], pa.Table]:
         """The key and the rows of the value at that step, or of the last one that can be read.
 
         There must be one run and one tag; several images may be one value.
@@ -260,16 +242,14 @@ class Values:
             table = self._reader([key["row"]]).read_all()
             if not self._tell() or len(self._readable(table)):
                 return key, table
-        raise SelectionError("the value cannot be read", path=self._log.path, hint="see log.problems")
+        raise SelectionError("the value cannot be read", path=self.reader.path, hint="see log.problems")
 
     def row(self, step: int | None) -> pa.Table:
-        """The rows of one value, as `one` finds it."""
-        return self.one(step)[1]
+        """The rows of one value, as `at` finds it."""
+        return self.at(step)[1]
 
     def last(self, series: Mapping[tuple[str, str], Sequence[int]]) -> pa.Table:
         """For each run and tag the last of its rows that can be read, in the order of the table."""
-        from tbq.table.codes import values_of
-
         left = {pair: list(rows) for pair, rows in series.items() if rows}
         chosen: list[int] = []
         while left:
@@ -291,8 +271,6 @@ class Values:
     def parts(self, step: int | None) -> Iterator[list[int]]:
         """The rows of all tags at that step, or at each step from the last one on: what makes a mesh. There must be one
         run."""
-        from tbq.table.codes import values_of
-
         keys = self.keys()
         _single(keys, "run")
         steps = keys["step"].to_pylist()
@@ -306,22 +284,18 @@ class Values:
 
     def _no_step(self, step: int | None, steps: list[int]) -> SelectionError:
         if not steps:
-            return SelectionError(f"there are no {self.name} here", path=self._log.path)
+            return SelectionError(f"there are no {self.name} here", path=self.reader.path)
         assert step is not None
         near = sorted(dict.fromkeys(steps), key=lambda other: abs(other - step))[:3]
         return SelectionError(
             f"no {self.name} at step {step:,}; closest: {', '.join(f'{other:,}' for other in sorted(near))}",
-            path=self._log.path,
+            path=self.reader.path,
             hint=f"there are {len(steps):,}, from step {min(steps):,} to {max(steps):,}",
         )
 
 
 def _single(keys: pa.Table, name: str) -> None:
-    """Raise where the keys are of several runs or tags."""
-    found = sorted(keys[name].unique().to_pylist())
-    if len(found) > 1:
-        shown = ", ".join(found[:5]) + (" …" if len(found) > 5 else "")
-        raise SelectionError(
-            f"{len(found):,} {name}s match, want one: {shown}",
-            hint=f"name one, e.g. {name}={found[0]!r}, --{name} {shell_word(found[0])}",
-        )
+    """Raise if the keys are of several runs or tags."""
+    names = sorted(keys[name].unique().to_pylist())
+    if len(names) > 1:
+        raise several(name, names)

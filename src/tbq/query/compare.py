@@ -1,23 +1,27 @@
-"""`log.compare`: what differs between two runs, in what they were given and in what came of it."""
+"""`log.compare`: what differs between two runs: their hyperparameters, and the statistics of their scalars."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tbq.arguments import choices
-from tbq.errors import SelectionError, UsageError
+from tbq.arguments import choices, keywords
+from tbq.decode.options import READING
+from tbq.errors import UsageError
 from tbq.kinds.summary import hyperparameters
-from tbq.select import Names, Selection, Steps
+from tbq.select import Names, Selection, Steps, several
+from tbq.table.scalars import scalars as read_scalars
 from tbq.table.summary import STATS, statistics
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tbq.logdir import LogDir
+    from tbq.decode.options import Reading
+    from tbq.decode.reader import Reader
 
 SCHEMA = pa.schema(
     [
@@ -35,40 +39,43 @@ SCHEMA = pa.schema(
 
 
 def compare(
-    log: LogDir,
+    reader: Reader,
     a: str,
     b: str,
-    stats: Sequence[str] = ("last", "min", "max"),
+    stats: Sequence[str] | str = ("last", "min", "max"),
     tag: Names = None,
     steps: Steps = None,
-    **reading: Any,
-) -> pa.Table:
+    **reading: Unpack[Reading],
+) -> Table:
     """Hyperparameters that differ, then the statistics of each scalar: `a`, `b`, b - a, and that relative to |a|."""
-    first, second = (_one(log, name) for name in (a, b))
+    keywords("log.compare", reading, READING)
+    first, second = (_single(reader, name) for name in (a, b))
     if first == second:
         raise UsageError(f"both runs are {first!r}", hint="name two runs; tbq ls lists them")
     stats = choices("stats", stats, tuple(STATS))
-    scalars = log.scalars(run=[first, second], tag=tag, steps=steps, **reading).to_arrow()
-    rows = _of_hparams(log, first, second)
+    scalars = read_scalars(reader, [first, second], tag, steps, **reading).to_arrow()
+    rows = _of_hparams(reader, first, second)
     for name in sorted(scalars["tag"].unique().to_pylist()):
         rows += _of_scalar(scalars, name, first, second, stats)
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return Table(pa.Table.from_pylist(rows, schema=SCHEMA), "comparison", logdir=reader.path)
 
 
-def _one(log: LogDir, name: str) -> str:
-    found = Selection.of(name, "run").require(log.runs, where=log.path)
-    if len(found) > 1:
-        raise SelectionError(f"{len(found):,} runs match {name!r}, want one: {', '.join(found[:5])}")
-    return found[0]
+def _single(reader: Reader, name: str) -> str:
+    names = Selection.of(name, "run").require(reader.names, where=reader.path)
+    if len(names) > 1:
+        raise several("run", names)
+    return names[0]
 
 
 def _of_scalar(table: pa.Table, tag: str, a: str, b: str, stats: Sequence[str]) -> list[dict[str, Any]]:
-    runs, found = statistics(table.filter(pc.equal(table["tag"], tag)), stats, [tag])
+    runs, of_tag = statistics(table.filter(pc.equal(table["tag"], tag)), stats, [tag])
     place = {run: i for i, run in enumerate(runs.to_pylist())}
     rows = []
-    for one in found:
-        left, right = (one.values[place[run]].as_py() if run in place else None for run in (a, b))
-        rows.append(_row("scalar", tag, one.stat, *(None if v is None else float(v) for v in (left, right))))
+    for statistic in of_tag:
+        left, right = (statistic.values[place[run]].as_py() if run in place else None for run in (a, b))
+        rows.append(
+            _row("scalar", tag, statistic.stat, *(None if v is None else float(v) for v in (left, right)))
+        )
     return rows
 
 
@@ -83,9 +90,9 @@ def _row(what: str, name: str, stat: str | None, a: float | None, b: float | Non
     }  # fmt: skip
 
 
-def _of_hparams(log: LogDir, a: str, b: str) -> list[dict[str, Any]]:
+def _of_hparams(reader: Reader, a: str, b: str) -> list[dict[str, Any]]:
     """The hyperparameters of which the runs have different values, or that only one has."""
-    given = hyperparameters(log, [a, b])
+    given = hyperparameters(reader, [a, b])
     rows = []
     for name in sorted(set(given[a]) | set(given[b])):
         left, right = given[a].get(name), given[b].get(name)

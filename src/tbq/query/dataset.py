@@ -1,4 +1,4 @@
-"""`log.dataset(kind)`: a table of a logdir as a `pyarrow.dataset.Dataset`, which reads no more than is asked for.
+"""`log.dataset(kind)`: a table of a log as a `pyarrow.dataset.Dataset`, which reads no more than is asked for.
 
 Columns and filters of a scan reach the native reader: it opens only runs, and stores only tags and steps, that the
 filter may let through. The filter is then applied exactly.
@@ -10,20 +10,23 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from tbq.arguments import keywords
+from tbq.decode.options import READING, Reading
+from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.query.prune import Filter, Matching
-from tbq.query.reading import OVERVIEWS, Question, Reading, Rows, in_groups, read, relative
+from tbq.query.scanning import Question, Rows, Scanning, in_groups, read, relative
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-    from tbq.logdir import LogDir
+    from tbq.decode.reader import Reader
 
 
 #: How many pairs of a run and a tag a filter is tried on, to spare it the rows.
@@ -35,17 +38,17 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
 
     def __init__(
         self,
-        log: LogDir,
+        reader: Reader,
         kind: str = "scalars",
-        reading: Reading | None = None,
+        scanning: Scanning | None = None,
         extra: Mapping[str, tuple[Any, ...]] | None = None,
         only: pc.Expression | None = None,
     ) -> None:
         self._extra = dict(extra or {})
         added = [pa.field(name, pa.float64()) for name in self._extra]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
-        self._log, self._kind, self._only = log, kind, only
-        self._reading = reading or Reading()
+        self._reader, self._kind, self._only = reader, kind, only
+        self._scanning = scanning or Scanning()
         self._answers: dict[str, Rows] = {}  # by filter
 
     def scanner(
@@ -56,17 +59,19 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     ) -> ds.Scanner | _Reader:
         """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`."""
         where = filter if self._only is None else self._only if filter is None else self._only & filter
-        plain = self._reading.later and not options and not isinstance(columns, dict)  # as DuckDB asks
+        plain = self._scanning.later and not options and not isinstance(columns, dict)  # as DuckDB asks
         try:
             if self._kind in OVERVIEWS:
-                table = self._log.table(self._kind).to_arrow()
+                table = overview(self._reader, self._kind)
                 return ds.InMemoryDataset(table).scanner(columns=columns, filter=where, **options)
             question = self._question(columns, where)
-            if plain and self._reading.limited:
-                return self._stream(in_groups(self._log, question, self._reading), question, columns, where)
+            if plain and self._scanning.limited:
+                return self._stream(
+                    in_groups(self._reader, question, self._scanning), question, columns, where
+                )
             rows = self._rows(question, where)
         except Exception as failure:
-            self._reading.failure = failure  # whoever called may wrap it beyond recognition
+            self._scanning.failure = failure  # whoever called may wrap it beyond recognition
             raise
         if rows.table is None:
             if plain:
@@ -82,7 +87,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     def filter(self, expression: pc.Expression) -> LogDataset:
         """The dataset with a filter that every scan applies."""
         both = expression if self._only is None else self._only & expression
-        return LogDataset(self._log, self._kind, self._reading, self._extra, both)
+        return LogDataset(self._reader, self._kind, self._scanning, self._extra, both)
 
     def count_rows(self, **options: Any) -> int:
         """How many rows pass the filter."""
@@ -91,34 +96,36 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     # What Arrow would answer from its own side of the dataset, where there are no rows.
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Any:  # noqa: A002 - as Arrow calls it
-        return self._whole().get_fragments(filter)
+        return self._everything().get_fragments(filter)
 
     def sort_by(self, sorting: Any, **options: Any) -> Any:
-        return self._whole().sort_by(sorting, **options)
+        return self._everything().sort_by(sorting, **options)
 
     def join(self, *arguments: Any, **options: Any) -> Any:
-        return self._whole().join(*arguments, **options)
+        return self._everything().join(*arguments, **options)
 
     def join_asof(self, *arguments: Any, **options: Any) -> Any:
-        return self._whole().join_asof(*arguments, **options)
+        return self._everything().join_asof(*arguments, **options)
 
     def replace_schema(self, schema: pa.Schema) -> Any:
-        return self._whole().replace_schema(schema)
+        return self._everything().replace_schema(schema)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a dataset of a logdir cannot be pickled: open the logdir where it is needed")
+        raise TypeError(
+            "a dataset of a log cannot be pickled: pickle the log, and make the dataset where it is needed"
+        )
 
-    def _whole(self) -> ds.InMemoryDataset:
+    def _everything(self) -> ds.InMemoryDataset:
         return ds.InMemoryDataset(self.to_table())
 
     def _question(self, columns: Any, where: pc.Expression | None) -> Question:
         """What must be read for these columns of the rows that may pass."""
         wanted = set(columns) if isinstance(columns, list | tuple) else None
-        runs, tags, steps = self._log._found.runs, Selection(None), (MIN_STEP, MAX_STEP)
+        runs, tags, steps = self._reader.runs, Selection(None), (MIN_STEP, MAX_STEP)
         seen: dict[str, bool] = {}
         if where is not None:
             asked = Filter(where, self.schema)
-            names = set(asked.names("run", self._log.runs))
+            names = set(asked.names("run", self._reader.names))
             runs = [run for run in runs if run.name in names]
             tags = _noting(asked.tags(), seen)
             if not any(how[0] == "ema" for how in self._extra.values()):  # which needs the whole curve
@@ -137,10 +144,10 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
             if set(question.schema.names) <= set(known.question.schema.names):
                 return known
             question = replace(question, columns=None)
-        rows = read(self._log, question, self._reading)
-        if self._reading.on_scan is not None:
-            self._reading.on_scan(question.scan(rows.count, len(question.runs)))
-        if self._reading.later:
+        rows = read(self._reader, question, self._scanning)
+        if self._scanning.on_scan is not None:
+            self._scanning.on_scan(question.scan(rows.count, len(question.runs)))
+        if self._scanning.later:
             self._answers[str(where)] = rows
         return rows
 
@@ -159,11 +166,11 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
                 for table in tables:
                     yield from (table if where is None else table.filter(where)).select(names).to_batches()
             except Exception as failure:
-                self._reading.failure = failure
+                self._scanning.failure = failure
                 raise
 
-        made = pa.schema([question.schema.field(name) for name in names])
-        return _Reader(pa.RecordBatchReader.from_batches(made, batches()))
+        fields = pa.schema([question.schema.field(name) for name in names])
+        return _Reader(pa.RecordBatchReader.from_batches(fields, batches()))
 
 
 def _all_pass(table: pa.Table, where: pc.Expression) -> bool:
@@ -209,6 +216,9 @@ def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
     return Matching((), "tag", test)
 
 
-def dataset(log: LogDir, kind: str = "scalars", relative_time: bool = False, **options: Any) -> LogDataset:
-    """One table of the logdir as a `pyarrow.dataset.Dataset`; options as of `log.scalars`."""
-    return LogDataset(log, kind, Reading(**options), relative(kind, relative_time))
+def dataset(
+    reader: Reader, kind: str = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
+) -> LogDataset:
+    """One table of a log as a `pyarrow.dataset.Dataset`."""
+    keywords("log.dataset", reading, READING)
+    return LogDataset(reader, kind, Scanning(**reading), relative(kind, relative_time))

@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 
-from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.arguments import bad
+from tbq.errors import SelectionError, warn
 from tbq.select import Selection, closest
 
 
 def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
-    """The group of each run that has one; runs without one are told of.
+    r"""The group of each run that has one; runs without one are reported.
 
-    `re:EXPR`, or anything with a bracketed part, is searched in the name: the group is called as the first brackets
-    hold, or else as what was found. Anything else is a name or a glob, which is also what the group is called.
-    The first of several that fits a run counts.
+    `re:EXPR` must match the whole name of a run, as everywhere; the group is named by its first brackets, else by the
+    whole name. Anything else is a name or a glob, which also names the group. The first of several that fits a run
+    counts.
 
-    >>> group_runs(["lr0.1/seed0", "lr0.1/seed1", "lr1/seed0"], "(.*)/seed")
+    >>> group_runs(["lr0.1/seed0", "lr0.1/seed1", "lr1/seed0"], r"re:(.*)/seed\d+")
     {'lr0.1/seed0': 'lr0.1', 'lr0.1/seed1': 'lr0.1', 'lr1/seed0': 'lr1'}
     >>> group_runs(["a/0", "a/1"], "a/*")
     {'a/0': 'a/*', 'a/1': 'a/*'}
     """
     given = [by] if isinstance(by, str) else list(by)
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for expression in given:
-        for run, group in _one(runs, expression).items():
-            found.setdefault(run, group)
-    if not found:
+        if not isinstance(expression, str):
+            raise bad(
+                "group", expression, "a name, a glob, or 're:…' with brackets around what names the group"
+            )
+        for run, group in _matching(runs, expression).items():
+            groups.setdefault(run, group)
+    if not groups:
         near = closest(given[0], list(runs)) if given else []
         raise SelectionError(
             f"no run matches the group {' or '.join(map(repr, given))}",
-            hint=f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}",
+            hint=_hint(given, near, runs),
         )
-    left = [run for run in runs if run not in found]
+    left = [run for run in runs if run not in groups]
     if left:
         shown = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
-        warnings.warn(
-            f"{len(left):,} of {len(runs):,} runs are in no group: {shown}", TbqWarning, stacklevel=3
-        )
-    return found
+        warn(f"{len(left):,} of {len(runs):,} runs are in no group: {shown}")
+    return groups
 
 
-def _one(runs: Sequence[str], expression: str) -> dict[str, str]:
-    if not (expression.startswith("re:") or "(" in expression):
+def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str:
+    bare = next((each for each in given if "(" in each and not each.startswith("re:")), None)
+    if bare is not None:
+        return f"a regular expression starts with re: and matches the whole name, e.g. 're:{bare}.*'"
+    return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
+
+
+def _matching(runs: Sequence[str], expression: str) -> dict[str, str]:
+    if not expression.startswith("re:"):
         return dict.fromkeys(Selection.of(expression, "run").resolve(runs).names, expression)
     try:
         pattern = re.compile(expression.removeprefix("re:"), re.DOTALL)
     except re.error as wrong:
-        raise UsageError(f"group {expression!r} is no regular expression: {wrong}") from None
-    found = {}
-    for run in runs:
-        match = pattern.search(run)
-        if match:
-            found[run] = (match[1] if pattern.groups else None) or match[0]
-    return found
+        raise bad("group", expression, "a regular expression after 're:'", hint=str(wrong)) from None
+    matches = {run: pattern.fullmatch(run) for run in runs}
+    return {
+        run: (match[1] if pattern.groups else None) or match[0] for run, match in matches.items() if match
+    }

@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from tbq.arguments import keywords
+from tbq.decode.options import READING, Reading
 from tbq.errors import missing
+from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.query.prune import Matching
-from tbq.query.reading import OVERVIEWS, Question, Reading, Scan, in_groups, relative
+from tbq.query.scanning import Question, Scan, Scanning, in_groups, relative
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
@@ -18,22 +21,23 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from tbq.logdir import LogDir
+    from tbq.decode.reader import Reader
 
 
 def lazy(
-    log: LogDir,
+    reader: Reader,
     kind: str = "scalars",
     relative_time: bool = False,
     on_scan: Callable[[Scan], object] | None = None,
-    **options: Any,
+    **reading: Unpack[Reading],
 ) -> pl.LazyFrame:
     """Rows are decoded a few runs at a time when the frame is collected, and no more of them than it needs."""
     try:
         from polars.io.plugins import register_io_source
     except ImportError:
         raise missing("polars", needed_for="log.lazy()", extra="polars") from None
-    reading = Reading(on_scan=on_scan, **options)
+    keywords("log.lazy", reading, READING)
+    scanning = Scanning(on_scan=on_scan, **reading)
     extra = relative(kind, relative_time)
     empty = _frame(Question(kind, [], extra=extra).schema.empty_table())
 
@@ -41,7 +45,7 @@ def lazy(
         columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = limit
-        with closing(_tables(log, kind, columns, predicate, reading, empty, extra)) as tables:
+        with closing(_tables(reader, kind, columns, predicate, scanning, empty, extra)) as tables:
             for table in tables:
                 if left is not None:
                     table = table.slice(0, left)
@@ -65,20 +69,20 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _tables(
-    log: LogDir,
+    reader: Reader,
     kind: str,
     columns: list[str] | None,
     predicate: pl.Expr | None,
-    reading: Reading,
+    scanning: Scanning,
     empty: pl.DataFrame,
     extra: dict[str, tuple[Any, ...]],
 ) -> Generator[pa.Table, None, None]:
     if kind in OVERVIEWS:
-        yield log.table(kind).to_arrow()
+        yield overview(reader, kind)
         return
     parts = list(conjuncts(predicate)) if predicate is not None else []
-    names = set(_passing(parts, "run", log.runs, empty))
-    runs = [run for run in log._found.runs if run.name in names]
+    names = set(_passing(parts, "run", reader.names, empty))
+    runs = [run for run in reader.runs if run.name in names]
     seen: dict[str, bool] = {}
     tags = Selection(None)
     if any(_only(part, "tag") for part in parts):
@@ -95,12 +99,12 @@ def _tables(
     if columns is not None:
         wanted = tuple({*columns, *(predicate.meta.root_names() if predicate is not None else ())})
     question = Question(kind, runs, tags, steps, wanted, extra, seen)
-    with closing(in_groups(log, question, reading)) as tables:
+    with closing(in_groups(reader, question, scanning)) as tables:
         yield from tables
 
 
 def conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:
-    """The parts that must all hold. A part is recognised by building it again: what is not sure stays whole."""
+    """The parts that must all hold. A part is recognised by building it again: what is not sure stays as it is."""
     inputs = predicate.meta.pop()
     if len(inputs) == 2:
         for left, right in (inputs, inputs[::-1]):
@@ -116,20 +120,20 @@ def _only(part: pl.Expr, column: str) -> bool:
     return set(part.meta.root_names()) == {column}
 
 
-def _same(one: pl.Expr, other: pl.Expr) -> bool:
-    return bool(one.meta.eq(other))
+def _same(first: pl.Expr, second: pl.Expr) -> bool:
+    return bool(first.meta.eq(second))
 
 
 def _passing(parts: Sequence[pl.Expr], column: str, names: Sequence[str], empty: pl.DataFrame) -> list[str]:
     """The names that pass each part which looks at this column alone."""
     import polars as pl
 
-    mine = [part for part in parts if _only(part, column)]
-    if not mine:
+    of_column = [part for part in parts if _only(part, column)]
+    if not of_column:
         return list(names)
     frame = pl.DataFrame({column: list(names)}, schema={column: empty.schema[column]})
     try:
-        return [str(name) for name in frame.filter(*mine)[column].to_list()]
+        return [str(name) for name in frame.filter(*of_column)[column].to_list()]
     except pl.exceptions.PolarsError:
         return list(names)  # the frame's own filter will say what is wrong with it
 
@@ -146,7 +150,7 @@ def step_range(parts: Sequence[pl.Expr]) -> tuple[int, int]:
 
 def _bounds(part: pl.Expr) -> tuple[int, int]:
     inputs = part.meta.pop()[::-1]
-    numbers = [_number(one) for one in inputs]
+    numbers = [_number(each) for each in inputs]
     if len(inputs) == 2:
         left, right = inputs
         for compare, bounds in _COMPARISONS:

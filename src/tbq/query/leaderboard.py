@@ -9,33 +9,36 @@ import pyarrow as pa
 
 from tbq.arguments import whole
 from tbq.errors import SelectionError, UsageError
+from tbq.kinds.summary import summary
 from tbq.select import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tbq.decode.reader import Reader
     from tbq.kinds.summary import SummaryTable
-    from tbq.logdir import LogDir
 
 
 def leaderboard(
-    log: LogDir,
-    sort: Sequence[str] = (),
+    reader: Reader,
+    *,
     best: Mapping[str, str] | None = None,
+    sort: Sequence[str] | str = (),
     top: int | None = None,
     **options: Any,
 ) -> SummaryTable:
-    """`log.summary` of all runs, the best first; options as of `log.summary`."""
-    found = log.summary(best=dict(best or {}), **options)
-    made, columns = found.to_arrow(), found.best
-    for tag in best or {}:
+    """The summary with the best runs first, then sorted by columns; options as of `kinds.summary`."""
+    table = summary(reader, best=best, **options)
+    arrow, columns = table.to_arrow(), table.best
+    for tag in columns:
         column = columns[tag][0]
-        if made[column].null_count == len(made):
-            near = closest(tag, [name for name in made.column_names[1:] if name not in columns[tag]])
+        if arrow[column].null_count == len(arrow):
+            near = closest(tag, [name for name in arrow.column_names[1:] if name not in columns[tag]])
             tip = f"; closest: {', '.join(near)}" if near else ""
-            raise SelectionError(f"best: no run has numbers of {tag!r}{tip}", path=log.path)
+            raise SelectionError(f"best: no run has numbers of {tag!r}{tip}", path=reader.path)
     order = {columns[tag][0]: way for tag, way in (best or {}).items()}
-    return found.having(ranked(made, sort, order, top))
+    keys = [sort] if isinstance(sort, str) else sort
+    return table.having(ranked(arrow, keys, order, top)) if order or keys or top is not None else table
 
 
 def ranked(
@@ -52,28 +55,13 @@ def ranked(
     if top is not None:
         top = whole("top", top, least=1)
     keys = [(name, way == "max") for name, way in (best or {}).items()]
-    keys += [_key(one, table.column_names) for one in sort]
+    keys += [_key(each, table.column_names) for each in sort]
     order = np.arange(table.num_rows)
     for name, down in reversed(keys):
         order = order[_order(table.column(name).take(pa.array(order)), down)]
     if keys:
         table = table.take(pa.array(order))
     return table if top is None else table.slice(0, top)
-
-
-def parse_best(given: Sequence[str]) -> dict[str, str]:
-    """`TAG:min` and `TAG:max`, as the command line has them.
-
-    >>> parse_best(["val/loss:min"])
-    {'val/loss': 'min'}
-    """
-    best = {}
-    for one in given:
-        tag, _, way = one.rpartition(":")
-        if not tag or way not in ("min", "max"):
-            raise UsageError(f"--best {one}: want TAG:min or TAG:max", hint="e.g. --best val/loss:min")
-        best[tag] = way
-    return best
 
 
 def _key(given: str, columns: Sequence[str]) -> tuple[str, bool]:

@@ -1,41 +1,39 @@
-"""From a logdir to statistics over its runs: read, group, reduce, and write back as events."""
+"""From a log to statistics over its runs: read, group, reduce."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
-from tbq.query.events import check_events, write_events
+from tbq.arguments import keywords
+from tbq.decode.options import SELECTED
 from tbq.query.groups import group_runs
 from tbq.query.reduce import parse, reduce, tell_uneven
-from tbq.select import Names, Steps
-from tbq.table import Table
+from tbq.table.scalars import scalars as read_scalars
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
-    from tbq.logdir import LogDir
+    import pyarrow as pa
+
+    from tbq.decode.options import Selected
+    from tbq.decode.reader import Reader
+    from tbq.select import Names
 
 
 def over_runs(
-    log: LogDir,
+    reader: Reader,
     group: str | Sequence[str],
     stats: str | Sequence[str],
-    run: Names,
-    tag: Names,
-    steps: Steps,
-    as_events: str | os.PathLike[str] | None,
-    reading: Mapping[str, Any],
-) -> Table:
-    """The table of `log.reduce`."""
+    run: Names = None,
+    **selected: Unpack[Selected],
+) -> tuple[Table, pa.ChunkedArray]:
+    """The table of `log.reduce`, and the mean wall time of each of its rows."""
+    keywords("log.reduce", selected, SELECTED)
     names = parse(stats)
-    if as_events is not None:
-        check_events(as_events)
-    groups = group_runs([one.name for one in log._choose(run)], group)
-    chosen = list(groups) if len(groups) < len(log.runs) else None
-    scalars = log.scalars(run=chosen, tag=tag, steps=steps, **reading).to_arrow()
+    groups = group_runs([each.name for each in reader.choose(run)], group)
+    chosen = list(groups) if len(groups) < len(reader.runs) else None
+    scalars = read_scalars(reader, chosen, **selected).to_arrow()
     tell_uneven(scalars, groups)
-    table = reduce(scalars, groups, names)
-    if as_events is not None:
-        times = scalars.set_column(scalars.schema.get_field_index("value"), "value", scalars["wall_time"])
-        write_events(table, reduce(times, groups, "mean")["mean"], as_events)
-    return Table(table, "reduced", logdir=log.path)
+    times = scalars.set_column(scalars.schema.get_field_index("value"), "value", scalars["wall_time"])
+    table = Table(reduce(scalars, groups, names), "reduced", logdir=reader.path)
+    return table, reduce(times, groups, "mean")["mean"]

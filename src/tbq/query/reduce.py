@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
-from tbq.errors import TbqWarning
+from tbq.columns.codes import codes_of, numbers
+from tbq.errors import warn
 from tbq.query import student
-from tbq.table.codes import codes_of, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +25,7 @@ DEFAULT = ("mean", "std", "min", "max")
 
 
 def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | str = DEFAULT) -> pa.Table:
-    """A row a (group, tag, step) with the columns `group, tag, step`, one for each statistic, and `n`.
+    """One row per group, tag and step with the columns `group, tag, step`, one for each statistic, and `n`.
 
     `groups` says which group a run is in; runs that are not in it are left out. Of two values that a run has for one
     tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1;
@@ -203,9 +202,12 @@ def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
     sizes: dict[str, int] = {}
     for group in groups.values():
         sizes[group] = sizes.get(group, 0) + 1
-    pairs = scalars.select(["run", "tag"]).group_by(["run", "tag"]).aggregate([])
+    runs, run_names = codes_of(scalars["run"])
+    tags, tag_names = codes_of(scalars["tag"])
+    run_of, tag_of = run_names.to_pylist(), tag_names.to_pylist()
     having: dict[tuple[str, str], int] = {}
-    for run, tag in zip(pairs["run"].to_pylist(), pairs["tag"].to_pylist(), strict=True):
+    for pair in np.unique(runs.astype(np.int64) * max(len(tag_of), 1) + tags).tolist():
+        run, tag = run_of[pair // len(tag_of)], tag_of[pair % len(tag_of)]
         if run in groups:
             having[groups[run], tag] = having.get((groups[run], tag), 0) + 1
     uneven = sorted((group, tag, count) for (group, tag), count in having.items() if count < sizes[group])
@@ -214,4 +216,4 @@ def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
             f"{tag!r} in {count} of {sizes[group]} runs of {group!r}" for group, tag, count in uneven[:3]
         )
         more = f"; and {len(uneven) - 3:,} more" if len(uneven) > 3 else ""
-        warnings.warn(f"not every run has every tag: {shown}{more}", TbqWarning, stacklevel=3)
+        warn(f"not every run has every tag: {shown}{more}")

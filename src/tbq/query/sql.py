@@ -1,29 +1,32 @@
-"""`log.sql`: queries over the tables of a logdir, on DuckDB, which can reach nothing else."""
+"""`log.sql`: queries over the tables of a log, on DuckDB, which can reach nothing else."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import duckdb
 import pyarrow as pa
 
 from tbq import _core
-from tbq.errors import QueryError, TbqError, TbqWarning
+from tbq.arguments import bad, keywords, mapping
+from tbq.columns.names import ignoring_case, numbered, renamed, say_renamed
+from tbq.decode.options import READING, Reading
+from tbq.errors import QueryError, TbqError, warn
+from tbq.kinds.overview import OVERVIEWS, overview
+from tbq.kinds.summary import summary
 from tbq.query.dataset import LogDataset
-from tbq.query.reading import OVERVIEWS, Reading, Scan
 from tbq.query.safe import BEGIN, alone, connect, statements_of, text_of
+from tbq.query.scanning import Scan, Scanning
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
 from tbq.select import closest
 from tbq.table import Table
-from tbq.table.columns import ignoring_case, numbered, renamed, say_renamed
 
 if TYPE_CHECKING:
-    from tbq.logdir import LogDir
+    from tbq.decode.reader import Reader
 
 #: Tables made of others; the columns are known when they are made.
 DERIVED = ("wide", "summary")
@@ -33,18 +36,19 @@ _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # typ
 
 
 def sql(
-    log: LogDir,
+    reader: Reader,
     query: str,
     params: Mapping[str, Any] | None = None,
     *,
     unsafe: bool = False,
-    restarts: str = "resume",
-    threads: int | None = None,
-    on_error: str = "warn",
     on_scan: Callable[[Scan], object] | None = None,
+    **reading: Unpack[Reading],
 ) -> Table:
     """Run a query; the tables are read as far as it needs them."""
-    given = dict(params or {})
+    keywords("log.sql", reading, READING)
+    if not isinstance(query, str):
+        raise bad("query", query, "a query as text")
+    given = dict(mapping("params", params or {}, "{'tag': 'loss'}"))
     scans: list[Scan] = []
 
     def note(scan: Scan) -> None:
@@ -52,35 +56,36 @@ def sql(
         if on_scan is not None:
             on_scan(scan)
 
-    reading = Reading(restarts, threads, on_error, later=True, on_scan=note)
+    scanning = Scanning(**reading, later=True, on_scan=note)
     connection = connect(unsafe)
     prepared = Prepared(query, {}, frozenset())
-    found: list[Word] = []
+    tokens: list[Word] = []
     twins: dict[str, str] = {}
     try:
-        found = words(query)
-        reading.limited = _limited(found)
-        prepared = prepare(query, found, given)
+        tokens = words(query)
+        scanning.limited = _limited(tokens)
+        prepared = prepare(query, tokens, given)
         statements = statements_of(connection, prepared.text, unsafe)
         _check_parameters(statements, prepared, given, query)
         if not unsafe:
             connection = alone(connection, prepared.text)
-        twins = _register(connection, log, reading, prepared, found)
+        twins = _register(connection, reader, scanning, prepared, tokens)
         if not unsafe:
             connection.execute(BEGIN)
         arrow = _run(connection, prepared.text, statements, given)
     except duckdb.Error as error:
-        if isinstance(reading.failure, TbqError):
-            raise reading.failure from None
+        if isinstance(scanning.failure, TbqError):
+            raise scanning.failure from None
         located = _located(error, connection, prepared.text, given, unsafe)
-        raise _explained(located, log, found, prepared, twins) from None
+        raise _explained(located, reader, tokens, prepared, twins) from None
     finally:
         connection.close()
-    reading.tell()
-    if any(word.name == "pivot" and not word.string for word in found):
-        _tell_of_twins(log)
-    _tell_of_nothing(scans, log, [*strings(found), *(one for one in given.values() if isinstance(one, str))])
-    return Table(_plain(arrow), "query", logdir=log.path, began=log._began)
+    scanning.tell()
+    if any(word.name == "pivot" and not word.string for word in tokens):
+        _warn_of_twins(reader)
+    texts = [*strings(tokens), *(value for value in given.values() if isinstance(value, str))]
+    _warn_of_nothing(scans, reader, texts)
+    return Table(_plain(arrow), "query", logdir=reader.path, began=reader.began)
 
 
 def _check_parameters(
@@ -103,36 +108,42 @@ def _check_parameters(
 
 def _register(
     connection: duckdb.DuckDBPyConnection,
-    log: LogDir,
-    reading: Reading,
+    reader: Reader,
+    scanning: Scanning,
     prepared: Prepared,
-    found: Sequence[Word],
+    tokens: Sequence[Word],
 ) -> dict[str, str]:
     """Make the tables known that the query names; all, for one that names none, such as `show tables`.
 
     Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
     """
-    named = _tables(found)
+    named = _tables(tokens)
     for kind in named or TABLES:
         if kind in OVERVIEWS:
-            connection.register(kind, LogDataset(log, kind, reading))
+            connection.register(kind, LogDataset(reader, kind, scanning))
         elif kind not in DERIVED:
             extra = {
                 name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"
             }
-            connection.register(kind, LogDataset(log, kind, reading, extra))
-    if found[0].name == "show":  # their names are enough, their columns would cost a reading
+            connection.register(kind, LogDataset(reader, kind, scanning, extra))
+    if tokens[0].name == "show":  # their names are enough, their columns would cost a reading
         for kind in DERIVED:
             connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
         return {}
     twins: dict[str, str] = {}
     if "wide" in named:
-        scalars = LogDataset(log, "scalars", reading).to_table()
+        scalars = LogDataset(reader, "scalars", scanning).to_table()
         twins |= _register_layout(connection, "wide", Table(scalars).wide().to_arrow())
     if "summary" in named:
-        how: dict[str, Any] = {"restarts": reading.restarts, "threads": reading.threads}
-        made = log.summary(("last", "min", "max"), media=False, on_error=reading.on_error, **how)
-        twins |= _register_layout(connection, "summary", made.to_arrow())
+        table = summary(
+            reader,
+            ("last", "min", "max"),
+            media=False,
+            restarts=scanning.restarts,
+            threads=scanning.threads,
+            on_error=scanning.on_error,
+        )
+        twins |= _register_layout(connection, "summary", table.to_arrow())
     return twins
 
 
@@ -141,19 +152,18 @@ def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa
     connection.register(name, table.rename_columns(names))
     changes = renamed(table.column_names, names)
     if changes:
-        words = say_renamed(changes, f"{name}: SQL")
-        warnings.warn(f"{words}; the table scalars has every tag as it is", TbqWarning, stacklevel=5)
+        warn(f"{say_renamed(changes, f'{name}: SQL')}; the table scalars has every tag as it is")
     return changes
 
 
-def _limited(found: Sequence[Word]) -> bool:
+def _limited(tokens: Sequence[Word]) -> bool:
     """Whether the first rows that come may be enough; any answer is right, this one decides what is decoded."""
-    names = {word.name for word in found if not word.string}
+    names = {word.name for word in tokens if not word.string}
     return "limit" in names and "order" not in names
 
 
-def _tables(found: Sequence[Word]) -> list[str]:
-    names = {word.name for word in found} | {text.lower() for text in strings(found)}
+def _tables(tokens: Sequence[Word]) -> list[str]:
+    names = {word.name for word in tokens} | {text.lower() for text in strings(tokens)}
     return [table for table in TABLES if table in names]
 
 
@@ -212,46 +222,44 @@ def _located(
 
 
 def _explained(
-    error: Exception, log: LogDir, found: Sequence[Word], prepared: Prepared, twins: Mapping[str, str]
+    error: Exception, reader: Reader, tokens: Sequence[Word], prepared: Prepared, twins: Mapping[str, str]
 ) -> QueryError:
     def columns() -> list[str]:
-        kinds = [kind for kind in _tables(found) if kind not in DERIVED]
+        kinds = [kind for kind in _tables(tokens) if kind not in DERIVED]
         return list(dict.fromkeys(name for kind in kinds for name in [*schema(kind).names, *prepared.extra]))
 
-    return explain(error, columns, TABLES, lambda: _known_tags(log), twins)
+    return explain(error, columns, TABLES, lambda: _known_tags(reader), twins)
 
 
-def _known_tags(log: LogDir) -> list[str]:
-    return [str(tag) for tag in log.tags().to_arrow()["tag"].unique().to_pylist()]
+def _known_tags(reader: Reader) -> list[str]:
+    return [str(tag) for tag in overview(reader, "tags")["tag"].unique().to_pylist()]
 
 
-def _tell_of_nothing(scans: Sequence[Scan], log: LogDir, texts: Sequence[str]) -> None:
-    """A name that was misspelt is no error in SQL, only no rows: warn where a filter lets no tag or run through."""
+def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]) -> None:
+    """A misspelt name is not an error in SQL, only no rows: warn if a filter lets no tag or run through."""
     for scan in scans:
         if scan.runs == 0:
-            what, known, others = "run", log.runs, _known_tags(log)
+            what, known, others = "run", reader.names, _known_tags(reader)
         elif scan.tags and not any(scan.tags.values()):
-            what, known, others = "tag", list(scan.tags), log.runs
+            what, known, others = "tag", list(scan.tags), reader.names
         else:
             continue
         for text in texts:
-            if text not in known and text not in others:  # a run's name is no misspelt tag
+            if text not in known and text not in others:  # a run's name is not a misspelt tag
                 near = closest(text, known)
                 tip = f"; closest: {', '.join(near)}" if near else ""
-                warnings.warn(f"no {what} is called {text!r}{tip}", TbqWarning, stacklevel=4)
+                warn(f"no {what} is called {text!r}{tip}")
 
 
-def _tell_of_twins(log: LogDir) -> None:
+def _warn_of_twins(reader: Reader) -> None:
     """DuckDB's PIVOT makes columns of tags itself, and numbers those that differ by case alone without a word."""
-    tags = _known_tags(log)
+    tags = _known_tags(reader)
     changes = renamed(tags, ignoring_case(tags))
     if changes:
         listed = ", ".join(map(repr, list(changes)[:6]))
-        warnings.warn(
+        warn(
             f"PIVOT ignores case in names of columns, so not all of {listed} have their names; "
-            "the table scalars has every tag as it is",
-            TbqWarning,
-            stacklevel=4,
+            "the table scalars has every tag as it is"
         )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tbq.errors import QueryError
-from tbq.query.smooth import check_weight
+from tbq.table.smooth import check_weight
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,6 @@ def missing_parameters(names: Sequence[str], query: str) -> QueryError:
         place = Word(f"${names[0]}", at, at + len(names[0]) + 1, False) if at >= 0 else None
     return QueryError(
         pointing(query, place, message) if place else message,
-        hint=f"give it: log.sql(query, {names[0]}=…), --param {names[0]}=…",
+        hint=f"give it: log.sql(query, params={{'{names[0]}': …}}), --param {names[0]}=…",
         code="parameter",
     )

@@ -12,8 +12,8 @@ import numpy as np
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
-from tbq.printable import shell_word
 from tbq.source.remote import refuse_remote
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError
-from tbq.names import shown_name
 from tbq.source.remote import refuse_remote
+from tbq.text import shown_name
 
 if TYPE_CHECKING:
     from tbq.table import Table

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.rewrite.options import Options
 from tbq.rewrite.report import Report, RunReport
@@ -14,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Progress
     from tbq.select import Names, Steps
+    from tbq.source.discover import Source
 
 __all__ = ["Report", "RunReport", "rewrite"]
 
@@ -90,13 +88,3 @@ def rewrite(
         if call is not None:
             call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
     return report
-
-
-class _Callable(types.ModuleType):
-    """`tbq.rewrite` is the function, also once this package of the same name has been imported."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Report:
-        return rewrite(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

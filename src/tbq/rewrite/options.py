@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import whole
 from tbq.errors import SelectionError, UsageError
-from tbq.names import is_text, shown_name
 from tbq.select import Selection, closest
 from tbq.select import steps as _steps
+from tbq.text import is_text, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.names import system_name
-from tbq.printable import shell_word
 from tbq.select import MAX_STEP, MIN_STEP, closest
 from tbq.source import Run
+from tbq.text import shell_word, system_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tbq.names import shown_path
-from tbq.printable import counted, printable
+from tbq.text import counted, printable, shown_path
 
 if TYPE_CHECKING:
     from tbq.problems import Problem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
 from tbq.export.target import check_folder, output_folder
-from tbq.names import system_name
+from tbq.text import system_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,26 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq import decode as _decode
-from tbq import problems as _problems
+from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export.target import unwritable
-from tbq.names import shown_path, system_name
-from tbq.printable import counted, shell_word
 from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
 from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
 from tbq.source.inflate import Unpacked
+from tbq.text import counted, shell_word, shown_path, system_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.limits import Size
-    from tbq.logdir import Source
     from tbq.progress import Call
     from tbq.rewrite.options import Options
+    from tbq.source.discover import Source
 
 _REASONS = {
     "selection": "dropped_rule",

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tbq.arguments import bad
+from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
-from tbq.names import shown_name, shown_path
 from tbq.problems import Problem
 from tbq.source.remote import refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
+from tbq.text import natural, shown_name, shown_path
 
-PathLike = str | os.PathLike[str]
+#: What `tbq.open` takes.
+Source = StrPath | Sequence[StrPath] | Mapping[str, StrPath]
 
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
 _WHO = "see who may read it, and the directories above it: ls -ld"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_DIGITS = re.compile(r"(\d+)")
 
 
 class Run(NamedTuple):
@@ -69,7 +69,7 @@ def _path(given: object, want: str) -> str:
     return os.fsdecode(given)
 
 
-def discover(source: PathLike | Sequence[PathLike] | Mapping[str, PathLike]) -> Found:
+def discover(source: Source) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
     return find(sources(source))
 
@@ -102,7 +102,7 @@ def find(items: Sequence[tuple[str | None, str]]) -> Found:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
                 _add(files, places, run, folder, mine)
     runs = sorted(
-        Run(_shown(name), places[name], mine if len(mine) == 1 else sorted(mine, key=_natural))
+        Run(_shown(name), places[name], mine if len(mine) == 1 else sorted(mine, key=_by_name))
         for name, mine in files.items()
     )
     return Found([path for _, path in roots], runs, problems, others)
@@ -198,9 +198,8 @@ def _below(path: str, base: str) -> str:
     return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
-def _natural(path: str) -> list[tuple[int, int | str]]:
-    parts = _DIGITS.split(os.path.basename(path))
-    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in parts]
+def _by_name(path: str) -> list[tuple[int, int, str]]:
+    return natural(os.path.basename(path))
 
 
 def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from tbq.source.walk import is_event_file
+
 _RECENT = 600  # seconds since the last change within which a file counts as being written
 
 
@@ -43,7 +45,7 @@ def _open_files() -> list[str]:
             for link in process.iterdir():
                 target = str(link.readlink())
                 # The mode of the link is that of the opening.
-                if "tfevents" in target and link.lstat().st_mode & 0o200:
+                if is_event_file(os.path.basename(target)) and link.lstat().st_mode & 0o200:
                     found.append(target)
         except OSError:
             continue

@@ -25,6 +25,8 @@ class Unpacked:
 
     def __init__(self, max_unpacked: Size | None = None) -> None:
         self._limit = Limit.of(max_unpacked)
+        #: what was asked for, or None
+        self.limit = self._limit.most
         self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
         self._done: dict[bytes, bytes | None] = {}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tbq.columns.times import is_wall_time, timestamps
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
-from tbq.export.times import is_wall_time, timestamps
-from tbq.printable import GAP, counted, printable, shortened
+from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console

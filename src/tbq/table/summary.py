@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
-from tbq.table.codes import Series
-from tbq.table.columns import TAG, distinct
+from tbq.columns.codes import Series
+from tbq.columns.names import TAG, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

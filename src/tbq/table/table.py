@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from tbq.arguments import StrPath, choice, keywords, whole
 from tbq.errors import UsageError, missing
-from tbq.select import Names, Selection
+from tbq.select import Names, Selection, closest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from numpy.typing import NDArray
+    from PIL import Image
+
+    from tbq.export.options import Writing
 
 
 class Table:
@@ -22,6 +27,10 @@ class Table:
     >>> import pyarrow as pa
     >>> table = Table(pa.table({"run": ["a", "a"], "tag": ["loss", "lr"], "step": [1, 1],
     ...                         "wall_time": [0.0, 0.0], "value": [0.5, 0.1]}))
+    >>> table.shape
+    (2, 5)
+    >>> [row.value for row in table]
+    [0.5, 0.1]
     >>> table.wide().columns
     ['run', 'step', 'loss', 'lr']
     """
@@ -32,10 +41,10 @@ class Table:
         kind: str = "scalars",
         *,
         tags: Sequence[str] | None = None,
-        logdir: str | os.PathLike[str] | None = None,
+        logdir: StrPath | None = None,
         began: Mapping[str, float] | None = None,
     ) -> None:
-        """`tags`: the columns of a wide table, where tags were asked for by name. `logdir`: the origin. `began`: when
+        """`tags`: the columns of a wide table, if tags were asked for by name. `logdir`: the origin. `began`: when
         each run began, for relative times."""
         self._arrow = arrow
         self.kind = kind
@@ -48,34 +57,101 @@ class Table:
         """The names of the columns."""
         return list(self._arrow.column_names)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return self._arrow.num_rows, self._arrow.num_columns
+
     def __len__(self) -> int:
         return int(self._arrow.num_rows)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """One column as a NumPy array: numbers as they are, everything else as objects; an absent number is NaN.
+
+        >>> import pyarrow as pa
+        >>> Table(pa.table({"step": [1, 2]}))["step"].tolist()
+        [1, 2]
+        """
+        from tbq.columns.codes import decoded
+
+        return decoded(self._arrow.column(self._index(column)))
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows as named tuples; a column that Python cannot name is reached by its place.
+
+        >>> import pyarrow as pa
+        >>> next(iter(Table(pa.table({"step": [1], "value": [0.5]}))))
+        Row(step=1, value=0.5)
+        """
+        from collections import namedtuple
+
+        from tbq.columns.codes import values_of
+
+        row = namedtuple("Row", self._arrow.column_names, rename=True)  # type: ignore[misc]
+        for batch in self._arrow.to_batches(max_chunksize=1 << 14):
+            yield from map(row._make, zip(*(values_of(column) for column in batch.columns), strict=True))
+
+    def head(self, n: int = 5) -> Table:
+        """The first `n` rows.
+
+        >>> import pyarrow as pa
+        >>> len(Table(pa.table({"step": range(9)})).head(3))
+        3
+        """
+        return self._same(self._arrow.slice(0, whole("n", n, least=0)))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dicts.
+
+        >>> import pyarrow as pa
+        >>> Table(pa.table({"step": [1]})).to_dicts()
+        [{'step': 1}]
+        """
+        rows: list[dict[str, Any]] = self._arrow.to_pylist()
+        return rows
 
     def to_arrow(self) -> pa.Table:
         """The `pyarrow.Table` inside, not a copy."""
         return self._arrow
 
-    def to_pandas(self, categories: bool = False) -> pd.DataFrame:
-        """A pandas DataFrame; runs and tags are strings, or categoricals with `categories=True`."""
+    def to_pandas(
+        self, *, categories: bool = False, images: Literal["bytes", "pil"] = "bytes"
+    ) -> pd.DataFrame:
+        """A pandas DataFrame; runs and tags are strings, or categoricals with `categories=True`.
+
+        `images="pil"` makes PIL images of every column of bytes that holds images.
+        """
         try:
             import pandas  # noqa: F401 - pyarrow would fail later, and say less
         except ImportError:
             raise missing("pandas", needed_for="to_pandas()", extra="pandas") from None
-        if categories:
-            frame: pd.DataFrame = self._arrow.unify_dictionaries().to_pandas()
-        else:
-            frame = _plain(self._arrow).to_pandas()
+        choice("images", images, ("bytes", "pil"))
+        frame: pd.DataFrame = self._labelled(categories).to_pandas()
+        if images == "pil":
+            from tbq.export.pictures import pictures
+
+            for name, column in pictures(self._arrow):
+                frame[name] = column
         return frame
 
-    def to_polars(self) -> pl.DataFrame:
-        """A polars DataFrame; runs and tags are categoricals."""
+    def to_polars(self, *, categories: bool = False) -> pl.DataFrame:
+        """A polars DataFrame; runs and tags are strings, or categoricals with `categories=True`."""
         try:
             import polars as pl
         except ImportError:
             raise missing("polars", needed_for="to_polars()", extra="polars") from None
-        frame = pl.from_arrow(self._arrow.unify_dictionaries())
+        frame = pl.from_arrow(self._labelled(categories))
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def image(self, row: int, column: str = "data") -> Image.Image:
+        """The encoded image in a cell as a PIL image."""
+        from tbq.export.pictures import picture
+
+        cell = self._arrow.column(self._index(column))[self._row(row)]
+        if not cell.is_valid or not hasattr(cell, "as_buffer"):
+            raise UsageError(f"row {row} of column {column!r} holds no image")
+        return picture(cell.as_buffer())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._arrow.__arrow_c_stream__(requested_schema)
@@ -83,26 +159,29 @@ class Table:
     def __arrow_c_schema__(self) -> object:
         return self._arrow.schema.__arrow_c_schema__()
 
-    def write(
-        self,
-        path: str | os.PathLike[str],
-        force: bool = False,
-        format: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Write to a file, in the format of its ending; options as in `tbq.export.write`."""
+    def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
+        """Write to a file in the format of its ending, or one per run if `{run}` is in the path; returns the paths.
+
+        Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`.
+        """
         from tbq.export import write
+        from tbq.export.options import WRITING
 
-        write(self, path, force=force, format=format, **options)
+        keywords("table.write", options, WRITING)
+        return write(self, path, **options)
 
-    def wide(self, tags: Names = None) -> Table:
-        """A row a (run, step), a column a tag: those asked for, in that order, else all by name."""
+    def wide(self, tags: Names = None, *, wall_time: bool = False) -> Table:
+        """One row per run and step, one column per tag: those asked for, in that order, else all by name.
+
+        `wall_time=True` adds the column `wall_time`: when the last value of the row was logged.
+        """
         from tbq.table.wide import wide
 
-        return self._derived(wide(self._scalars("wide"), self._order(tags)), "wide")
+        arrow = wide(self._scalars("wide"), self._order(tags), wall_time)
+        return self._derived(arrow, "wide")
 
-    def summary(self, stats: Sequence[str] | str = ("last",), tags: Names = None) -> Table:
-        """A row a run: `last` of each tag under its name, other statistics as `<tag>.<stat>`.
+    def summary(self, stats: Sequence[str] | str = ("last",), *, tags: Names = None) -> Table:
+        """One row per run: `last` of each tag under its name, other statistics as `<tag>.<stat>`.
 
         Statistics: first, last, min, max, mean, std, count, and min_step, max_step, the steps of min and max.
         """
@@ -112,7 +191,7 @@ class Table:
 
     def with_relative_time(self) -> Table:
         """The table with a column `relative_time`: seconds since the run began, whatever rows were selected."""
-        from tbq.table.relative import COLUMN, relative_times, run_column
+        from tbq.columns.relative import COLUMN, relative_times, run_column
 
         arrow = self._arrow
         if "wall_time" not in arrow.column_names:
@@ -127,19 +206,19 @@ class Table:
 
     def smooth(self, weight: float) -> Table:
         """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much."""
-        from tbq.query.smooth import smooth
+        from tbq.table.smooth import smooth
 
         return self._same(smooth(self._scalars("smooth"), weight))
 
     def every(self, n: int) -> Table:
         """Every nth row of each run and tag, from the first on."""
-        from tbq.query.downsample import every
+        from tbq.table.downsample import every
 
         return self._same(every(self._scalars("every"), n))
 
-    def max_points(self, n: int, method: str = "triangle") -> Table:
-        """At most `n` rows of each run and tag that keep the curve's shape: "triangle" or "minmax"."""
-        from tbq.query.downsample import max_points
+    def max_points(self, n: int, *, method: Literal["triangle", "minmax"] = "triangle") -> Table:
+        """At most `n` rows of each run and tag that keep the curve's shape."""
+        from tbq.table.downsample import max_points
 
         return self._same(max_points(self._scalars("max_points"), n, method))
 
@@ -152,6 +231,34 @@ class Table:
         from tbq.table.draw import page
 
         return page(self._arrow, self.kind)
+
+    def _index(self, column: str) -> int:
+        names = self._arrow.column_names
+        if column not in names:
+            near = closest(str(column), names)
+            tip = f"; closest: {', '.join(near)}" if near else ""
+            raise MissingColumnError(
+                f"there is no column {column!r}{tip}", hint=f"columns: {', '.join(names)}"
+            )
+        return int(names.index(column))
+
+    def _row(self, row: int) -> int:
+        place = whole("row", row)
+        if not -len(self) <= place < len(self):
+            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
+        return place % len(self)
+
+    def _labelled(self, categories: bool) -> pa.Table:
+        """The table for another library: labels as dictionaries, or as plain strings."""
+        import pyarrow as pa
+
+        if categories:
+            return self._arrow.unify_dictionaries()
+        fields = [
+            field.with_type(pa.large_string()) if pa.types.is_dictionary(field.type) else field
+            for field in self._arrow.schema
+        ]
+        return self._arrow.cast(pa.schema(fields))
 
     def _scalars(self, layout: str) -> pa.Table:
         if not {"run", "tag", "step", "value"} <= set(self._arrow.column_names):
@@ -172,18 +279,11 @@ class Table:
 
     def _same(self, arrow: pa.Table) -> Table:
         """Other rows of the same kind."""
-        return Table(arrow, self.kind, tags=self._tags, logdir=self.logdir, began=self.began)
+        return type(self)(arrow, self.kind, tags=self._tags, logdir=self.logdir, began=self.began)
 
     def _derived(self, arrow: pa.Table, kind: str) -> Table:
         return Table(arrow, kind, logdir=self.logdir, began=self.began)
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table with plain strings where it has dictionaries."""
-    import pyarrow as pa
-
-    fields = [
-        field.with_type(pa.large_string()) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
+class MissingColumnError(UsageError, KeyError):
+    """A column that the table does not have; also a KeyError, as of a mapping."""

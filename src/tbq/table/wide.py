@@ -1,17 +1,16 @@
-"""The wide layout: a row a (run, step), a column a tag."""
+"""The wide layout: one row per run and step, one column per tag."""
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import TbqWarning, UsageError
-from tbq.printable import counted
-from tbq.table.codes import Series
-from tbq.table.columns import column_names
+from tbq.columns.codes import Series
+from tbq.columns.names import column_names
+from tbq.errors import UsageError, warn
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +21,17 @@ if TYPE_CHECKING:
 _MAX_CELLS = 1 << 31
 
 
-def wide(table: pa.Table, tags: Sequence[str] | None = None) -> pa.Table:
+def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = False) -> pa.Table:
     """Pivot a scalar table: columns `run`, `step`, then the tags in the order given, else by name.
+
+    With `wall_time` the latest wall time of each row stands after `step`.
 
     A tag that has no value at a step is null there, one that is nowhere is all null. Of two values at one
     (run, step, tag) the last in order wins; a TbqWarning says how many were hidden.
     """
-    rows = Series.of(table)
+    if wall_time and "wall_time" not in table.column_names:
+        raise UsageError("wall_time: the table has no column wall_time")
+    rows = Series.of(table, walls=wall_time)
     order = (
         list(tags)
         if tags is not None
@@ -47,14 +50,18 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None) -> pa.Table:
         ),
         "step": pa.array(step_of_row),
     }
+    if rows.wall is not None:
+        latest = np.full(count, -np.inf)
+        np.fmax.at(latest, position, rows.wall)
+        columns["wall_time"] = pa.array(latest, mask=np.isneginf(latest))
     blocks = _blocks_by_tag(rows)
     hidden: dict[str, int] = {}
-    for tag, name in zip(order, column_names(order), strict=True):
+    for tag, name in zip(order, column_names(order, taken=tuple(columns)), strict=True):
         columns[name], lost = _column(rows, position, blocks.get(tag, []), count)
         if lost:
             hidden[tag] = lost
     if hidden:
-        warnings.warn(_say_hidden(hidden), TbqWarning, stacklevel=3)
+        warn(_say_hidden(hidden))
     return pa.table(columns)
 
 

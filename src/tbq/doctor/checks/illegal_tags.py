@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.names import is_utf8
+from tbq.text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
-from tbq.printable import shell_word
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

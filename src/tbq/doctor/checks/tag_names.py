@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.printable import shell_word
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

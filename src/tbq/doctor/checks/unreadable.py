@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.decode.problems import why_unreadable
 from tbq.doctor.finding import Finding, Rule
-from tbq.problems import why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tbq.doctor.finding import Finding, Rule
 from tbq.doctor.look import Look, some
 from tbq.doctor.nearby import near
-from tbq.printable import shell_word
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choice, whole
-from tbq.query.curves import Curves
+from tbq.table.curves import Curves
 
 #: How `max_points` chooses: by the shape of the curve, or so that no peak is lost.
 METHODS = ("triangle", "minmax")

@@ -22,9 +22,11 @@ _ARROW = b"ARROW1"
 def read(path: str | os.PathLike[str]) -> Table:
     """Read a `.parquet`, `.arrow` or `.feather` file back into a Table of the kind it was.
 
-    >>> tbq.read("images.parquet").image(0)             # doctest: +SKIP
+    >>> paths = log.images().write("images.parquet")
+    >>> tbq.read("images.parquet").image(0).size
+    (32, 32)
     """
-    from tbq.kinds import table_of
+    from tbq.kinds.tables import table_of
 
     path = _path("path", path)
     refuse_remote(path)
@@ -47,10 +49,8 @@ def read(path: str | os.PathLike[str]) -> Table:
         )
     origin = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     kind = origin.get("tbq.kind") or "table"
-    made: Table = table_of(
-        _typed(table, kind), kind, origin.get("tbq.logdir"), _began(origin.get("tbq.began"))
-    )
-    return made
+    began = _began(origin.get("tbq.began"))
+    return table_of(_typed(table, kind), kind, origin.get("tbq.logdir"), began)  # type: ignore[no-any-return]
 
 
 def _began(text: str | None) -> dict[str, float] | None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from tables import examples
 
 import tbq
-from tbq import printable as module
+from tbq import text as module
 from tbq.cli import main
 from tbq.doctor.report import text
-from tbq.printable import Screen, escaped, page, paragraph, printable, shell_word, shortened
+from tbq.text import Screen, escaped, page, paragraph, printable, shell_word, shortened
 
 RED = "\x1b[31mred\n"
 

@@ -1,12 +1,14 @@
-"""What people read, made harmless: text of logs on its way to a terminal, a message or a suggested command.
+"""Text of logs for people: names that may be any bytes, and everything made harmless for a terminal.
 
-The one owner of the rule. Whatever a log calls its runs and tags, nothing of it moves a cursor, starts a link, fills a
-clipboard, turns the direction of writing or forges a message; formats for programs (CSV, JSON) keep it as it is.
+The one owner of two rules. Names are shown by the core's rule (`display_name`): no two are shown alike, and what is
+shown can be selected by. And whatever a log calls its runs and tags, nothing of it moves a cursor, starts a link, fills
+a clipboard, turns the direction of writing or forges a message; formats for programs (CSV, JSON) keep it as it is.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -141,6 +143,18 @@ class Screen(io.RawIOBase):
             left = left[self._raw.write(left) or 0 :]
 
 
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key that compares the digits in names as numbers.
+
+    >>> sorted(["run_10", "run_9"], key=natural)
+    ['run_9', 'run_10']
+    """
+    return [
+        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
+
+
 def shortened(text: str, room: int) -> str:
     """The start and the end of a text that has no room: names of runs and tags differ at their ends.
 
@@ -174,3 +188,72 @@ def sized(count: int) -> str:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
+
+
+# How the system's names become bytes: Windows has lone surrogates of its own, elsewhere they stand for bytes.
+_ODD = "surrogatepass" if os.name == "nt" else "surrogateescape"
+
+
+def shown_name(name: str) -> str:
+    """A name that the system gave, or the user typed, as tbq shows it.
+
+    >>> shown_name("exp/1")
+    'exp/1'
+    >>> print(shown_name("exp/\\udcff"))
+    exp/\\xff
+    """
+    from tbq import _core
+
+    return _core.display_name(name.encode("utf-8", _ODD))
+
+
+def system_name(shown: str) -> str:
+    """The name that is shown so, as the system takes it.
+
+    >>> system_name(shown_name("exp/\\udcff")) == "exp/\\udcff"
+    True
+    """
+    from tbq import _core
+
+    try:
+        return _core.raw_name(shown).decode("utf-8", _ODD)
+    except UnicodeDecodeError:  # bytes that no name on Windows has
+        return shown
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """A path for a message or a table: as it is, unless UTF-8 cannot hold it.
+
+    >>> shown_path("runs/exp1")
+    'runs/exp1'
+    """
+    text = os.fspath(path)
+    return text if is_text(text) else shown_name(text)
+
+
+def is_utf8(shown: str) -> bool:
+    r"""Whether the name that is shown so is UTF-8.
+
+    >>> is_utf8("loss"), is_utf8(r"loss\xff")
+    (True, False)
+    """
+    from tbq import _core
+
+    if "\\" not in shown:
+        return True
+    try:
+        _core.raw_name(shown).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def is_text(name: str) -> bool:
+    """Whether UTF-8 can hold a name. Python gives names that are not UTF-8 on disk lone surrogates."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

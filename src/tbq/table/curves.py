@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.columns.codes import codes_of, numbers
 from tbq.errors import UsageError
-from tbq.table.codes import codes_of, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

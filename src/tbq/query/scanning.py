@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tbq import decode as _decode
 from tbq.arguments import choice
+from tbq.columns.relative import COLUMN as RELATIVE
+from tbq.columns.relative import relative_times
+from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, OnError, Options, Restarts
+from tbq.decode.problems import tell
+from tbq.decode.reader import Reader, table_of
 from tbq.errors import SourceError, UsageError
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
-from tbq.table.relative import COLUMN as RELATIVE
-from tbq.table.relative import relative_times
 
 if TYPE_CHECKING:
     from tbq.kinds.values import Values
-    from tbq.logdir import LogDir
     from tbq.problems import Problem
+    from tbq.progress import Progress
     from tbq.source import Run
-
-#: The tables about the logdir itself: small, and not selected from while reading.
-OVERVIEWS = ("runs", "tags", "files", "problems", "projector")
 
 #: Runs are decoded together until their files have this many bytes: few at first, for those who want only the first
 #: rows, then enough for all cores, but little to hold.
@@ -50,13 +49,14 @@ class Scan:
 
 
 @dataclass
-class Reading:
-    """How tables are read. Problems are told at once, or with `later` kept for `tell`: inside of another library's
-    scan is no place to raise. With `limited` fewer rows than all may do, so runs are decoded as they are needed."""
+class Scanning:
+    """How tables are read. Problems are reported at once, or with `later` kept for `tell`: another library's scan is
+    not the place to raise. With `limited` some rows may be enough, so runs are decoded as they are needed."""
 
-    restarts: str = "resume"
+    restarts: Restarts = "resume"
     threads: int | None = None
-    on_error: str = "warn"
+    progress: Progress | None = None
+    on_error: OnError = "warn"
     later: bool = False
     limited: bool = False
     on_scan: Callable[[Scan], object] | None = None
@@ -64,17 +64,17 @@ class Reading:
     failure: Exception | None = None
 
     def __post_init__(self) -> None:
-        choice("restarts", self.restarts, _decode.RESTARTS)
-        choice("on_error", self.on_error, _decode.ON_ERROR)
+        choice("restarts", self.restarts, RESTARTS)
+        choice("on_error", self.on_error, ON_ERROR)
 
-    def found(self, problems: Sequence[Problem]) -> None:
+    def note(self, problems: Sequence[Problem]) -> None:
         if self.later:
             self.problems.update(dict.fromkeys(problems))
         else:
-            _decode.tell(problems, self.on_error)
+            tell(problems, self.on_error)
 
     def tell(self) -> None:
-        _decode.tell(list(self.problems), self.on_error)
+        tell(list(self.problems), self.on_error)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Question:
 
     kind: str
     runs: Sequence[Run]
-    tags: Selection = _decode.EVERYTHING
+    tags: Selection = EVERYTHING
     steps: tuple[int, int] = (MIN_STEP, MAX_STEP)
     columns: tuple[str, ...] | None = None  # None for all
     extra: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -106,10 +106,10 @@ class Question:
     @property
     def schema(self) -> pa.Schema:
         """Of the rows that come."""
-        whole = schema(self.kind)
+        every = schema(self.kind)
         return pa.schema(
             [
-                *(whole.field(name) for name in self.stored),
+                *(every.field(name) for name in self.stored),
                 *(pa.field(name, pa.float64()) for name in self.made),
             ]
         )
@@ -132,10 +132,10 @@ class Rows:
     question: Question
     table: pa.Table | None
     values: Values | None = None
-    reading: Reading = field(default_factory=Reading)
+    scanning: Scanning = field(default_factory=Scanning)
     began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
-    problems: Sequence[Problem] = ()  # that are not told of yet
-    failure: SourceError | None = None  # where no file could be read
+    problems: Sequence[Problem] = ()  # that are not reported yet
+    failure: SourceError | None = None  # if no file could be read
 
     @property
     def count(self) -> int:
@@ -147,10 +147,11 @@ class Rows:
         if self.values is None:
             yield self.table
             return
-        known = len(self.values._log._problems)
+        problems = self.values.reader.problems
+        known = len(problems)
         for batch in self.values.batches(columns=self.question.stored):
             yield self.computing(pa.Table.from_batches([batch]))
-        self.reading.found(list(self.values._log._problems)[known:])
+        self.scanning.note(list(problems)[known:])
 
     def computing(self, table: pa.Table) -> pa.Table:
         """The table with the columns that are computed."""
@@ -159,67 +160,68 @@ class Rows:
         return table
 
 
-def read(log: LogDir, question: Question, reading: Reading) -> Rows:
-    """Decode all runs of the question; raise where no file of theirs could be read."""
-    rows = _read(log, question, reading)
+def read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
+    """Decode all runs of the question; raises if no file of theirs could be read."""
+    rows = _read(reader, question, scanning)
     if rows.failure is not None:
         raise rows.failure
-    reading.found(rows.problems)
+    scanning.note(rows.problems)
     return rows
 
 
-def _read(log: LogDir, question: Question, reading: Reading) -> Rows:
+def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     from tbq import _core
     from tbq.kinds.values import Values
 
     kind, runs = question.kind, question.runs
     if kind != "scalars" and kind not in _core.tables():
-        raise UsageError(f"{kind} is no table of a log")
+        raise UsageError(f"{kind} is not a table of a log")
     if not runs:
         return Rows(question, question.schema.empty_table())
-    options = _decode.Options(
+    options = Options(
         tag=question.tags,
         steps=question.steps,
-        restarts=reading.restarts,
-        threads=reading.threads,
+        restarts=scanning.restarts,
+        threads=scanning.threads,
+        progress=scanning.progress,
         columns=question.stored if kind == "scalars" else None,
         defer=kind != "scalars",
     )
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
-    result, problems = log._decode_quietly(runs, [stored], options, verify=reading.on_error == "raise")
-    failure = _decode.unreadable(result, runs, log._unpacked.failures)
-    rows = Rows(question, None, None, reading, log._began, problems, failure)
+    result, problems = reader.read_quietly(runs, [stored], options, verify=scanning.on_error == "raise")
+    failure = reader.failure(result, runs)
+    rows = Rows(question, None, None, scanning, reader.began, problems, failure)
     if kind != "scalars":
-        return replace(rows, values=Values(log, kind, result, runs, None, "ignore"))
-    return replace(rows, table=rows.computing(pa.table(result.scalars([run.name for run in runs]))))
+        return replace(rows, values=Values(reader, kind, result, runs, None, "ignore"))
+    return replace(rows, table=rows.computing(table_of(result.scalars([run.name for run in runs]))))
 
 
-def in_groups(log: LogDir, question: Question, reading: Reading) -> Generator[pa.Table, None, None]:
-    """The rows of a few runs after the other; whoever stops early leaves the rest undecoded."""
+def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generator[pa.Table, None, None]:
+    """The rows of a few runs at a time; if the caller stops early, the rest is not decoded."""
     decoded = count = 0
     unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
-    sound = not question.runs
+    readable = not question.runs
     try:
         for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES):
             decoded += len(group)
-            rows = _read(log, replace(question, runs=group), reading)
+            rows = _read(reader, replace(question, runs=group), scanning)
             count += rows.count
-            sound = sound or rows.failure is None
+            readable = readable or rows.failure is None
             unread.append(rows)
-            if not sound:
+            if not readable:
                 continue
-            for one in unread:
-                reading.found(one.problems)
+            for earlier in unread:
+                scanning.note(earlier.problems)
             unread.clear()
             with closing(rows.tables()) as tables:
                 for table in tables:
                     if table.num_rows:
                         yield table
-        if not sound and unread[0].failure is not None:
+        if not readable and unread[0].failure is not None:
             raise unread[0].failure
     finally:
-        if reading.on_scan is not None:
-            reading.on_scan(question.scan(count, decoded))
+        if scanning.on_scan is not None:
+            scanning.on_scan(question.scan(count, decoded))
 
 
 def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
@@ -228,13 +230,13 @@ def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
     group: list[Run] = []
     size = 0
     for run in runs:
-        mine = sum(_size(path) for path in run.files)
-        if group and size + mine > first:
+        of_run = sum(_size(path) for path in run.files)
+        if group and size + of_run > first:
             yield group
             group, size = [], 0
             first = min(4 * first, limit)
         group.append(run)
-        size += mine
+        size += of_run
     if group:
         yield group
 
@@ -247,7 +249,7 @@ def _size(path: str) -> int:
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
-    from tbq.query.smooth import smoothed
+    from tbq.table.smooth import smoothed
 
     if how[0] == "ema":
         return smoothed(table, how[1])

@@ -1,29 +1,26 @@
-"""Statistics back to event files, a run a group and statistic, so that TensorBoard draws them."""
+"""Statistics over runs as event files, one run per group and statistic, so that TensorBoard draws them."""
 
 from __future__ import annotations
 
 import os
-import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.arguments import path as _path
-from tbq.errors import OutputError, TbqWarning
+from tbq.errors import OutputError, warn
+from tbq.export.names import folder as safe_folder
 from tbq.export.target import is_empty, make_folder, output_folder, unwritable
-from tbq.printable import counted
 from tbq.source.remote import refuse_remote
+from tbq.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_UNSAFE = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 
 
 def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathLike[str]) -> list[str]:
     """Write the table that `reduce` made to a new directory; gives the runs that are in it: `<group>/<statistic>`.
 
-    `walls` are the wall times of the rows. Nothing is left where it fails.
+    `walls` are the wall times of the rows. Nothing is left if it fails.
     """
     place = check_events(target)
     make_folder(place.parent)
@@ -33,7 +30,7 @@ def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathL
 
 def check_events(target: str | os.PathLike[str]) -> Path:
     """The directory to write events to. Raises if it cannot be used; call it before anything is read."""
-    target = _path("as_events", target)
+    target = _path("path", target)
     refuse_remote(target, OutputError)
     place = Path(target)
     if place.exists() and not place.is_dir():
@@ -55,13 +52,15 @@ def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
     names = folders(sorted(set(groups)))
     untagged = tags.count("")
     if untagged:
-        warnings.warn(
-            f"{counted(untagged, 'row')} without a tag cannot be written as events", TbqWarning, stacklevel=5
-        )
+        warn(f"{counted(untagged, 'row')} without a tag cannot be written as events")
     for stat in stats:
         values = table[stat].to_pylist()
         for group, name in names.items():
-            rows = [i for i, one in enumerate(groups) if one == group and tags[i] and values[i] is not None]
+            rows = [
+                i
+                for i, name_of in enumerate(groups)
+                if name_of == group and tags[i] and values[i] is not None
+            ]
             if not rows:
                 continue
             rows.sort(key=lambda i: steps[i])
@@ -77,13 +76,12 @@ def folders(groups: list[str]) -> dict[str, str]:
     >>> folders(["lr=0.1", "a/*", "../b"])
     {'lr=0.1': 'lr=0.1', 'a/*': 'a/_', '../b': '_/b'}
     """
-    made: dict[str, str] = {}
+    names: dict[str, str] = {}
     for group in groups:
-        parts = [_UNSAFE.sub("_", part) for part in group.split("/") if part]
-        name = "/".join("_" if part.strip(". ") == "" else part.rstrip(". ") for part in parts) or "_"
-        base, count = name, 1
-        while name.lower() in {one.lower() for one in made.values()}:
+        name = base = safe_folder(group)
+        count = 1
+        while name.lower() in {other.lower() for other in names.values()}:
             count += 1
             name = f"{base}-{count}"
-        made[group] = name
-    return made
+        names[group] = name
+    return names

@@ -1,37 +1,42 @@
-"""Images, audio, texts, meshes and graphs as files in a tree run/tag/step, with a manifest of them."""
+"""Images, audio, texts, tensors, meshes and graphs as files in a tree run/tag/step, with a manifest of them."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.arguments import choices, whole
+from tbq.arguments import StrPath, choices, keywords, whole
 from tbq.arguments import path as _path
+from tbq.columns.codes import values_of
+from tbq.decode.options import SELECTED
 from tbq.errors import DamageError, OutputError
 from tbq.export.inside import place
 from tbq.export.markdown import inert
 from tbq.export.names import Tree
 from tbq.export.options import Options
 from tbq.export.rows import csv_rows
-from tbq.export.target import StrPath, check_free, make_folder, output, together
-from tbq.kinds.texts import joined, plain
+from tbq.export.target import check_free, make_folder, output, together
+from tbq.kinds.texts import joined
 from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
+from tbq.schema import schema
+from tbq.select import plain_tag
 from tbq.source.remote import refuse_remote
-from tbq.table.codes import values_of
+from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from tbq.logdir import LogDir
-    from tbq.select import Names, Steps
+    from tbq.decode.options import Selected
+    from tbq.decode.reader import Reader
+    from tbq.select import Names
 
 #: What can be written as files.
-KINDS = ("images", "audio", "texts", "meshes", "graphs")
+KINDS = ("images", "audio", "texts", "tensors", "meshes", "graphs")
 MANIFEST = "manifest.csv"
 COLUMNS = ("path", "kind", "run", "tag", "step", "wall_time", "index", "bytes")
 
@@ -55,32 +60,32 @@ class _File:
         self.index = index
 
 
-def media(
-    log: LogDir,
-    out: StrPath,
-    *,
+def write_media(
+    reader: Reader,
+    path: StrPath,
     run: Names = None,
-    tag: Names = None,
-    steps: Steps = None,
     every: int = 1,
-    kinds: Sequence[str] | None = None,
+    kinds: Sequence[str] | str | None = None,
     force: bool = False,
-    **reading: Any,
-) -> list[dict[str, Any]]:
-    """Write the files below the folder `out`, and `manifest.csv`; returns the manifest's rows.
+    **selected: Unpack[Selected],
+) -> Table:
+    """Write the files below the folder `path`, and `manifest.csv`; returns what the manifest says.
 
     `every=n` takes each n-th value of a tag. A file that is there already stops it, unless `force`.
     """
+    import pyarrow as pa
+
+    keywords("log.write_media", selected, SELECTED)
     every = whole("every", every, least=1)
-    out = _path("out", out)
-    refuse_remote(out, OutputError)
-    root = Path(out)
+    path = _path("path", path)
+    refuse_remote(path, OutputError)
+    root = Path(path)
     wanted = _kinds(kinds)
     check_free(root / MANIFEST, force)
-    found = locate_all(log, wanted, run, tag, steps, **reading)
+    located = locate_all(reader, wanted, run, **selected)
     pairs: dict[tuple[str, str], str] = {}
     picked = {}
-    for name, values in found.items():
+    for name, values in located.items():
         keys = values.keys()
         for pair in zip(values_of(keys["run"]), values_of(keys["tag"]), strict=True):
             pairs.setdefault(pair, _shown(name, pair[1]))
@@ -90,18 +95,18 @@ def media(
     rows: list[dict[str, Any]] = []
     make_folder(root)
     with together(root), _manifest(root, force) as write_row:
-        for name, values in found.items():
+        for name, values in located.items():
             for file in _FILES[name](values, picked[name]):
-                path = tree.file(folders[file.row["run"], file.row["tag"]], file.stem, file.ending)
-                _write(place(root, path, force), file.data, force)
-                row = {"path": path, "kind": name, **{key: file.row[key] for key in COLUMNS[2:6]}}
+                name_of_file = tree.file(folders[file.row["run"], file.row["tag"]], file.stem, file.ending)
+                _write(place(root, name_of_file, force), file.data, force)
+                row = {"path": name_of_file, "kind": name, **{key: file.row[key] for key in COLUMNS[2:6]}}
                 row |= {"index": file.index, "bytes": len(file.data)}
                 rows.append(row)
                 write_row(row)
-    return rows
+    return Table(pa.Table.from_pylist(rows, schema=schema("media")), "media")
 
 
-def _kinds(kinds: Sequence[str] | None) -> list[str]:
+def _kinds(kinds: Sequence[str] | str | None) -> list[str]:
     wanted = KINDS if kinds is None else choices("kinds", kinds, KINDS)
     return [name for name in KINDS if name in wanted]
 
@@ -109,7 +114,7 @@ def _kinds(kinds: Sequence[str] | None) -> list[str]:
 def _shown(kind: str, tag: str) -> str:
     """The tag as its user called it: writers append to it."""
     if kind == "texts":
-        return plain(tag)
+        return plain_tag(tag)
     return re.sub("_(VERTEX|1)$", "", tag) if kind == "meshes" else tag
 
 
@@ -145,7 +150,7 @@ def _stem(row: dict[str, Any]) -> str:
 
 
 def _encoded(values: Values, rows: list[int], column: str) -> Iterator[_File]:
-    """Images and audio: the encoded bytes as they are; of several in one event each has its index behind."""
+    """Images and audio: the encoded bytes as they are; of several in one event each has its index after it."""
     for row in _rows(values, rows, ("index", column)):
         index = row["index"]
         stem = _stem(row) + (f"_{index}" if index else "")
@@ -170,33 +175,54 @@ def _texts(values: Values, rows: list[int]) -> Iterator[_File]:
         yield file()
 
 
+def _tensors(values: Values, rows: list[int]) -> Iterator[_File]:
+    """NumPy's own files, which `numpy.load` reads without pickle; strings are not among what they hold."""
+    import io
+
+    import numpy as np
+
+    from tbq.kinds.tensors import array
+
+    for row in _rows(values, rows, ("dtype", "shape")):
+        if row["shape"] is None or row["dtype"] == "string":
+            continue
+        stream = io.BytesIO()
+        try:
+            elements = array(row["dtype"], row["shape"], row["data"])
+        except DamageError as wrong:
+            text = f"step {row['step']:,}: {wrong.message}"
+            values.note(Problem(wrong.code, "warning", text, run=row["run"], tag=row["tag"]))
+            continue
+        np.lib.format.write_array(stream, elements, allow_pickle=False)
+        yield _File(row, _stem(row), ".npy", stream.getvalue())
+
+
 def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
-    """A PLY file a mesh of the batch; its faces and colours are those of the same step."""
+    """One PLY file per mesh of the batch; its faces and colours are those of the same step."""
     from tbq.kinds.meshes import mesh
 
     keys = values.keys()
     parts: dict[tuple[str, str, int], dict[str, int]] = {}
-    for one in keys.to_pylist():
-        base, _, part = one["tag"].rpartition("_")
-        parts.setdefault((one["run"], base, one["step"]), {})[part] = one["row"]
+    for key in keys.to_pylist():
+        base, _, part = key["tag"].rpartition("_")
+        parts.setdefault((key["run"], base, key["step"]), {})[part] = key["row"]
     chosen = set(rows)
-    by_row = {one["row"]: one for one in keys.to_pylist()}
-    for run, base, step in parts:
-        mine = parts[run, base, step]
-        lead = mine.get("VERTEX", mine.get("1", min(mine.values())))
+    by_row = {key["row"]: key for key in keys.to_pylist()}
+    for (run, base, step), of_mesh in parts.items():
+        lead = of_mesh.get("VERTEX", of_mesh.get("1", min(of_mesh.values())))
         if lead not in chosen:
             continue
-        table = values.arrow(sorted(mine.values()))
+        table = values.arrow(sorted(of_mesh.values()))
         if not len(table):
             continue
         row = {**by_row[lead], "step": step}
         try:
-            made = mesh(table)
+            solid = mesh(table)
         except DamageError as wrong:
             values.note(Problem(wrong.code, "warning", f"step {step:,}: {wrong.message}", run=run, tag=base))
             continue
-        for i in range(len(made.vertices)):
-            yield _File(row, _stem(row) + (f"_{i}" if i else ""), ".ply", made.ply(i), i)
+        for i in range(len(solid.vertices)):
+            yield _File(row, _stem(row) + (f"_{i}" if i else ""), ".ply", solid.ply(i), i)
 
 
 def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
@@ -218,6 +244,7 @@ _FILES: dict[str, Any] = {
     "images": lambda values, rows: _encoded(values, rows, "format"),
     "audio": lambda values, rows: _encoded(values, rows, "content_type"),
     "texts": _texts,
+    "tensors": _tensors,
     "meshes": _meshes,
     "graphs": _graphs,
 }

@@ -23,10 +23,10 @@ def codes_of(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
     if isinstance(column, pa.ChunkedArray):  # what older versions of pyarrow combine into
         column = column.chunk(0)
     names, codes = column.dictionary, _indices(column)
-    distinct = names.unique()
-    if len(distinct) != len(names):
+    texts = names.to_pylist()
+    if len(set(texts)) != len(texts):
         codes = np.append(np.array(names.dictionary_encode().indices), -1)[codes]
-        names = distinct
+        names = names.unique()
     return codes, names
 
 
@@ -39,8 +39,45 @@ def _indices(chunk: pa.DictionaryArray) -> Ints:
 
 def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     """A column as Python values, as `to_pylist`, which takes thirty times as long for a dictionary."""
-    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    return list(plain.to_pylist())
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    values: list[Any] = []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        names = [*chunk.dictionary.to_pylist(), None]
+        values += [names[code] for code in _indices(chunk).tolist()]
+    return values
+
+
+def names_in(column: pa.ChunkedArray) -> list[str]:
+    """The names that a column of labels or strings has, sorted.
+
+    >>> names_in(pa.chunked_array([["b", "a", "b"]]))
+    ['a', 'b']
+    """
+    if not pa.types.is_dictionary(column.type):
+        return sorted({name for name in column.to_pylist() if name is not None})
+    names: set[str] = set()
+    for chunk in column.chunks:
+        texts = [*chunk.dictionary.to_pylist(), None]
+        names.update(texts[code] for code in np.unique(_indices(chunk)).tolist())
+    return sorted(name for name in names if name is not None)
+
+
+def decoded(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
+    """A column as a NumPy array: numbers and times as they are, everything else as objects.
+
+    >>> decoded(pa.chunked_array([["a", None]])).tolist()
+    ['a', None]
+    """
+    is_ = pa.types
+    kind = column.type
+    if is_.is_integer(kind) or is_.is_floating(kind) or is_.is_boolean(kind) or is_.is_temporal(kind):
+        return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column)
+    values = values_of(column)
+    out = np.empty(len(values), object)
+    for i, value in enumerate(values):  # not at once: lists of one length would become a matrix
+        out[i] = value
+    return out
 
 
 def order_of(names: pa.Array) -> Ints:
@@ -71,23 +108,26 @@ class Series:
     starts: NDArray[np.int64]  # the first row of each group
     run_names: list[str]
     tag_names: list[str]
+    wall: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, table: pa.Table) -> Series:
-        """Group the table; one that is ordered by run and tag, as tbq's are, is not copied."""
+    def of(cls, table: pa.Table, walls: bool = False) -> Series:
+        """Group the table; one in order of run and tag, as tbq's are, is not copied. `walls` keeps wall times."""
         if table.column("value").null_count:
             table = table.filter(table.column("value").is_valid())
         run, run_names = codes_of(table.column("run"))
         tag, tag_names = codes_of(table.column("tag"))
         step, value = numbers(table.column("step")), numbers(table.column("value"))
+        wall = numbers(table.column("wall_time")) if walls else None
         changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
         starts = np.concatenate([[0], np.flatnonzero(changed) + 1]) if len(run) else np.zeros(0, np.int64)
         if not _grouped(run[starts], tag[starts], len(tag_names)):
             order = np.lexsort((order_of(tag_names)[tag], order_of(run_names)[run]))
             run, tag, step, value = run[order], tag[order], step[order], value[order]
+            wall = None if wall is None else wall[order]
             changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
             starts = np.concatenate([[0], np.flatnonzero(changed) + 1])
-        return cls(run, tag, step, value, starts, run_names.to_pylist(), tag_names.to_pylist())
+        return cls(run, tag, step, value, starts, run_names.to_pylist(), tag_names.to_pylist(), wall)
 
     @property
     def ends(self) -> NDArray[np.int64]:

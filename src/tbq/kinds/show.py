@@ -2,61 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from tbq.arguments import keywords, whole
+from tbq.columns.codes import values_of
+from tbq.decode.options import WHICH, Reading, Which
 from tbq.errors import SelectionError
-from tbq.kinds.values import locate
-from tbq.printable import counted, page, printable, shell_word
-from tbq.select import Selection
+from tbq.kinds.overview import overview
+from tbq.kinds.single import find
+from tbq.select import Selection, several
+from tbq.table.scalars import series as read_series
+from tbq.text import counted, page, printable, shell_word
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.logdir import LogDir
+    from tbq.decode.reader import Reader
 
 # What is shown of a tag that has values of several kinds.
 _ORDER = ("texts", "images", "histograms", "tensors", "audio", "hparams", "pr_curves", "meshes", "custom_scalars",
           "graphs", "run_metadata", "others", "logs", "scalars")  # fmt: skip
 
 
-def show(
-    log: LogDir, tag: str, step: int | None = None, run: str | None = None, restarts: str = "resume"
-) -> str:
-    """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show.
-
-    >>> print(show(tbq.open("runs"), "weights", step=100))          # doctest: +SKIP
-    """
-    kind = _kind(log, tag, run)
+def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
+    """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show."""
+    keywords("log.show", which, WHICH)
+    kind = _kind(reader, tag, which.get("run"))
     if kind == "scalars":
-        return _scalars(log, tag, step, run, restarts)
-    values = locate(log, kind, run, tag, step, restarts=restarts)
-    if step is not None and not len(values):
-        values = locate(log, kind, run, tag, None, restarts=restarts)
-    key, rows = values.one(step)
+        return _scalars(reader, tag, which)
+    values, step = find(reader, kind, tag, **which)
+    key, rows = values.at(step)
     head = printable(f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}")
     if not len(rows):
         return f"{head}\n(nothing that could be decoded)"
     return f"{head}\n{page(_BODIES.get(kind, _plain)(rows, key))}"
 
 
-def _kind(log: LogDir, tag: str, run: str | None) -> str:
-    table = log.tags(run=run).to_arrow()
+def _kind(reader: Reader, tag: str, run: str | None) -> str:
+    table = overview(reader, "tags", run)
     kinds: dict[str, set[str]] = {}
-    for name, kind in zip(table["tag"].to_pylist(), table["kind"].to_pylist(), strict=True):
+    for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
         kinds.setdefault(name, set()).add(kind)
-    names = Selection.of(tag).require(list(kinds), where=log.path)
+    names = Selection.of(tag).require(list(kinds), where=reader.path)
     if len(names) > 1:
-        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-        raise SelectionError(
-            f"{len(names):,} tags match, want one: {shown}", hint=f"name one, e.g. {shell_word(names[0])}"
-        )
+        raise several("tag", names)
     return next(kind for kind in _ORDER if kind in kinds[names[0]])
 
 
-def _scalars(log: LogDir, tag: str, step: int | None, run: str | None, restarts: str) -> str:
+def _scalars(reader: Reader, tag: str, which: Which) -> str:
     import numpy as np
 
-    series = log.series(tag, run=run, restarts=restarts)
+    step, run = which.pop("step", None), which.pop("run", None)
+    step = None if step is None else whole("step", step)
+    reading: Reading = which
+    series = read_series(reader, tag, run, **reading)
     values = series.values
     steps = f"steps {series.steps.min():,} to {series.steps.max():,}"
     head = f"scalars · tag {printable(tag)} · {len(values):,} points, {steps}"
@@ -64,7 +63,7 @@ def _scalars(log: LogDir, tag: str, step: int | None, run: str | None, restarts:
         there = np.flatnonzero(series.steps == step)
         if not len(there):
             near = int(series.steps[np.argmin(np.abs(series.steps - step))])
-            raise SelectionError(f"{tag} has no value at step {step:,}; closest: {near:,}", path=log.path)
+            raise SelectionError(f"{tag} has no value at step {step:,}; closest: {near:,}", path=reader.path)
         return f"{head}\nvalue {values[there[-1]]:.9g} at step {step:,}"
     known = values[~np.isnan(values)]
     lines = [head, f"last {values[-1]:.9g} at step {series.steps[-1]:,}"]
@@ -110,14 +109,13 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
 
 
 def _histogram(rows: pa.Table, _key: dict[str, Any]) -> str:
-    from tbq.kinds import table_of
-    from tbq.kinds.histograms import bars
+    from tbq.kinds.histograms import HistogramTable, bars
 
-    one = table_of(rows, "histograms").histogram(0)
-    if not len(one.count):
+    histogram = HistogramTable(rows, "histograms").histogram(0)
+    if not len(histogram.count):
         return "(empty)"
-    low, middle, high = one.quantiles([0.0, 0.5, 1.0])
-    return f"{one.total:g} values from {low:.6g} to {high:.6g}, median {middle:.6g}\n{bars(one)}"
+    low, middle, high = histogram.quantiles([0.0, 0.5, 1.0])
+    return f"{histogram.total:g} values from {low:.6g} to {high:.6g}, median {middle:.6g}\n{bars(histogram)}"
 
 
 def _image(rows: pa.Table, key: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Images: their encoded bytes as tables, as PIL images, and as thumbnails in notebooks."""
+"""Encoded images: what they are by their first bytes, decoded by PIL, and small for a page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, UsageError, missing
-from tbq.table import Table
+from tbq.errors import DamageError, missing
+from tbq.export.fit import bytes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
     from PIL import Image
 
-#: format of the table -> its media type and its file ending
+#: format of the table -> its media type
 MEDIA_TYPES = {
     "png": "image/png",
     "jpeg": "image/jpeg",
@@ -22,16 +25,6 @@ MEDIA_TYPES = {
     "tiff": "image/tiff",
 }
 _SHOWN = 1 << 20  # larger images are not put into a notebook as they are
-
-
-class ImageTable(Table):
-    """The `images` table; `image(row)` gives one as a PIL image."""
-
-    def image(self, row: int) -> Image.Image:
-        """One row as a PIL image."""
-        if not 0 <= row < len(self):
-            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
-        return picture(self.to_arrow()["data"][row].as_buffer())
 
 
 def picture(data: Any) -> Image.Image:
@@ -63,8 +56,23 @@ def picture(data: Any) -> Image.Image:
     return image
 
 
+def pictures(table: pa.Table) -> Iterator[tuple[str, list[Image.Image | None]]]:
+    """The columns of bytes that hold images, as PIL images; None for what is not an image that can be decoded."""
+    for name in bytes_of(table.schema):
+        cells = table[name].to_pylist()
+        if any(sniff(cell) for cell in cells):
+            yield name, [_decoded(cell) for cell in cells]
+
+
+def _decoded(data: bytes | None) -> Image.Image | None:
+    try:
+        return picture(data) if sniff(data) else None
+    except DamageError:
+        return None
+
+
 def thumbnail(data: bytes | None, size: int = 96) -> str | None:
-    """An `<img>` element that holds the image itself, small; None for what is no image a browser shows.
+    """An `<img>` element that holds the image itself, small; None for what is not an image that browsers show.
 
     >>> thumbnail(b"no image") is None
     True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tbq.table.codes import codes_of
+from tbq.columns.codes import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
-    from tbq.export.options import Time
+
+#: How wall times are written.
+Time = Literal["unix", "iso", "relative"]
 
 
 def is_wall_time(name: str) -> bool:
@@ -20,11 +22,11 @@ def is_wall_time(name: str) -> bool:
 def with_time(table: pa.Table, time: Time, began: Mapping[str, float] | None = None) -> pa.Table:
     """The table with its wall times as asked: `unix` seconds, `iso` timestamps (UTC), or `relative` seconds.
 
-    Relative times are since the run began, which `began` says (see `tbq.table.relative`).
+    Relative times are since the run began, which `began` says (see `tbq.columns.relative`).
     """
     import pyarrow as pa
 
-    from tbq.table.relative import relative_times, run_column
+    from tbq.columns.relative import relative_times, run_column
 
     if time == "unix":
         return table

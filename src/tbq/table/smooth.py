@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import bad
-from tbq.query.curves import Curves
+from tbq.table.curves import Curves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,156 @@
+"""The `tbq` command as click has it: each subcommand is a file of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import click
+
+from tbq.cli import COMMANDS, PURPOSE
+
+
+class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1
+            _forget_stdout()
+            ctx.exit(0)
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command = importlib.import_module(f"tbq.cli.{module}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            tip = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"no command '{name}'.{tip}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from tbq import __version__
+        from tbq.cli.emit import show
+
+        show(f"tbq {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_Lazy, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
+def app() -> None:
+    pass
+
+
+def run(args: list[str] | None) -> NoReturn:
+    """Run a command; every expected failure becomes one clear message and the right exit code."""
+    import gc
+    import warnings
+
+    from tbq.cli.emit import tell
+    from tbq.errors import TbqError, TbqWarning
+    from tbq.text import paragraph
+
+    gc.set_threshold(
+        100_000, 20, 20
+    )  # imports make nothing but lasting objects: a tenth of a short command's time
+    _open_closed_streams()
+    with warnings.catch_warnings(), _without_pandas():
+        warnings.simplefilter("always", TbqWarning)
+        warnings.showwarning = _warn
+        try:
+            code = app.main(args, prog_name="tbq", standalone_mode=False)
+            sys.stdout.flush()
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.exceptions.Exit as stop:
+            sys.exit(stop.exit_code)
+        except click.ClickException as wrong:
+            # It quotes arguments, which a shell may have taken from names of files.
+            wrong.message = paragraph(wrong.message)  # type: ignore[misc]
+            wrong.show()
+            sys.exit(wrong.exit_code)
+        except TbqError as failure:
+            tell(failure)
+            sys.exit(failure.exit_code)
+        except (KeyboardInterrupt, click.Abort):
+            tell("interrupted")
+            sys.exit(130)
+        except BrokenPipeError:
+            _forget_stdout()
+            sys.exit(0)
+        except OSError as failure:  # of stdout: what is written to files and read from them explains itself
+            _forget_stdout()
+            where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
+            tell(f"{where}{(failure.strerror or str(failure)).lower()}")
+            sys.exit(1)
+
+
+@contextlib.contextmanager
+def _without_pandas() -> Iterator[None]:
+    """No command makes a data frame; but pyarrow imports pandas (0.2 s) to ask whether it was given one."""
+    finder: Any = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _NoPandas:
+    """Says that pandas is not there; what is imported already stays."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("commands do without pandas", name=name)
+
+
+def _open_closed_streams() -> None:
+    """If stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number.
+
+    What a terminal's encoding cannot show is written as an escape: no name may stop a command.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """The reader of our output has gone (`| head`): not an error, but Python would complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Our warnings are words for the user, one line each; those of libraries are not theirs to act on."""
+    from tbq.cli.emit import tell
+    from tbq.errors import TbqWarning
+
+    if issubclass(category, TbqWarning):
+        tell(message)

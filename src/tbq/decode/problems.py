@@ -1,0 +1,241 @@
+"""What went wrong while reading: the problems of files, of unpacking and of restarts, and how they are reported."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tbq.arguments import choice
+from tbq.decode.options import ON_ERROR
+from tbq.errors import DamageError, SourceError, warn
+from tbq.problems import RESTART_HINT, Problem, brief, is_damage
+from tbq.source.discover import Run
+from tbq.source.growing import Growing
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from tbq._core import Fault, FileReport, Result
+
+_FAULTS = {
+    "bad_length": "a record's length does not agree with its checksum",
+    "bad_payload": "a record's data does not agree with its checksum",
+    "zeros": "zeros where a record should start",
+    "torn": "a record that was cut off, with others after it",
+    "bad_event": "a valid record whose event cannot be decoded",
+}
+
+
+def of_file(report: FileReport, run: str, growing: Growing | None = None) -> list[Problem]:
+    """The problems of one file, worst first; `growing` knows files that are still being written."""
+    path = os.fsdecode(report.path)
+
+    def problem(
+        code: str, severity: str, message: str, hint: str | None = None, offset: int | None = None
+    ) -> Problem:
+        return Problem(code, severity, message, path=path, offset=offset, run=run, hint=hint)
+
+    if report.state == "unreadable":
+        return [problem("unreadable", "error", *why_unreadable(path, report.error))]
+    if report.state == "git_lfs":
+        return [problem("git_lfs", "error", "is a Git-LFS pointer, not the file itself", "run: git lfs pull")]
+    if report.state == "not_events":
+        return [problem("not_events", "warning", "is not an event file: it holds no record")]
+    if report.state == "empty":
+        return [problem("empty", "info", "is empty: its writer has not flushed anything yet")]
+    found = [_of_fault(fault, path, run) for fault in report.faults]
+    if report.more_faults:
+        found.append(
+            problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed")
+        )
+    if report.error:
+        found.append(problem("read_failed", "error", f"reading stopped: {os.strerror(report.error).lower()}"))
+    if report.truncated:
+        found.append(_of_tail(report, path, run, growing))
+    return found
+
+
+def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -> Problem:
+    """An unfinished record at the end: the state of a file that is being written, else a loss like any other."""
+    growing = growing or Growing()
+    size = f"{report.truncated:,} bytes"
+    if growing(path, report.bytes):
+        severity, message = "info", f"ends in an unfinished record of {size}: it is still being written"
+        hint = "the rest comes with the next flush"
+    else:
+        after = f" after step {report.last_step:,}" if report.values else ""
+        severity, message = "error", f"ends in an unfinished record: {size} lost{after}"
+        hint = (
+            "its writer or a copy was stopped: copy it again, or leave the tail out with tbq rewrite --repair"
+        )
+    return Problem("truncated", severity, message, path=path, offset=report.resume, run=run, hint=hint)
+
+
+def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
+    """Why a file could not be opened, given the number of the error, and what to do about it."""
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return ("is a link to nothing" if Path(path).is_symlink() else "was deleted while it was read"), None
+    except OSError:
+        mode = 0
+    kinds = (
+        (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"),
+    )  # fmt: skip
+    for is_kind, name in kinds:
+        if is_kind(mode):
+            return f"is a {name}, not a file", "copy what it gives to a file, and read that"
+    hint = "see who may read it: ls -l; chmod a+r" if error in (errno.EACCES, errno.EPERM) else None
+    return f"cannot be read: {os.strerror(error).lower()}", hint
+
+
+def of_unpacking(
+    failures: Mapping[bytes, str], reports: Iterable[FileReport], runs: Sequence[Run]
+) -> list[Problem]:
+    """The problems of compressed files that could not be unpacked to their end; `failures` are those of `Unpacked`."""
+    return [
+        Problem("unpacking", "error", failures[path], path=os.fsdecode(path), run=runs[report.run].name)
+        for report in reports
+        if (path := report.path) in failures
+    ]
+
+
+def _of_fault(fault: Fault, path: str, run: str) -> Problem:
+    before, after = fault.step_before, fault.step_after
+    if before is not None and after is not None:
+        steps = f"between step {before:,} and step {after:,}"
+    elif before is not None:
+        steps = f"after step {before:,}"
+    elif after is not None:
+        steps = f"before step {after:,}"
+    else:
+        steps = "with no step on either side"
+    return Problem(
+        fault.code,
+        "error",
+        f"{_FAULTS[fault.code]}: {fault.length:,} bytes lost {steps}",
+        path=path,
+        offset=fault.offset,
+        run=run,
+    )
+
+
+def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
+    """What went wrong in the files, and what the restart policy dropped."""
+    growing = Growing()
+    found = [
+        problem for report in result.troubled() for problem in of_file(report, runs[report.run].name, growing)
+    ]
+    return found + _of_series(result, runs, restarts)
+
+
+def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
+    found = []
+    dropped: dict[int, list[tuple[int, int, int]]] = {}
+    for run, tag, count, first, last, rounded, refused in result.notable():
+        name = runs[run].name
+        if count:
+            dropped.setdefault(run, []).append((count, first, last))
+        if rounded:
+            found.append(
+                Problem(
+                    "rounded",
+                    "info",
+                    f"{rounded:,} integers past 2^53 are rounded to float64",
+                    run=name,
+                    tag=tag,
+                )
+            )
+        if refused:
+            found.append(
+                Problem(
+                    "not_scalar",
+                    "warning",
+                    f"{refused:,} values logged as scalars are no single number: see the tensors table",
+                    run=name,
+                    tag=tag,
+                )
+            )
+    kept = _kept(result, runs) if dropped else []
+    for run, parts in dropped.items():
+        count = sum(part[0] for part in parts)
+        low, high = min(part[1] for part in parts), max(part[2] for part in parts)
+        steps = f"step {low:,}" if low == high else f"steps {low:,} to {high:,}"
+        found.append(
+            Problem(
+                "restart",
+                "info",
+                f"restarts={restarts} dropped {_share(count, kept[run])} of {counted(len(parts), 'tag')}, {steps}",
+                run=runs[run].name,
+                hint=RESTART_HINT,
+            )
+        )
+    return found
+
+
+def _kept(result: Result, runs: Sequence[Run]) -> list[int]:
+    """How many rows of each run there are."""
+    import pyarrow as pa
+
+    table = pa.table(result.series([run.name for run in runs]))
+    kept = [0] * len(runs)
+    column = (
+        "rows" if any(table["rows"].to_pylist()) else "count"
+    )  # nothing is stored where rows are only counted
+    for run, rows in zip(
+        table["run"].combine_chunks().indices.to_pylist(), table[column].to_pylist(), strict=True
+    ):
+        kept[run] += rows
+    return kept
+
+
+def _share(dropped: int, kept: int) -> str:
+    """So many rows; if they are more than half of all, out of how many.
+
+    >>> _share(3, 17), _share(576, 30)
+    ('3 rows', '576 of 606 rows (95 %)')
+    """
+    if dropped <= kept:
+        return counted(dropped, "row")
+    return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
+
+
+def tell(found: Sequence[Problem], on_error: str) -> None:
+    """Raise or warn as `on_error` says; an empty file, and one that is still being written, are no errors."""
+    choice("on_error", on_error, ON_ERROR)
+    if on_error == "ignore":
+        return
+    damage = [problem for problem in found if is_damage(problem)]
+    if on_error == "raise" and damage:
+        first = damage[0]
+        raise DamageError(
+            first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
+        )
+    told = damage + [problem for problem in found if problem.code in ("restart", "rounded")]
+    for line in brief(told):
+        warn(line)
+
+
+def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}) -> None:
+    """Raise where not one file could be read; `unpacking` says of which because they could not be unpacked."""
+    failure = unreadable(result, runs, unpacking)
+    if failure is not None:
+        raise failure
+
+
+def unreadable(
+    result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
+) -> SourceError | None:
+    """The error where not one file could be read."""
+    reports = result.troubled()
+    if len(reports) < result.file_count or not reports:
+        return None
+    if not all(report.state in ("unreadable", "git_lfs", "not_events") for report in reports):
+        return None
+    found = of_unpacking(unpacking, reports, runs)
+    first = found[0] if found else of_file(reports[0], runs[reports[0].run].name)[0]
+    others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
+    return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)

@@ -1,0 +1,143 @@
+"""`Reader`: reads the runs of a log, and keeps the problems of all readings and when runs began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tbq.decode import decode
+from tbq.decode.options import OnError, Options, Restarts
+from tbq.decode.problems import of_unpacking, problems_of, refuse_unreadable, tell, unreadable
+from tbq.errors import SelectionError
+from tbq.select import Names, Selection
+from tbq.source.discover import Found, Run
+from tbq.source.inflate import Unpacked
+from tbq.text import shown_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq._core import Result
+    from tbq.errors import SourceError
+    from tbq.problems import Problem
+    from tbq.progress import Progress
+
+
+class Reader:
+    """Reads runs into a `Result` of the core; the stages after this one make tables of that.
+
+    `problems` has what was lost or dropped in all readings so far, `began` the earliest wall time of each run that was
+    read.
+    """
+
+    def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
+        self.found = found
+        self.unpacked = unpacked or Unpacked()
+        self.problems: dict[Problem, None] = dict.fromkeys(found.problems)
+        self.began: dict[str, float] = {}
+        self.has_read = False
+
+    @property
+    def path(self) -> str:
+        """The paths that were opened, joined by commas."""
+        return ", ".join(map(shown_path, self.found.paths))
+
+    @property
+    def runs(self) -> list[Run]:
+        """Every run."""
+        return self.found.runs
+
+    @property
+    def names(self) -> list[str]:
+        """The name of every run, sorted."""
+        return [run.name for run in self.found.runs]
+
+    def choose(self, run: Names) -> list[Run]:
+        """The runs that a selection takes; a directory above runs takes all of them."""
+        selection = Selection.of(run, "run")
+        if selection.everything:
+            return self.runs
+        names = set(selection.require(self.names, where=self.path))
+        return [each for each in self.runs if each.name in names]
+
+    def read(
+        self, runs: Sequence[Run], kinds: Sequence[str], options: Options, on_error: OnError = "warn"
+    ) -> Result:
+        """Decode, and report problems as `on_error` says; raises if no file can be read."""
+        # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
+        result, problems = self.read_quietly(runs, kinds, options, verify=on_error == "raise")
+        refuse_unreadable(result, runs, self.unpacked.failures)
+        if on_error == "raise":  # else they were reported when the log was opened
+            problems = [*self.found.problems, *problems]
+        tell(problems, on_error)
+        return result
+
+    def read_quietly(
+        self,
+        runs: Sequence[Run],
+        kinds: Sequence[str],
+        options: Options,
+        verify: bool = False,
+        count: bool = False,
+    ) -> tuple[Result, list[Problem]]:
+        """Decode, and note the problems; the caller reports them."""
+        result = decode(runs, kinds, options, self.unpacked, verify=verify, count=count)
+        self.began.update((runs[run].name, start) for run, start in result.run_starts().items())
+        problems = problems_of(result, runs, options.restarts)
+        if self.unpacked.failures:  # before what follows from them
+            unpacking = of_unpacking(self.unpacked.failures, result.files, runs)
+            paths = {problem.path for problem in unpacking}
+            # A file of which not a byte could be unpacked looks like one that is not an event file.
+            problems = unpacking + [
+                problem for problem in problems if problem.path not in paths or problem.code != "not_events"
+            ]
+        self.problems.update(dict.fromkeys(problems))
+        self.has_read = True
+        return result, problems
+
+    def survey(
+        self,
+        restarts: Restarts = "resume",
+        threads: int | None = None,
+        progress: Progress | None = None,
+        on_error: OnError = "ignore",
+    ) -> Result:
+        """Everything verified and counted, nothing stored; anew each time, since a log may grow."""
+        options = Options(restarts=restarts, threads=threads, progress=progress)
+        result, problems = self.read_quietly(self.runs, [], options, count=True)
+        refuse_unreadable(result, self.runs)
+        tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error)
+        return result
+
+    def failure(self, result: Result, runs: Sequence[Run]) -> SourceError | None:
+        """The error if not one file of these runs could be read."""
+        return unreadable(result, runs, self.unpacked.failures)
+
+    def note(self, problems: Iterable[Problem], on_error: OnError) -> None:
+        """Keep problems that turned up after decoding, and report them as `on_error` says."""
+        listed = list(problems)
+        self.problems.update(dict.fromkeys(listed))
+        tell(listed, on_error)
+
+    def require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
+        """The tags selected among `known`; if none is left, the error says of what kind the tag is."""
+        from tbq import _core
+
+        try:
+            return tags.require(known, where=self.path)
+        except SelectionError as nothing:
+            for other in _core.kinds():
+                if other != kind and tags.resolve(result.tags(other)).names:
+                    raise SelectionError(
+                        f"{nothing.message}; that tag is of kind {other}, not {kind}",
+                        path=self.path,
+                        hint=f"log.{other}(), or --kind {other}",
+                    ) from None
+            raise
+
+
+def table_of(stream: object) -> pa.Table:
+    """The Arrow table of a stream of the core."""
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_stream(stream).read_all()

@@ -1,0 +1,161 @@
+"""The tables about a log itself: runs, tags, files, problems, and the projector's embeddings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from tbq.arguments import keywords
+from tbq.columns.codes import names_in
+from tbq.columns.rows import having, recast, take
+from tbq.decode.options import READING, Reading, Selected
+from tbq.decode.reader import table_of
+from tbq.problems import to_arrow
+from tbq.schema import schema
+from tbq.select import Names, Selection
+from tbq.text import shown_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq._core import FileReport
+    from tbq.decode.reader import Reader
+    from tbq.source import Run
+
+#: The tables about the log itself, and the keywords that each of them takes beside `run`. They are small, and report
+#: damage as rows: `on_error` is "ignore" unless it is given.
+OVERVIEWS = {
+    "runs": READING,
+    "tags": ("tag", *READING),
+    "files": ("threads", "progress", "on_error"),
+    "problems": READING,
+    "projector": (),
+}
+
+# From best to worst: a run is as healthy as its worst file.
+_HEALTH = ("ok", "truncated", "header_only", "empty", "not_events", "damaged", "git_lfs", "unreadable")
+
+
+def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> pa.Table:
+    """A table about the log."""
+    keywords(f'log.table("{kind}")', selected, ("run", *OVERVIEWS[kind]))
+    tag = selected.pop("tag", None)
+    selected.pop("steps", None)
+    reading: Reading = {"on_error": "ignore", **selected}  # type: ignore[typeddict-unknown-key]
+    if kind == "tags":
+        return _tags(reader, run, tag, reading)
+    names = [each.name for each in reader.choose(run)]
+    if kind == "projector":
+        from tbq.kinds.projector import embeddings_of
+
+        return embeddings_of(reader.choose(run), schema(kind))
+    if kind == "problems":
+        if not reader.has_read or selected:
+            reader.survey(**reading)
+        return to_arrow(each for each in reader.problems if run is None or each.run in names)
+    survey = reader.survey(**reading)
+    if kind == "files":
+        table = files(reader.runs, survey.files, schema(kind))
+    else:
+        table = runs(reader.runs, survey.files, table_of(survey.series(reader.names)), schema(kind))
+    return table if run is None else having(table, "run", names)
+
+
+def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
+    """One row per run and tag. A tag of which a restart left nothing has no rows in any table."""
+    series = table_of(reader.survey(**reading).series(reader.names))
+    rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
+    table = recast(take(series.select(schema("tags").names), rows), schema("tags"))
+    if run is not None:
+        table = having(table, "run", [each.name for each in reader.choose(run)])
+    chosen = Selection.of(tag)
+    if chosen.everything:
+        return table
+    return having(table, "tag", chosen.require(names_in(table["tag"]), where=reader.path))
+
+
+def health(report: FileReport) -> str:
+    """ "ok", or the worst thing known of a file."""
+    if report.state != "events":
+        return report.state
+    if report.faults or report.error:
+        return "damaged"
+    if report.truncated:
+        return "truncated"
+    return "ok" if report.values else "header_only"
+
+
+def health_of_run(reports: Sequence[FileReport]) -> str:
+    """That of its worst file; files without data do not matter beside others, a file that is not an event file does."""
+    of_files = [health(report) for report in reports]
+    if any(report.values for report in reports):
+        weight = {"empty": "ok", "header_only": "ok", "not_events": "damaged"}
+        of_files = [weight.get(each, each) for each in of_files]
+    return max(of_files, key=_HEALTH.index)
+
+
+def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema) -> pa.Table:
+    """The `files` table."""
+    import pyarrow as pa
+
+    rows = [
+        {
+            "run": runs[report.run].name,
+            "path": shown_path(os.fsdecode(report.path)),
+            "bytes": report.bytes,
+            "records": report.records,
+            "first_step": report.first_step if report.values else None,
+            "last_step": report.last_step if report.values else None,
+            "first_wall_time": report.first_wall_time if report.timed else None,
+            "last_wall_time": report.last_wall_time if report.timed else None,
+            "truncated_bytes": report.truncated,
+            "faults": len(report.faults) + report.more_faults,
+            "health": health(report),
+        }
+        for report in reports
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The `runs` table; `series` counts the rows of each run and tag."""
+    import numpy as np
+    import pyarrow as pa
+
+    codes = series["run"].combine_chunks().indices.to_numpy()
+    counts = series["count"].to_numpy()
+    events = np.bincount(codes, counts, len(runs)).astype(np.int64)
+    last_steps = np.full(len(runs), np.iinfo(np.int64).min)
+    np.maximum.at(last_steps, codes[counts > 0], series["max_step"].to_numpy()[counts > 0])
+    by_run: list[list[FileReport]] = [[] for _ in runs]
+    for report in reports:
+        by_run[report.run].append(report)
+    # Column by column, not row by row: with thousands of runs this is a good part of `tbq ls`.
+    joined = [of_run[0] if len(of_run) == 1 else _Joined(of_run) for of_run in by_run]
+    columns = {
+        "run": [run.name for run in runs],
+        "files": [len(of_run) for of_run in by_run],
+        "bytes": [report.bytes for report in joined],
+        "events": events,
+        "first_wall_time": [report.first_wall_time if report.timed else None for report in joined],
+        "last_wall_time": [report.last_wall_time if report.timed else None for report in joined],
+        "last_step": [
+            step if count else None for step, count in zip(last_steps.tolist(), events.tolist(), strict=True)
+        ],
+        "writer": [report.writer or None for report in joined],
+        "health": [health_of_run(of_run) for of_run in by_run],
+    }
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+class _Joined:
+    """The files of a run as one."""
+
+    def __init__(self, reports: Sequence[FileReport]) -> None:
+        timed = [report for report in reports if report.timed]
+        self.bytes = sum(report.bytes for report in reports)
+        self.timed = bool(timed)
+        self.first_wall_time = min((report.first_wall_time for report in timed), default=0.0)
+        self.last_wall_time = max((report.last_wall_time for report in timed), default=0.0)
+        self.writer = next((report.writer for report in reports if report.writer), "")

@@ -1,0 +1,102 @@
+"""Every table of a log by its name, with the class that adds what its rows can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from tbq.arguments import keywords
+from tbq.decode.options import SELECTED, Selected
+from tbq.errors import UsageError
+from tbq.kinds.overview import OVERVIEWS, overview
+from tbq.kinds.values import locate, locate_all
+from tbq.schema import schema
+from tbq.table.scalars import scalars
+from tbq.table.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from tbq.decode.reader import Reader
+    from tbq.kinds.audio import AudioTable
+    from tbq.kinds.histograms import HistogramTable
+    from tbq.kinds.hparams import HparamTable
+    from tbq.kinds.tags import TagTable
+    from tbq.kinds.tensors import TensorTable
+    from tbq.select import Names
+
+# Table -> the class that adds to Table what its rows can do.
+_CLASSES = {
+    "tensors": ("tbq.kinds.tensors", "TensorTable"),
+    "histograms": ("tbq.kinds.histograms", "HistogramTable"),
+    "audio": ("tbq.kinds.audio", "AudioTable"),
+    "hparams": ("tbq.kinds.hparams", "HparamTable"),
+    "tags": ("tbq.kinds.tags", "TagTable"),
+    "summary": ("tbq.kinds.summary", "SummaryTable"),
+}
+
+
+def table_of(
+    arrow: pa.Table, kind: str, logdir: str | None = None, began: Mapping[str, float] | None = None
+) -> Any:
+    """The Table of that kind, with its methods."""
+    import importlib
+
+    module, name = _CLASSES.get(kind, ("tbq.table.table", "Table"))
+    return getattr(importlib.import_module(module), name)(arrow, kind, logdir=logdir, began=began)
+
+
+@overload
+def table(
+    reader: Reader, kind: Literal["tensors"], run: Names = None, **selected: Unpack[Selected]
+) -> TensorTable: ...
+@overload
+def table(
+    reader: Reader, kind: Literal["histograms"], run: Names = None, **selected: Unpack[Selected]
+) -> HistogramTable: ...
+@overload
+def table(
+    reader: Reader, kind: Literal["audio"], run: Names = None, **selected: Unpack[Selected]
+) -> AudioTable: ...
+@overload
+def table(
+    reader: Reader, kind: Literal["hparams"], run: Names = None, **selected: Unpack[Selected]
+) -> HparamTable: ...
+@overload
+def table(
+    reader: Reader, kind: Literal["tags"], run: Names = None, **selected: Unpack[Selected]
+) -> TagTable: ...
+@overload
+def table(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> Table: ...
+def table(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> Any:
+    """A table of a log; an argument that it cannot honour is an error."""
+    from tbq import _core
+
+    schema(kind)  # raises if there is no such table
+    if kind in OVERVIEWS:
+        return table_of(overview(reader, kind, run, **selected), kind, reader.path, reader.began)
+    keywords(f"log.{kind}", selected, SELECTED)
+    if kind == "scalars":
+        return scalars(reader, run, **selected)
+    if kind not in _core.tables():
+        raise UsageError(
+            f"{kind} is not a table of a log", hint="log.write_media(path) makes it, and the files it lists"
+        )
+    values = locate(reader, kind, run, **selected)
+    return table_of(values.arrow(), kind, reader.path, reader.began)
+
+
+def tables(reader: Reader, run: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
+    """Every table of values that has rows, by name, from two readings of the files."""
+    from tbq import _core
+
+    keywords("log.tables", selected, SELECTED)
+    out: dict[str, Table] = {}
+    values = locate_all(reader, ["scalars", *_core.tables()], run, **selected)
+    if values.pop("scalars", None) is not None:
+        quiet: Selected = {**selected, "on_error": "ignore"}  # the same files again
+        out["scalars"] = scalars(reader, run, **quiet)
+    for name, of_kind in values.items():
+        out[name] = table_of(of_kind.arrow(), name, reader.path, reader.began)
+    return {name: each for name, each in out.items() if len(each)}

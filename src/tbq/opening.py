@@ -1,0 +1,74 @@
+"""`tbq.open`: the log that lies at a path, or at several."""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tbq.decode.reader import Reader
+from tbq.errors import SourceError, warn
+from tbq.logdir import LogDir
+from tbq.source.discover import Found, discover, find, sources
+from tbq.source.inflate import Unpacked
+from tbq.text import shown_path
+
+if TYPE_CHECKING:
+    from tbq.limits import Size
+    from tbq.results.opened import MetricsAsEvents
+    from tbq.source.discover import Source
+
+# The endings of files of metrics: if there is none, the code that reads them is not imported.
+_METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
+
+
+def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: A001 - tbq.open, as users read it
+    """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
+
+    Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
+    and others that `tbq.results.metrics` reads) is taken too if it is named itself.
+
+    `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
+    a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
+
+    >>> tbq.open("runs")
+    <tbq.LogDir 'runs': 9 runs, 10 files>
+    """
+    unpacked = Unpacked(max_unpacked)
+    named = sources(path)
+    metrics = _metrics_as_events(named)
+    found = find(named) if metrics is None else discover(metrics.paths)
+    if not found.runs:
+        raise _nothing(found)
+    for problem in found.problems:
+        warn(str(problem))
+    log = LogDir(
+        Reader(found, unpacked), None if metrics is None else partial(open, path, max_unpacked=max_unpacked)
+    )
+    if metrics is not None:
+        weakref.finalize(log, metrics.remove)
+    return log
+
+
+def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
+    """The source with each file of metrics replaced; None if there is none."""
+    if not any(path.lower().endswith(_METRICS) for _, path in named):
+        return None
+    from tbq.results.opened import MetricsAsEvents
+
+    return MetricsAsEvents.of(named)
+
+
+def _nothing(found: Found) -> SourceError:
+    path = ", ".join(map(shown_path, found.paths))
+    unreadable = next(iter(found.problems), None)
+    if unreadable is not None:
+        return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
+    others = f"none of its {found.others:,} files is one" if found.others > 1 else "its one file is not one"
+    what = others if found.others else "it contains no files"
+    return SourceError(
+        f"no event files here: {what}",
+        path=path,
+        hint="event files have 'tfevents' in their name; `tbq doctor` looks for them nearby",
+        code="no_event_files",
+    )

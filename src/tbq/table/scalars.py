@@ -1,0 +1,57 @@
+"""Scalars out of a log: their table, and one tag of one run as arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+from tbq.columns.rows import having
+from tbq.decode.options import Options
+from tbq.decode.reader import table_of
+from tbq.select import Names, Selection, Steps, several
+from tbq.select import steps as _steps
+from tbq.table.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tbq.decode.options import Reading
+    from tbq.decode.reader import Reader
+
+
+class Series(NamedTuple):
+    """One scalar tag of one run, as arrays of the same length."""
+
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+def scalars(
+    reader: Reader, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
+) -> Table:
+    """The table of scalars; `log.scalars` explains the options."""
+    runs = reader.choose(run)
+    tags = Selection.of(tag)
+    options = Options.of(reading, tag=tags, steps=_steps(steps))
+    result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"))
+    arrow = table_of(result.scalars([each.name for each in runs]))
+    if tags.everything:
+        return Table(arrow, "scalars", logdir=reader.path, began=reader.began)
+    known = result.tags("scalars")
+    names = reader.require(tags, known, result)
+    if any(name not in names for name in known if tags.matches(name)):  # `loss[0]` was a name, not a pattern
+        arrow = having(arrow, "tag", names)
+    return Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
+
+
+def series(
+    reader: Reader, tag: str, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
+) -> Series:
+    """One scalar tag of one run."""
+    table = scalars(reader, run, tag, steps, **reading).to_arrow()
+    for name in ("run", "tag"):
+        names = sorted(table[name].unique().to_pylist())
+        if len(names) > 1:
+            raise several(name, names)
+    return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))

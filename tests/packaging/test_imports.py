@@ -1,0 +1,88 @@
+"""Which modules a command imports: only what it needs, so that a command on a small log costs little more than pyarrow.
+
+No time is asserted here; `make bench` has the times.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tbq
+
+HEAVY = (
+    "pandas", "polars", "duckdb", "rich", "PIL", "openpyxl", "torch", "tensorboard", "matplotlib", "pyarrow.dataset",
+    "pyarrow.parquet", "sqlite3", "ssl", "email", "asyncio", "unittest",
+)  # fmt: skip
+CODE = """
+import sys
+from tbq.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("\\nimported", *sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+def imported(*args: object) -> set[str]:
+    """What has been imported when a command ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *map(str, args)], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.rpartition("\nimported ")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("args", "needs"),
+    [
+        (("ls", "RUNS"), ()),
+        (("tags", "RUNS"), ()),
+        (("export", "RUNS", "-o", "x.csv"), ()),
+        (("export", "RUNS", "--layout", "wide", "-o", "x.jsonl"), ()),
+        (("summary", "RUNS"), ()),
+        (("show", "RUNS", "notes"), ()),
+        (("reduce", "RUNS", "--tag", "lr"), ()),
+        (("doctor", "RUNS", "--select", "TBQ1"), ()),
+        (("export", "RUNS", "-o", "x.parquet"), ("pyarrow.parquet", "ssl")),
+        (("sql", "RUNS", "select 1"), ("duckdb", "pyarrow.dataset", "ssl", "email")),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_a_command_imports_what_it_needs(
+    args: tuple[str, ...], needs: tuple[str, ...], runs: Path, tmp_path: Path
+) -> None:
+    given = [
+        str(runs) if arg == "RUNS" else str(tmp_path / arg) if arg.startswith("x.") else arg for arg in args
+    ]
+    modules = imported(*given)
+    assert not {name for name in HEAVY if name not in needs} & modules
+    assert {name.split(".")[1] for name in modules if name.startswith("tbq.")}.isdisjoint(
+        {"write", "results", "rewrite"} - ({"doctor"} if args[0] == "doctor" else set())
+    )
+    if args[0] != "doctor":
+        assert "tbq.doctor" not in modules
+    if args[0] != "sql":
+        assert "tbq.query.sql" not in modules
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",)])
+def test_the_help_imports_no_library(args: tuple[str, ...]) -> None:
+    modules = imported(*args)
+    assert not {*HEAVY, "numpy", "pyarrow", "tbq.logdir", "tbq._core"} & modules
+
+
+def test_the_library_imports_nothing_heavy() -> None:
+    code = "import sys, tbq; tbq.open; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {*HEAVY, "pyarrow.compute"} & set(done.stdout.split())
+    code = "import sys, tbq; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {*HEAVY, "numpy", "pyarrow"} & set(done.stdout.split())

@@ -1,0 +1,86 @@
+"""The order of stages: a module imports only its own stage, earlier ones, and the ground floor.
+
+Imports inside functions and those for type checking count too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tbq
+
+ROOT = Path(tbq.__file__).parent
+
+#: What everything may use.
+GROUND = (
+    "errors", "arguments", "schema", "select", "text", "limits", "progress", "scratch", "problems", "termination",
+)  # fmt: skip
+#: The path of data, the one place that says so. Formats come before tables, since every table can be written.
+STAGES = (
+    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "doctor", "rewrite", "write",
+    "results", "serve", "lake", "compat", "logdir", "opening", "cli",
+)  # fmt: skip
+
+MODULES = sorted(
+    path
+    for path in ROOT.rglob("*.py")
+    if path.relative_to(ROOT).as_posix() not in ("__init__.py", "__main__.py")
+)
+
+
+def stage_of(module: str) -> str:
+    """The stage of `tbq.table.wide` is `table`; the core and the package itself are of none."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The modules of tbq that a file imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name) for name in node.names if name.name.split(".")[0] == "tbq")
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "tbq":
+                yield from ((node.lineno, f"tbq.{name.name}") for name in node.names)
+            elif node.module is not None and node.module.startswith("tbq."):
+                yield node.lineno, node.module
+
+
+def test_every_module_belongs_to_a_stage() -> None:
+    names = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in MODULES}
+    assert names <= {*GROUND, *STAGES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
+    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    allowed = set(GROUND) if own in GROUND else {*GROUND, *STAGES[: STAGES.index(own) + 1]}
+    wrong = [
+        f"line {line}: {module}"
+        for line, module in imports(path)
+        if stage_of(module) not in (*allowed, "", "_core", "__version__")
+        and not (own == "cli" and module.split(".")[1] in tbq.__all__)
+    ]
+    assert not wrong, f"{own} comes before what it imports: {wrong}"
+
+
+#: What commands import beside `tbq` itself, the ground floor and each other: how to draw, and where output goes.
+OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.doctor.report", "tbq.results")
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.relative_to(ROOT).parts[0] == "cli"], ids=str
+)
+def test_commands_call_what_users_can(path: Path) -> None:
+    """`tbq.open(…)` and its methods; nothing of the stages behind them."""
+    wrong = [
+        f"line {line}: {module}"
+        for line, module in imports(path)
+        if not module.startswith(OF_COMMANDS) and stage_of(module) not in (*GROUND, "cli", "", "__version__")
+    ]
+    assert not wrong

@@ -1,0 +1,340 @@
+"""What `tbq` exports, and what all methods of a log have in common: selections, keywords, pickling, writing."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import tbq
+from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+@pytest.fixture
+def log(runs: Path) -> tbq.LogDir:
+    return tbq.open(runs)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
+
+
+def test_what_is_exported() -> None:
+    assert tbq.__all__ == [
+        "Finding", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "__version__", "demo",
+        "doctor", "errors", "explain", "open", "read", "results", "rewrite",
+    ]  # fmt: skip
+    for name in ("demo", "doctor", "explain", "open", "read", "rewrite"):
+        assert inspect.isfunction(getattr(tbq, name)), name
+    assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
+
+
+def test_functions_stay_functions_once_their_packages_are_imported() -> None:
+    code = (
+        "import tbq, tbq.doctor.checks, tbq.rewrite.plan, inspect\n"
+        "from tbq.doctor import Finding\n"
+        "assert inspect.isfunction(tbq.doctor) and inspect.isfunction(tbq.rewrite)\n"
+        "import tbq.doctor, tbq.rewrite\n"
+        "assert inspect.isfunction(tbq.doctor) and inspect.isfunction(tbq.rewrite)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PUBLIC = [
+    (name, method)
+    for name, method in inspect.getmembers(tbq.LogDir, inspect.isfunction)
+    if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize(("name", "method"), PUBLIC)
+def test_everything_after_the_first_argument_is_keyword_only(name: str, method: Any) -> None:
+    positional = [
+        parameter.name
+        for parameter in inspect.signature(method).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    assert len(positional) <= (3 if name == "compare" else 2), positional
+
+
+def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_path: Path) -> None:
+    told: list[Any] = []
+    options: Any = {"progress": lambda *numbers: told.append(numbers), "on_error": "ignore", "threads": 1}
+    calls = {
+        "scalars": (), "series": ("lr", "diverged"), "tags": (), "table": ("runs",), "tables": (), "tensors": (),
+        "tensor": ("embedding",), "histograms": (), "histogram": ("weights/layer1",), "images": (),
+        "image": ("samples",), "audio": (), "waveform": ("tone",), "texts": (), "text": ("notes",), "hparams": (),
+        "pr_curves": (), "meshes": (), "mesh": ("cube",), "graphs": (), "nodes": (), "custom_scalars": (),
+        "summary": (), "show": ("notes",), "write": (tmp_path / "all",), "write_media": (tmp_path / "media",),
+        "sql": ("select * from scalars",), "scan": (), "reduce": (), "write_reduced": (tmp_path / "reduced",),
+        "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (),
+    }  # fmt: skip
+    assert set(calls) == {name for name, _ in PUBLIC}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TbqWarning)
+        for name, arguments in calls.items():
+            told.clear()
+            if name == "series":
+                made: Any = log.series("lr", run="diverged", **options)
+            elif name == "reduce":
+                made = log.reduce(tag="lr", **options)
+            elif name == "write_reduced":
+                made = log.write_reduced(tmp_path / "reduced", tag="lr", **options)
+            else:
+                made = getattr(log, name)(*arguments, **options)
+            {
+                "scan": lambda x: x.read_all(),
+                "dataset": lambda x: x.to_table(),
+                "lazy": lambda x: x.collect(),
+            }.get(name, lambda x: x)(made)
+            assert told, f"{name} does not report its progress"
+
+
+# ---- selections ----
+
+
+def test_a_directory_above_runs_selects_them(log: tbq.LogDir) -> None:
+    both = ["lr=0.1/seed=0", "lr=0.1/seed=1"]
+    for name in ("lr=0.1", "lr=0.1/"):
+        assert sorted(set(log.scalars(name)["run"])) == both
+        assert log.table("runs", run=name)["run"].tolist() == both
+        assert log.summary(run=name)["run"].tolist() == both
+    assert len(log.tags(".")) == len(log.tags())
+    with pytest.raises(SelectionError, match="no tag matches 'val'"):
+        log.scalars(tag="val")  # tags have no directories
+    with pytest.raises(SelectionError, match=r"no run matches 'lr=0\.'"):
+        log.scalars("lr=0.")
+
+
+def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir) -> None:
+    with pytest.warns(TbqWarning, match="no tag matches 'vall/loss'; closest: val/loss"):
+        log.summary(tag=["vall/loss", "lr"])
+    for call in (
+        lambda: log.summary(tag="vall/loss"),
+        lambda: log.scan(tag="vall/loss").read_all(),
+        lambda: log.tags(tag="vall/loss"),
+        lambda: log.table("tags", tag="vall/loss"),
+    ):
+        with pytest.raises(SelectionError, match="closest: val/loss"):
+            call()
+
+
+def test_commas_do_not_separate_names(log: tbq.LogDir) -> None:
+    with pytest.raises(
+        SelectionError, match=r"no tag matches 'lr,val/loss'; to select several, repeat --tag"
+    ):
+        log.scalars(tag="lr,val/loss")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("runs", {"tag": "lr"}, "has no argument 'tag'"),
+        ("runs", {"steps": "1:2"}, "has no argument 'steps'"),
+        ("runs", {"restarts": "bogus"}, "restarts: got 'bogus'"),
+        ("files", {"restarts": "keep"}, "has no argument 'restarts'"),
+        ("projector", {"steps": 3}, "has no argument 'steps'"),
+        ("runs", {"run": "nowhere"}, "no run matches 'nowhere'"),
+        ("scalars", {"stp": 3}, "has no argument 'stp'"),
+    ],
+)
+def test_an_argument_that_cannot_be_honoured_is_an_error(
+    log: tbq.LogDir, name: str, options: Any, says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        log.table(name, **options)
+
+
+def test_counts_follow_the_restart_policy(log: tbq.LogDir) -> None:
+    for restarts in ("resume", "keep"):
+        rows = len(log.scalars("resumed", restarts=restarts, on_error="ignore"))
+        counted = log.tags("resumed", restarts=restarts)["count"].sum()
+        assert rows == counted
+        assert log.table("runs", run="resumed", restarts=restarts)["events"].tolist() == [counted]
+
+
+def test_statistics_take_a_list_or_commas(log: tbq.LogDir) -> None:
+    runs = ("lr=0.1/seed=0", "lr=0.1/seed=1")
+    for stats in ("last,min", ["last", "min"]):
+        assert "lr.min" in log.summary(stats).columns
+        assert "lr.min" in log.scalars().summary(stats).columns
+        assert set(log.compare(*runs, stats=stats, tag="lr")["stat"]) - {None} == {"last", "min"}
+    for stats in ("mean,n", ["mean", "n"]):
+        assert log.reduce("lr=0.1/*", stats=stats, tag="lr", run="lr=0.1").columns[-2:] == ["mean", "n"]
+
+
+def test_summary_sorts_and_cuts(log: tbq.LogDir) -> None:
+    table = log.summary(sort="hparam.lr:desc", top=3)
+    assert table["hparam.lr"].tolist() == sorted(table["hparam.lr"], reverse=True)
+    assert len(table) == 3
+
+
+# ---- pickling ----
+
+
+def test_a_log_can_be_pickled(log: tbq.LogDir, tmp_path: Path) -> None:
+    log.scalars()
+    again = pickle.loads(pickle.dumps(log))
+    assert again.runs == log.runs
+    np.testing.assert_array_equal(again.scalars()["value"], log.scalars()["value"])
+    (tmp_path / "history.csv").write_text("epoch,loss\n0,1.5\n1,0.5\n")
+    metrics = tbq.open(tmp_path / "history.csv")
+    again = pickle.loads(pickle.dumps(metrics))
+    del metrics
+    assert again.scalars()["value"].tolist() == [1.5, 0.5]
+    table = pickle.loads(pickle.dumps(log.tags()))
+    assert table.by_kind() == log.tags().by_kind()
+
+
+def test_a_pickled_log_keeps_its_limit(runs: Path) -> None:
+    again = pickle.loads(pickle.dumps(tbq.open(runs, max_unpacked="1GB")))
+    assert again._reader.unpacked.limit == 1_000_000_000
+
+
+# ---- tables ----
+
+
+def test_manners_of_a_table(log: tbq.LogDir) -> None:
+    table = log.scalars("diverged", tag="lr")
+    assert table.shape == (20, 5) == (len(table), len(table.columns))
+    assert table["step"].dtype == np.int64 and table["value"].dtype == np.float64
+    assert table["run"].tolist() == ["diverged"] * 20
+    rows = list(table)
+    assert rows[1]._fields == ("run", "tag", "step", "wall_time", "value")
+    assert (rows[1].run, rows[1].step, rows[1].value) == ("diverged", 10, 1.0)
+    assert table.head(2).to_dicts() == [row._asdict() for row in rows[:2]]
+    assert table.head(100).shape == table.shape and table.head(0).shape == (0, 5)
+    with pytest.raises(KeyError, match="there is no column 'valu'; closest: value"):
+        table["valu"]
+    with pytest.raises(UsageError, match="there is no column 'valu'"):
+        table["valu"]
+    odd = log.summary(run="diverged")
+    assert next(iter(odd))[0] == "diverged" and len(next(iter(odd))) == len(odd.columns)
+    assert log.histograms()["count"][0].__class__ is list
+
+
+def test_frames_agree_on_strings(log: tbq.LogDir) -> None:
+    table = log.scalars("diverged", tag="lr")
+    assert isinstance(table.to_pandas()["run"].iloc[0], str)
+    assert table.to_polars()["run"].dtype == pl.String
+    assert isinstance(table.to_pandas(categories=True)["run"].dtype, pd.CategoricalDtype)
+    assert table.to_polars(categories=True)["run"].dtype == pl.Categorical
+
+
+def test_images_in_frames_and_cells(log: tbq.LogDir) -> None:
+    table = log.images()
+    frame = table.to_pandas(images="pil")
+    assert {image.size for image in frame["data"]} == {(32, 32)}
+    assert isinstance(table.to_pandas()["data"].iloc[0], bytes)
+    summary = log.summary(run="media")
+    assert summary.image(0, "samples").size == summary.image(-1, "samples").size == (32, 32)
+    assert summary.to_pandas(images="pil")["samples"].iloc[0].size == (32, 32)
+    for row, column in ((7, "data"), (0, "step"), (0, "dat")):
+        with pytest.raises(UsageError):
+            table.image(row, column)
+    with pytest.raises(UsageError, match="images: got 'png'"):
+        table.to_pandas(images="png")  # type: ignore[arg-type]
+
+
+def test_wide_with_wall_times(log: tbq.LogDir) -> None:
+    scalars = log.scalars("lr=0.1", tag=["val/loss", "val/accuracy"])
+    wide = scalars.wide(wall_time=True)
+    assert wide.columns == ["run", "step", "wall_time", "val/loss", "val/accuracy"]
+    long = scalars.to_pandas().groupby(["run", "step"])["wall_time"].max()
+    assert wide.to_pandas().set_index(["run", "step"])["wall_time"].equals(long)
+    assert "wall_time" not in scalars.wide().columns
+    with pytest.raises(UsageError, match="wall_time"):
+        log.hparams().wide(wall_time=True)
+
+
+def test_a_histogram_is_printed_short(log: tbq.LogDir) -> None:
+    assert repr(log.histogram("weights/layer1")).startswith("<tbq.Histogram: 1000 values in ")
+    assert len(repr(log.histogram("weights/layer1"))) < 120
+
+
+# ---- writing ----
+
+
+def test_columns_to_keep_and_bytes_to_leave_out(log: tbq.LogDir, tmp_path: Path) -> None:
+    images = log.images()
+    with pytest.raises(OutputError, match="holds bytes, which CSV cannot") as told:
+        images.write(tmp_path / "a.csv")
+    assert "--drop-bytes (drop_bytes=True)" in str(told.value)
+    assert images.write(tmp_path / "a.csv", drop_bytes=True) == [str(tmp_path / "a.csv")]
+    assert "data" not in (tmp_path / "a.csv").read_text().splitlines()[0]
+    images.write(tmp_path / "b.csv", columns="step,width")
+    assert (tmp_path / "b.csv").read_text().splitlines()[0] == "step,width"
+    images.write(tmp_path / "c.parquet", columns=["width"])
+    assert pq.read_schema(tmp_path / "c.parquet").names == ["width"]
+    with pytest.raises(UsageError, match="there is no column 'wdth'; closest: width"):
+        images.write(tmp_path / "d.csv", columns="wdth")
+    with pytest.raises(UsageError, match=r"table\.write has no argument 'colums'"):
+        images.write(tmp_path / "d.csv", colums="width")  # type: ignore[call-arg]
+
+
+def test_a_summary_leaves_its_images_out_of_csv(log: tbq.LogDir, tmp_path: Path) -> None:
+    with pytest.warns(TbqWarning, match=r"csv holds no bytes: summary\.samples is left out"):
+        log.summary(run="media").write(tmp_path / "a.csv")
+    assert "samples" not in (tmp_path / "a.csv").read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        log.summary(run="media").write(tmp_path / "b.csv", drop_bytes=True)
+
+
+def test_missing_folders_are_made_alike(log: tbq.LogDir, tmp_path: Path) -> None:
+    table = log.scalars("lr=0.1", tag="lr")
+    assert table.write(tmp_path / "one" / "two" / "x.csv") == [str(tmp_path / "one" / "two" / "x.csv")]
+    paths = table.write(f"{tmp_path}/three/{{run}}.csv")
+    assert [Path(path).name for path in paths] == ["lr=0.1_seed=0.csv", "lr=0.1_seed=1.csv"]
+    (tmp_path / "file").touch()
+    for path in ("file/x.csv", "file/{run}.csv"):
+        with pytest.raises(OutputError):
+            table.write(tmp_path / path)
+
+
+def test_a_log_writes_all_tables_or_one(log: tbq.LogDir, tmp_path: Path) -> None:
+    paths = log.write(tmp_path / "all", run="media")
+    assert {Path(path).stem for path in paths} >= {"images", "texts", "histograms", "tensors"}
+    assert log.write(tmp_path / "all.duckdb", run="diverged") == [str(tmp_path / "all.duckdb")]
+    log.write(tmp_path / "lr.csv", kind="scalars", tag="lr", time="relative", columns="run,wall_time")
+    assert (tmp_path / "lr.csv").read_text().startswith("run,wall_time\ndiverged,")
+    with pytest.raises(UsageError, match="a csv file holds one table"):
+        log.write(tmp_path / "x.csv")
+    with pytest.raises(OutputError, match="holds bytes"):
+        log.write(tmp_path / "x.csv", kind="images")
+    with pytest.raises(UsageError, match=r"log\.write has no argument 'colums'"):
+        log.write(tmp_path / "x.csv", kind="scalars", colums="run")  # type: ignore[call-arg]
+
+
+def test_tensors_become_npy_files(log: tbq.LogDir, tmp_path: Path) -> None:
+    written = log.write_media(tmp_path / "media", kinds="tensors")
+    assert set(written["kind"]) == {"tensors"}
+    for row in written:
+        array = np.load(tmp_path / "media" / row.path, allow_pickle=False)
+        np.testing.assert_array_equal(array, log.tensor(row.tag, step=row.step, run=row.run))
+
+
+def test_warnings_point_at_the_line_of_the_caller(log: tbq.LogDir) -> None:
+    for call in (
+        lambda: log.scalars(tag=["lr", "nowhere"]),
+        lambda: log.summary(tag=["lr", "nowhere"]),
+        lambda: log.sql("select * from scalars where tag = 'nowhere'"),
+        lambda: log.reduce("lr=0.1/*", tag="lr"),
+    ):
+        with pytest.warns(TbqWarning) as told:
+            call()
+        assert {Path(warning.filename).name for warning in told} == {"test_facade.py"}
