@@ -125,6 +125,21 @@ void bind_live(nb::module_& m) {
       .def_prop_ro(
           "added", [](Update& self) -> Result& { return self.added; }, nb::rv_policy::reference_internal,
           "The rows that are new.")
+      .def_prop_ro(
+          "rows",
+          [](const Update& self) {
+            nb::dict rows;
+            if (const uint64_t count = self.added.scalar_rows()) rows[kind_name(Kind::scalars)] = count;
+            for (size_t kind = 0; kind < kKindCount; ++kind) {
+              const auto& values = self.added.blobs[kind];
+              if (values && !values->empty()) rows[kind_name(static_cast<Kind>(kind))] = values->size();
+            }
+            return rows;
+          },
+          nb::sig("def rows(self, /) -> dict[str, int]"), "How many rows of each kind are new.")
+      .def_prop_ro(
+          "retracted_count", [](const Update& self) { return self.retracted.size(); },
+          "How many rows do not count any more.")
       .def(
           "retracted",
           [](const Update& self) {

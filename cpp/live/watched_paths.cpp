@@ -1,39 +1,49 @@
 #include "live/watched_paths.hpp"
 
-#include <chrono>
+#include <algorithm>
 
 namespace tbq {
 namespace {
 
-// Some file systems count time in steps of two seconds.
-constexpr int64_t kCoarse = 2'000'000'000;
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
+// How long two changes may bear the same time. Some file systems count in steps of two seconds.
+std::chrono::nanoseconds tick(const FileStatus& status) {
+  using namespace std::chrono_literals;
+  return status.error == 0 && status.modified % 1'000'000'000 == 0 ? 2s : 50ms;
 }
 
 }  // namespace
 
 void WatchedPaths::set(std::vector<std::string> paths) {
-  looked_ = now();
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < paths_.size(); ++i) places.emplace(std::move(paths_[i]), i);
+  std::vector<FileStatus> known(paths.size());
+  std::vector<bool> seen(paths.size(), false);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto found = places.find(paths[i]);
+    if (found == places.end()) continue;
+    known[i] = known_[found->second];
+    seen[i] = seen_[found->second];
+  }
   paths_ = std::move(paths);
-  known_.clear();
-  for (const std::string& path : paths_) known_.push_back(status_of(path));
+  known_ = std::move(known);
+  seen_ = std::move(seen);
 }
 
 bool WatchedPaths::changed() {
-  const int64_t time = now();
+  const auto now = Clock::now();
   bool any = false;
   for (size_t i = 0; i < paths_.size(); ++i) {
     const FileStatus status = status_of(paths_[i]);
-    // A directory that changed just before it was looked at may have changed again within the same tick.
-    any = any || !(status == known_[i]) || (status.error == 0 && status.modified > looked_ - kCoarse);
+    if (seen_[i] && status == known_[i]) continue;
+    any = true;
+    doubtful_until_ = std::max(doubtful_until_, now + tick(status));
     known_[i] = status;
+    seen_[i] = true;
   }
-  looked_ = time;
-  return any;
+  if (any) return doubtful_ = true;
+  if (!doubtful_) return false;
+  doubtful_ = now < doubtful_until_;
+  return true;
 }
 
 }  // namespace tbq

@@ -1,7 +1,9 @@
 // Directories whose entries are known, until one of them changes.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "io/file_status.hpp"
@@ -10,16 +12,21 @@ namespace tbq {
 
 class WatchedPaths {
  public:
-  // The paths to look at. All of them count as looked at now.
+  // The paths to look at from now on, after they were listed. What the last changed() saw of a path was seen
+  // before that, so a change meanwhile is found; a path that is new counts as changed.
   void set(std::vector<std::string> paths);
-  // Whether one of them changed since then or since the last call; also if it changed so shortly before that
-  // a later change may have the same time.
+  // Whether one of them changed since the last call; and for a moment after that, since what happens within
+  // one tick of the file system's clock cannot be told apart.
   bool changed();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::vector<std::string> paths_;
   std::vector<FileStatus> known_;
-  int64_t looked_ = 0;  // nanoseconds since 1970
+  std::vector<bool> seen_;
+  Clock::time_point doubtful_until_;
+  bool doubtful_ = false;
 };
 
 }  // namespace tbq

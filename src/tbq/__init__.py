@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.kinds.read import read as read
+    from tbq.live.follower import Follower as Follower
+    from tbq.live.follower import follow as follow
+    from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
     "Finding": "tbq.doctor",
+    "Follower": "tbq.live.follower",
     "LogDir": "tbq.logdir",
     "open": "tbq.opening",
     "Problem": "tbq.problems",
@@ -37,25 +41,30 @@ _LAZY = {
     "Table": "tbq.table.table",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
+    "Update": "tbq.live.update",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
     "explain": "tbq.doctor",
+    "follow": "tbq.live.follower",
     "rewrite": "tbq.rewrite",
 }
 
 __all__ = [
     "Finding",
+    "Follower",
     "LogDir",
     "Problem",
     "SummaryWriter",
     "Table",
     "TbqError",
     "TbqWarning",
+    "Update",
     "__version__",
     "demo",
     "doctor",
     "errors",
     "explain",
+    "follow",
     "open",
     "read",
     "results",
