@@ -111,6 +111,33 @@ class PythonStore {
                           array(std::move(columns.largest)), array(std::move(columns.broken)));
   }
 
+  // Of each of these runs: when it began and ended, and the last row of each series.
+  nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
+    struct OfRun {
+      std::pair<double, double> times;
+      std::vector<Latest> series;
+    };
+    std::vector<OfRun> found;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const uint32_t run : runs) {
+        found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+      }
+    }
+    nb::list out;
+    for (const OfRun& run : found) {
+      nb::list series;
+      for (const Latest& each : run.series) {
+        series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
+                                     each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
+                                     each.takeovers));
+      }
+      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+    }
+    return out;
+  }
+
  private:
   TagQuestions questions_;
   nb::object inflate_;
@@ -179,6 +206,13 @@ void bind_live(nb::module_& m) {
                    "object, object, object, object, object]"),
            "Of each pixel column of each curve the first, last, least and largest value, after low and high; "
            "then where each curve has its first value that is not finite.")
+      .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
+           nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
+                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[int, float]]]]]]"),
+           "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
+           "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
+           "where later sessions took over.")
       .def("everything", &PythonStore::everything, "kinds"_a, "All rows so far, as decode() gives them.");
 
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")

@@ -308,11 +308,7 @@ void LiveRun::merge_parts(LiveReader& reader) {
 std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
   const Parts parts = all_parts();
   const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
-  double began = HUGE_VAL;
-  for (const auto& file : files_) {
-    const TimeSpan& times = reports_[file->id].times;
-    if (times.known) began = std::min(began, times.start());
-  }
+  const double began = times().first;
   struct Piece {
     uint32_t session = 0;
     size_t part = 0;
@@ -353,6 +349,18 @@ std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
     }
   }
   return curves;
+}
+
+std::pair<double, double> LiveRun::times() const {
+  double began = HUGE_VAL;
+  double ended = -HUGE_VAL;
+  for (const auto& file : files_) {
+    const TimeSpan& times = reports_[file->id].times;
+    if (!times.known) continue;
+    began = std::min(began, times.start());
+    ended = std::max(ended, times.end);
+  }
+  return began <= ended ? std::pair(began, ended) : std::pair(std::nan(""), std::nan(""));
 }
 
 void LiveRun::join_all(Joiner& joiner) const {

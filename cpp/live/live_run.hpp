@@ -5,11 +5,13 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "decode/delivered.hpp"
 #include "decode/join.hpp"
 #include "live/curves.hpp"
+#include "live/latest.hpp"
 #include "live/live_file.hpp"
 
 namespace tbq {
@@ -61,6 +63,10 @@ class LiveRun {
   void merge_parts(LiveReader& reader);
   // The visible points of these tags, in the order of rows.
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
+  // The last visible row of each series; `back` rows before it is the earlier one.
+  std::vector<Latest> latest(uint64_t back) const;
+  // When the first and the last event of any kind were written; NaN if no wall time is known.
+  std::pair<double, double> times() const;
   // All rows, into a Joiner that leaves the memory of parts alone.
   void join_all(Joiner& joiner) const;
 

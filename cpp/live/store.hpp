@@ -37,6 +37,9 @@ class Store {
   };
   Columns curves(const std::vector<Series>& series, CurveOptions options) const;
 
+  // One run of the last set_files(); it is there until the next call of it.
+  const LiveRun& run(size_t index) const { return *runs_.at(index); }
+
   // All rows of these kinds, as decode() gives them.
   Result everything(Kinds kinds);
 
