@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
     from tbq.table.table import Table as Table
+    from tbq.watch import watch as watch
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
@@ -47,6 +48,7 @@ _LAZY = {
     "explain": "tbq.doctor",
     "follow": "tbq.live.follower",
     "rewrite": "tbq.rewrite",
+    "watch": "tbq.watch",
 }
 
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
     "read",
     "results",
     "rewrite",
+    "watch",
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
@@ -76,7 +79,7 @@ _MODULES = {"errors", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.doctor` and `tbq.rewrite` are functions, although the packages of these names may be imported too.
+    """`tbq.doctor`, `tbq.rewrite` and `tbq.watch` are functions, although the packages of these names may be imported too.
 
     Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
     """

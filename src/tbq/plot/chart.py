@@ -44,7 +44,7 @@ class Curve:
     raw: Columns | None = None  # before smoothing, drawn faintly behind
     broken: float = math.nan  # x of the first value that is not finite
     takeovers: Sequence[float] = ()  # x where a later session took over
-    value: float = math.nan  # the last one, for the legend
+    value: float | None = None  # the last one, for the legend
     strong: bool = False  # drawn over the others
 
 
@@ -95,7 +95,9 @@ class Chart:
     def _range(self) -> tuple[float, float]:
         """The values that the axis spans: what is drawn, rounded to ticks so that it seldom changes; logs are exponents."""
         drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
-        values = np.concatenate([part for each in drawn for part in (each.least, each.largest)] or [np.zeros(0)])
+        values = np.concatenate(
+            [part for each in drawn for part in (each.least, each.largest)] or [np.zeros(0)]
+        )
         values = self._scaled(values)
         values = values[np.isfinite(values)]
         if not len(values):
@@ -185,7 +187,7 @@ class Chart:
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
         """The axis with its labels in it, and a mark where values stop being finite."""
-        most = max(2, plot // 10)
+        most = max(2, plot // 8)
         if self.axis == "step":
             places = ticks.linear(self.low, self.high, most)
             places = [place for place in places if place == int(place)] or places[:1]
@@ -221,7 +223,7 @@ class Chart:
         shown = 0
         for i in order:
             curve = self.curves[i]
-            value = "" if math.isnan(curve.value) else f" {number(curve.value)}"
+            value = "" if curve.value is None else f" {number(curve.value)}"
             left = len(order) - shown - 1 + self.hidden
             more = f" +{left}" if left else ""
             key = f"{_LETTERS[i]} " if self.letters and i < len(_LETTERS) else "━ "
