@@ -79,7 +79,7 @@ _MODULES = {"errors", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.doctor`, `tbq.rewrite` and `tbq.watch` are functions, although the packages of these names may be imported too.
+    """`tbq.doctor`, `tbq.rewrite`, `tbq.watch` are functions, although packages of these names may be imported too.
 
     Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
     """

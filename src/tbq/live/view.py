@@ -1,7 +1,8 @@
-"""What screens ask of a `Follower`: last rows, curves on one grid, last values; no table of everything is made for it."""
+"""What screens ask of a `Follower`: last rows, curves on one grid, last values, without a table of everything."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -24,7 +25,7 @@ class Series(NamedTuple):
 
     kind: str
     tag: str
-    count: int
+    rows: int
     step: int
     wall_time: float
     value: float  # 0 unless it is a scalar
@@ -54,7 +55,7 @@ class Curves(NamedTuple):
 
 
 class View:
-    """Looks at what a `Follower` has read, as of its last poll. Runs that are not there are left out, or have no points."""
+    """Looks at what a `Follower` has read, as of its last poll. Runs that are not there have no points."""
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
@@ -76,7 +77,7 @@ class View:
         series: Sequence[tuple[str, str]],
         *,
         x: Axis = "step",
-        range: tuple[float, float] | None = None,
+        range: tuple[float, float] | None = None,  # noqa: A002 - what the axis shows
         width: int = 800,
         smooth: float = 0.0,
     ) -> Curves:
@@ -89,7 +90,8 @@ class View:
             numbered = [(places.get(run, absent), tag) for run, tag in series]
             low, high, *columns, broken = follower._open_store().curves(numbered, x, range, width, smooth)
         shape = (len(numbered), width)
-        return Curves(low, high, *(column.reshape(shape) for column in columns), broken)
+        first, last, least, largest = (column.reshape(shape) for column in columns)
+        return Curves(low, high, first, last, least, largest, broken)
 
     def last_values(self, kind: str, series: Sequence[tuple[str, str]]) -> dict[tuple[str, str], pa.Table]:
         """The rows of the last value of (run, tag) pairs that can be read; kinds are "images", "texts", …"""
@@ -113,6 +115,11 @@ class View:
             if places:
                 found[pair] = values.last({pair: places})
         return found
+
+    def exists(self) -> bool:
+        """Whether one of the paths that are followed is there."""
+        paths = self._follower._discovery.found.paths
+        return any(os.path.lexists(os.path.expanduser(path)) for path in paths)
 
     def _places(self) -> dict[str, int]:
         return {run.name: place for place, run in enumerate(self._follower._runs)}

@@ -18,7 +18,7 @@ NOBODY = -1
 
 
 class Canvas:
-    """`width` × `height` cells. Dots are rows (0 is the top) and columns; each cell has one owner, who gives its colour.
+    """`width` × `height` cells of dots; row 0 is the top. Each cell has one owner, who gives its colour.
 
     >>> canvas = Canvas(2, 1)
     >>> canvas.curve(np.array([0.0, 1, 2, 3]), *[np.array([0.0, 1, 2, 3])] * 3)

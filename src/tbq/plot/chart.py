@@ -93,7 +93,7 @@ class Chart:
     # The scale.
 
     def _range(self) -> tuple[float, float]:
-        """The values that the axis spans: what is drawn, rounded to ticks so that it seldom changes; logs are exponents."""
+        """What the axis spans: what is drawn, rounded so that it seldom changes; of a log axis, exponents."""
         drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
         values = np.concatenate(
             [part for each in drawn for part in (each.least, each.largest)] or [np.zeros(0)]
@@ -101,7 +101,7 @@ class Chart:
         values = self._scaled(values)
         values = values[np.isfinite(values)]
         if not len(values):
-            return 0.0, 1.0
+            return math.nan, math.nan
         low, high = float(values.min()), float(values.max())
         if self.log:
             return (low, high) if high > low else (low - 0.5, high + 0.5)
@@ -198,20 +198,23 @@ class Chart:
         else:
             places = ticks.times(self.low, self.high, most, ticks.local_offset(self.low))
             labels = ticks.clock_labels(places)
-        letters = ["─"] * plot
-        free = 0
-        for place, label in zip(places, labels, strict=True):
-            at = self._column(place, plot * 2)
-            start = 0 if at is None else min(max(at // 2 - (len(label) - 1) // 2, 0), plot - len(label))
-            if at is not None and start >= free and len(label) <= plot:
-                letters[start : start + len(label)] = label
-                free = start + len(label) + 1
-        line = [Span(" " * gutter + "└", dim=True)]
         broken = {
             at // 2: curve.colour
             for curve in self.curves
             if (at := self._column(curve.broken, plot * 2)) is not None
         }
+        letters = ["─"] * plot
+        taken = set(broken)
+        for place, label in zip(places, labels, strict=True):
+            at = self._column(place, plot * 2)
+            if at is None or len(label) > plot:
+                continue
+            start = min(max(at // 2 - (len(label) - 1) // 2, 0), plot - len(label))
+            cells = range(start, start + len(label))
+            if taken.isdisjoint(cells):
+                letters[cells.start : cells.stop] = label
+                taken.update(range(start - 1, cells.stop + 1))
+        line = [Span(" " * gutter + "└", dim=True)]
         for i, letter in enumerate(letters):
             line.append(Span(BROKEN, broken[i] or RED, bold=True) if i in broken else Span(letter, dim=True))
         return _merged(line)

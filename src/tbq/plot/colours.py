@@ -15,8 +15,8 @@ GREEN, AMBER, RED, GREY = "#59a14f", "#edc948", "#e15759", "#8a8a8a"
 def colours(names: Iterable[str], palette: Sequence[str] = PALETTE) -> dict[str, str]:
     """A colour for each name, given in the order in which they came to be.
 
-    A name has its own colour, unless an earlier one took it: then it gets the next free one; when all are taken the next
-    round begins. So names that come later change no colour, and the same names have the same colours tomorrow.
+    A name has its own colour, unless an earlier one took it: then it gets the next free one; when all are taken, the
+    next round begins. So names that come later change no colour, and the same names have the same colours tomorrow.
 
     >>> few = colours(["lr=0.1", "lr=0.03"])
     >>> more = colours(["lr=0.1", "lr=0.03", "lr=0.01"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tbq.plot.numbers import compact, duration
 
@@ -23,13 +23,7 @@ def step_size(span: float, most: int) -> float:
     """
     if not 0 < span < math.inf:
         return 1.0
-    power = math.floor(math.log10(span / max(most, 1))) - 1
-    while True:
-        for factor in (1, 2, 5):
-            size = float(f"{factor}e{power}")
-            if size > 0 and _fits(span, size, most):
-                return size
-        power += 1
+    return next(size for size in _sizes(span, most) if _fits(span, size, most))
 
 
 def linear(low: float, high: float, most: int) -> list[float]:
@@ -42,7 +36,13 @@ def linear(low: float, high: float, most: int) -> list[float]:
         return []
     if high == low:
         return [low]
-    return _multiples(low, high, step_size(high - low, most))
+    if not math.isfinite(high - low):
+        return [low, high]
+    for size in _sizes(high - low, most):
+        found = _multiples(low, high, size)
+        if len(found) <= most:
+            return found
+    return []
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
@@ -138,6 +138,17 @@ def local_offset(at: float) -> float:
     except (OverflowError, OSError, ValueError):
         return 0.0
     return offset.total_seconds() if offset else 0.0
+
+
+def _sizes(span: float, most: int) -> Iterator[float]:
+    """1, 2 and 5 times powers of ten, from well below what a span needs on."""
+    power = max(math.floor(math.log10(max(span / max(most, 1), 5e-324))) - 1, -323)
+    while power < 309:
+        for factor in (1, 2, 5):
+            size = float(f"{factor}e{power}")
+            if 0 < size < math.inf and span / size < 1e6:
+                yield size
+        power += 1
 
 
 def _fits(span: float, size: float, most: int) -> bool:

@@ -30,9 +30,9 @@ def watch(
 ) -> None:
     """Show a log directory on the whole terminal while it is written, until `q` is pressed.
 
-    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds. `smooth`
-    is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds (default:
-    120, or 20 times its usual pause if that is more).
+    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds.
+    `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
+    (default: 120, or 20 times its usual pause if that is more).
     """
     import sys
 
@@ -40,8 +40,11 @@ def watch(
         import textual  # noqa: F401 - an extra
     except ImportError:
         raise missing("textual", needed_for="tbq watch", extra="watch") from None
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("tbq watch needs a terminal", hint="for a pipe or a file: tbq follow, tbq export")
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        raise UsageError(
+            "tbq watch needs a terminal, and neither input nor output redirected",
+            hint="for a pipe or a file: tbq follow, tbq export",
+        )
     from tbq.live.follower import follow
     from tbq.watch.app import WatchApp
     from tbq.watch.model import Model

@@ -14,7 +14,7 @@ from tbq.watch import screen
 from tbq.watch.cards import card, want_of
 from tbq.watch.feed import Feed, News, Picture
 from tbq.watch.keys import KEYS
-from tbq.watch.model import KINDS, Model
+from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class WatchApp(App[None]):
     """A log directory on the whole screen."""
 
     ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None
     CSS = """
     Screen, Pane, Container, Horizontal { background: ansi_default; color: ansi_default; }
     Screen { layout: vertical; overflow: hidden; }
@@ -57,8 +58,8 @@ class WatchApp(App[None]):
         self.failure: BaseException | None = None
         self._filtering: tuple[str, str] | None = None  # what is filtered, and the filter before
         self._over: str | None = None
-        self._ready = False
-        self._layout: screen.Layout | None = None
+        self._built = False
+        self._division: screen.Layout | None = None
 
     def show(self) -> None:
         """Run until it is left; raises what made it fail."""
@@ -68,6 +69,8 @@ class WatchApp(App[None]):
             self.feed.stop()
         if self.failure is not None:
             raise self.failure
+        if self.return_code:  # Textual has told why
+            raise SystemExit(self.return_code)
 
     def compose(self) -> ComposeResult:
         """Header, body, footer; the body is the list of runs and the cards, or a text over both."""
@@ -81,7 +84,7 @@ class WatchApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin to look at the log."""
-        self._ready = True
+        self._built = True
         self.query_one("#filter", Input).can_focus = False
         self.set_interval(1.0, self._tick)
         self.sync()
@@ -94,7 +97,7 @@ class WatchApp(App[None]):
     # What the feed brings, from its thread.
 
     def _from_feed(self, what: object) -> None:
-        if self._running:
+        if self.is_running:
             self.call_later(self._take, what)
 
     def _take(self, what: Any) -> None:
@@ -117,7 +120,7 @@ class WatchApp(App[None]):
 
     def sync(self) -> None:
         """Show what the model says; lines that are the same stay as they are."""
-        if not self._ready or not self._running:
+        if not self._built or not self.is_running:
             return
         model, size = self.model, self.size
         body = max(size.height - 2, 1)
@@ -132,13 +135,15 @@ class WatchApp(App[None]):
         elif division.list_width:
             runs = self.query_one("#runs", RunPane)
             place = model.listed.index(model.run) if model.run in model.listed else 0
-            runs.show_lines(screen.run_list(model, division.list_width, body, runs.scroll_to(place, body)))
+            runs.show_lines(
+                screen.run_list(model, division.list_width, body, runs.first_to_show(place, body))
+            )
         self._sync_cards()
 
     def _divide(self, division: screen.Layout) -> None:
-        if division == self._layout:
+        if division == self._division:
             return
-        self._layout = division
+        self._division = division
         runs, cards = self.query_one("#runs", RunPane), self.query_one("#cards", Container)
         runs.display = division.list_width > 0
         runs.styles.width = division.list_width
@@ -254,7 +259,7 @@ class WatchApp(App[None]):
         self.set_focus(None)
         self.sync()
 
-    def action_back(self) -> None:
+    def action_undo(self) -> None:
         """Drop the filter that is being typed, or go back."""
         if self._filtering:
             self._set_filter(self._filtering[1])
@@ -274,14 +279,9 @@ class WatchApp(App[None]):
         self.model.full = full or self.model.full
         self.sync()
 
-    def action_run(self, by: int) -> None:
-        """Move through the runs."""
-        self.model.move_run(by)
-        self.sync()
-
-    def action_card(self, by: int) -> None:
-        """Move through the cards."""
-        self.model.move_tag(by)
+    def action_model(self, name: str, *given: int) -> None:
+        """A key that changes the model and nothing else."""
+        getattr(self.model, name)(*given)
         self.sync()
 
     def action_page(self, by: int) -> None:
@@ -290,33 +290,6 @@ class WatchApp(App[None]):
             self.model.move_run(by * max(self.size.height - 4, 1))
         else:
             self.model.move_tag(by * self.model.per_page)
-        self.sync()
-
-    def action_full(self) -> None:
-        """The selected card on the whole screen."""
-        self.model.full = not self.model.full and self.model.tag is not None
-        self.model.wide = False
-        self.sync()
-
-    def action_wide(self) -> None:
-        """The list of runs on the whole width."""
-        self.model.wide = not self.model.wide
-        self.model.full = False
-        self.sync()
-
-    def action_smooth(self, by: int) -> None:
-        """More or less smoothing."""
-        self.model.next_smooth(by)
-        self.sync()
-
-    def action_log(self) -> None:
-        """Log scale."""
-        self.model.log = not self.model.log
-        self.sync()
-
-    def action_axis(self) -> None:
-        """The next x axis."""
-        self.model.next_axis()
         self.sync()
 
     def action_zoom(self, factor: float) -> None:
@@ -337,41 +310,3 @@ class WatchApp(App[None]):
     def _selected_picture(self) -> Picture | None:
         tag = self.model.tag
         return self.pictures.get((self.model.kind, tag)) if tag is not None else None
-
-    def action_unzoom(self) -> None:
-        """Show all."""
-        self.model.zoom = None
-        self.sync()
-
-    def action_pin(self) -> None:
-        """Pin the selected tag."""
-        self.model.pin()
-        self.sync()
-
-    def action_compare(self) -> None:
-        """Choose the runs to compare."""
-        self.model.compare()
-        self.sync()
-
-    def action_sort(self) -> None:
-        """Sort runs by something else."""
-        self.model.next_sort()
-        self.sync()
-
-    def action_hide(self) -> None:
-        """Leave the selected run out of charts."""
-        self.model.hide()
-        self.sync()
-
-    def action_only(self) -> None:
-        """Draw the selected run alone."""
-        self.model.show_only()
-        self.sync()
-
-    def action_kind(self, number: int) -> None:
-        """Show a kind of data, or the next one."""
-        if number:
-            self.model.show_kind(KINDS[number - 1])
-        else:
-            self.model.next_kind()
-        self.sync()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -116,7 +115,7 @@ class Feed:
         """Poll once; the (run, kind, tag) whose rows changed."""
         update = self._follower.poll()
         runs = tuple(self._follower.runs)
-        exists = self._exists()
+        exists = bool(runs) or self._view.exists()
         first = self._runs is None
         if not update and not first and runs == self._runs and exists:
             return set()
@@ -145,11 +144,6 @@ class Feed:
         found = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))
         return {name: found.get(name) for name in latest}
 
-    def _exists(self) -> bool:
-        return any(
-            os.path.lexists(os.path.expanduser(path)) for path in self._follower.path.split(", ")
-        ) or bool(self._follower.runs)
-
     def _draw(self, changed: set[tuple[str, str, str]]) -> None:
         """Make the pictures that are new or not true any more."""
         wanted = self._wanted
@@ -176,6 +170,9 @@ class Feed:
         pairs = [(run, want.tag) for run in want.runs]
         options: dict[str, Any] = {"x": want.axis, "range": want.range, "width": want.width}
         curves = self._view.curves(pairs, **options, smooth=want.smooth)
+        if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
+            options["range"] = curves.low - 1, curves.high + 1
+            curves = self._view.curves(pairs, **options, smooth=want.smooth)
         raw = self._view.curves(pairs, **options) if want.smooth else None
         end = curves.high
         if want.range is not None:

@@ -1,4 +1,4 @@
-"""What is shown: runs, tags, filters, sort, zoom. Keys change it, looks at the log fill it; it knows nothing of widgets."""
+"""What is shown: runs, tags, filters, sort, zoom. Keys change it, the feed fills it; it knows no widgets."""
 
 from __future__ import annotations
 
@@ -180,16 +180,30 @@ class Model:
         """Select another card."""
         self.tag = _moved(self.tags, self.tag, by)
 
-    def show_kind(self, kind: Kind) -> None:
-        """Show another kind of data."""
-        self.kind = kind
+    def show_kind(self, number: int) -> None:
+        """Show a kind of data, by its number from 1; with 0 the next one that there is data of."""
+        there = [kind for kind in KINDS if kind == self.kind or tags_of(self.runs.values(), kind)]
+        self.kind = KINDS[number - 1] if number else there[(there.index(self.kind) + 1) % len(there)]
         self.zoom = None
         self.refresh()
 
-    def next_kind(self) -> None:
-        """The next kind that there is data of."""
-        there = [kind for kind in KINDS if kind == self.kind or tags_of(self.runs.values(), kind)]
-        self.show_kind(there[(there.index(self.kind) + 1) % len(there)])
+    def toggle_full(self) -> None:
+        """The selected card on the whole screen, or not."""
+        self.full = not self.full and self.tag is not None
+        self.wide = False
+
+    def toggle_wide(self) -> None:
+        """The list of runs on the whole width, or not."""
+        self.wide = not self.wide
+        self.full = False
+
+    def toggle_log(self) -> None:
+        """A log scale of values, or not."""
+        self.log = not self.log
+
+    def unzoom(self) -> None:
+        """Show all, also what is new."""
+        self.zoom = None
 
     def next_axis(self) -> None:
         """Step, relative time, wall time; a zoom ends, since its numbers mean something else."""
@@ -250,7 +264,7 @@ class Model:
     def pan_by(self, share: float, low: float, high: float) -> None:
         """Move what is shown by a share of it."""
         distance = (high - low) * share
-        if math.isfinite(distance):
+        if distance and math.isfinite(distance):
             self.zoom = (low + distance, high + distance)
 
     def back(self) -> None:

@@ -13,6 +13,8 @@ from tbq.plot.cells import Line, Span, filled
 from tbq.plot.numbers import compact, number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tbq.kinds.histograms import Histogram
 
 _MOST_PIXELS = 50_000_000  # that are decoded for a picture on a terminal
@@ -50,14 +52,18 @@ def half_blocks(data: bytes, size: str, room: int, height: int) -> list[Line]:
     for top in range(0, len(pixels), 2):
         line: Line = []
         for x in range(pixels.shape[1]):
-            above = "#%02x%02x%02x" % tuple(pixels[top, x])
-            below = "#%02x%02x%02x" % tuple(pixels[top + 1, x]) if top + 1 < len(pixels) else None
+            above = _colour(pixels[top, x])
+            below = _colour(pixels[top + 1, x]) if top + 1 < len(pixels) else None
             if line and (line[-1].colour, line[-1].ground) == (above, below):
                 line[-1] = line[-1]._replace(text=line[-1].text + "▀")
             else:
                 line.append(Span("▀", above, ground=below))
         lines.append(line)
     return lines
+
+
+def _colour(pixel: NDArray[np.uint8]) -> str:
+    return f"#{pixel.tobytes().hex()}"
 
 
 def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
@@ -69,9 +75,10 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
     bars = height - 2 if height >= 4 else height - 1
     largest = float(counts.max()) or 1.0
     eighths = np.ceil(counts / largest * bars * 8).astype(np.int64)
-    lines: list[Line] = []
-    for row in range(bars - 1, -1, -1):
-        lines.append([Span("".join(_EIGHTHS[min(max(each - row * 8, 0), 8)] for each in eighths.tolist()))])
+    lines: list[Line] = [
+        [Span("".join(_EIGHTHS[min(max(each - row * 8, 0), 8)] for each in eighths.tolist()))]
+        for row in range(bars - 1, -1, -1)
+    ]
     axis = ["─"] * room
     free = 0
     places = ticks.linear(low, high, max(room // 12, 2))
@@ -88,9 +95,7 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
     return lines
 
 
-def _spread(
-    histogram: Histogram, low: float, high: float, cells: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _spread(histogram: Histogram, low: float, high: float, cells: int) -> NDArray[np.float64]:
     """How many values lie in each of the cells from low to high; those of a bucket lie evenly in it."""
     counts = np.zeros(cells)
     if not high > low:

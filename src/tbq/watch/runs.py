@@ -63,11 +63,11 @@ class Run:
         self.step = max((each.step for each in latest.series), default=None)
         self.broken = [tag for tag, each in self.scalars.items() if not math.isfinite(each.value)]
         # What is logged most often says how far the run is.
-        pace = max(self.scalars.values(), key=lambda each: (each.count, each.step), default=None)
+        pace = max(self.scalars.values(), key=lambda each: (each.rows, each.step), default=None)
         self.rate = self.pause = 0.0
         if pace is not None and (seconds := pace.wall_time - pace.earlier_wall_time) > 0:
             self.rate = max(pace.step - pace.earlier_step, 0) / seconds
-            self.pause = seconds / min(pace.count - 1, BACK)
+            self.pause = seconds / min(pace.rows - 1, BACK)
 
     def age(self, now: float) -> float:
         """Seconds since its last event: by its wall time, or since it grew before our eyes, whichever is less."""

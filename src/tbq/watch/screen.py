@@ -99,12 +99,14 @@ def _settings(model: Model) -> Line:
 
 def run_list(model: Model, room: int, height: int, top: int) -> list[Line]:
     """The list of runs from number `top` on, with its title: state, name, last step, last values."""
-    tags = model.value_tags
-    wide = room >= 70
-    columns = _Columns(model, room, tags if wide else tags[:1], wide)
-    lines = [columns.title()]
-    for name in model.listed[top : top + height - 1]:
-        lines.append(columns.row(model.runs[name]))
+    tags = model.value_tags[:1]
+    if model.wide:
+        tags = list(dict.fromkeys([*model.value_tags, *tags_of(model.runs.values())]))
+    columns = _Columns(model, room, tags, model.wide)
+    lines = [
+        columns.title(),
+        *(columns.row(model.runs[name]) for name in model.listed[top : top + height - 1]),
+    ]
     if not model.listed:
         lines += _nothing(model, room)
     return [filled(line, room) for line in lines[:height]] + [
@@ -209,7 +211,7 @@ def no_cards(model: Model) -> str:
 
 def footer(model: Model, room: int) -> Line:
     """Keys, and what is known of the selected run."""
-    right = _selected(model, max(room // 2, room - 60))
+    right = _selected(model, max(room // 2, room - 30))
     shown: list[Key] = []
     used = width(right)
     for key in sorted(KEYS, key=lambda key: key.action not in ("help", "quit")):  # which have room first
@@ -246,8 +248,7 @@ def help_lines(room: int, height: int) -> list[Line]:
     states: Line = [Span(" states   ", bold=True)]
     for state in STATES:
         states += [Span(SIGNS[state].shape, SIGNS[state].colour), Span(f" {state}  ")]
-    title: Line = [Span("─ ", dim=True), Span("help", bold=True), Span(" · any key closes it ", dim=True)]
-    title.append(Span("─" * max(room - width(title), 0), dim=True))
+    title = _rule("help", room)
     if len(lines) + 2 <= height:
         body = [*lines, states]
     else:
@@ -279,6 +280,11 @@ def problem_lines(model: Model, room: int, height: int) -> list[Line]:
         body = [[Span(" Nothing was lost.")]]
     lines = [title, *body[-(height - 1) :]]
     return [filled(line, room) for line in lines] + [filled([], room) for _ in range(height - len(lines))]
+
+
+def _rule(text: str, room: int) -> Line:
+    line: Line = [Span("─ ", dim=True), Span(text, bold=True), Span(" · any key closes this ", dim=True)]
+    return [*line, Span("─" * max(room - width(line), 0), dim=True)]
 
 
 def _wrapped(text: str, room: int) -> list[str]:

@@ -32,8 +32,8 @@ class Pane(Widget):
 
     can_focus = False
 
-    def __init__(self, **given: str) -> None:
-        super().__init__(**given)
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
         self.lines: list[Line] = []
 
     @property
@@ -74,7 +74,7 @@ class RunPane(Pane):
 
     top = 0  # the first run that is shown
 
-    def scroll_to(self, place: int, height: int) -> int:
+    def first_to_show(self, place: int, height: int) -> int:
         """The first run to show, so that this one is on the screen."""
         self.top = max(min(self.top, place), place - max(height - 2, 0), 0)
         return self.top
@@ -89,12 +89,12 @@ class RunPane(Pane):
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """The wheel moves the selection."""
         event.stop()
-        self.watch_app.action_run(3)
+        self.watch_app.action_model("move_run", 3)
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
         """The wheel moves the selection."""
         event.stop()
-        self.watch_app.action_run(-3)
+        self.watch_app.action_model("move_run", -3)
 
 
 class CardPane(Pane):
