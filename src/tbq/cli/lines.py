@@ -68,21 +68,25 @@ class Lines:
         arrow = _without_bytes(rows.to_arrow())
         order = sorted(range(len(arrow)), key=_time_of(arrow))
         cells = list(cell_rows(arrow))
-        names = arrow.column_names
-        lines = [self._line(kind, dict(zip(names, cells[i], strict=True))) for i in order]
+        rows_shown = [dict(zip(arrow.column_names, cells[i], strict=True)) for i in order]
+        names = [self._names(row) for row in rows_shown]
+        lines = [self._line(kind, row, of_row) for row, of_row in zip(rows_shown, names, strict=True)]
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
 
-    def _line(self, kind: str, row: dict[str, str | None]) -> str:
-        shown = {name: printable(shortened(row[name] or "", _WIDE)) for name in self._widths}
-        if row["step"]:
-            shown["step"] = f"{int(row['step']):,}"
-        for name, text in shown.items():
+    def _names(self, row: dict[str, str | None]) -> dict[str, str]:
+        """What a row is called, and room for it."""
+        names = {name: printable(shortened(row[name] or "", _WIDE)) for name in ("run", "tag")}
+        names["step"] = f"{int(row['step'] or 0):,}"
+        for name, text in names.items():
             self._widths[name] = max(self._widths[name], len(text))
+        return names
+
+    def _line(self, kind: str, row: dict[str, str | None], names: dict[str, str]) -> str:
         at = self._dim(_clock(row["wall_time"]))
-        run = shown["run"].ljust(self._widths["run"])
-        tag = shown["tag"].ljust(self._widths["tag"])
-        step = shown["step"].rjust(self._widths["step"])
+        run = names["run"].ljust(self._widths["run"])
+        tag = names["tag"].ljust(self._widths["tag"])
+        step = names["step"].rjust(self._widths["step"])
         return f"{at}  {run}  {step}  {tag}  {self._value(kind, row)}".rstrip()
 
     def _value(self, kind: str, row: dict[str, str | None]) -> str:
