@@ -8,7 +8,7 @@ namespace tbq {
 namespace {
 
 constexpr size_t kCompared = 32;
-constexpr size_t kTogether = 8;                  // so many parts are worth to be merged
+constexpr size_t kTogether = 4;                  // so many parts are worth to be merged
 constexpr uint64_t kLarge = uint64_t{64} << 20;  // a part of so many bytes is left alone
 
 std::string bytes_at(const File& file, uint64_t offset, size_t count) {

@@ -72,6 +72,7 @@ def collect(
             rows.update((row["run"], kind, row["tag"], row["step"]) for row in table.to_dicts())
         if ended and not update:
             break
+        follower.wait()
     assert all(process.returncode == 0 for process in processes)
     assert updates > 1
     return +rows
@@ -79,7 +80,7 @@ def collect(
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, name: str) -> None:
-    with tbq.follow(tmp_path / "runs", kinds=["scalars", "texts"]) as follower:
+    with tbq.follow(tmp_path / "runs", kinds=["scalars", "texts"], interval=0.002) as follower:
         go = tmp_path / "go"
         processes = [start(WRITERS[name], tmp_path / "runs" / run, 0, STEPS, go) for run in ("a", "b")]
         rows = collect(follower, processes, go, Counter())
@@ -93,7 +94,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, name: str) -> N
 
 
 def test_a_writer_that_dies_and_starts_again(tmp_path: Path) -> None:
-    with tbq.follow(tmp_path, kinds="scalars") as follower:
+    with tbq.follow(tmp_path, kinds="scalars", interval=0.002) as follower:
         rows: Counter[tuple[object, ...]] = Counter()
         for first, last in ((0, 1000), (700, 1500), (1400, 2000)):
             go = tmp_path / f"go{first}"
