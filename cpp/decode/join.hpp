@@ -21,7 +21,7 @@ class Joiner {
         pool_(pool),
         delivery_(delivery),
         keeps_parts_(keeps_parts || delivery),
-        packer_(pool) {}
+        packer_(pool, keeps_parts_) {}
 
   // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
   // nothing was added.

@@ -8,7 +8,7 @@ namespace tbq {
 namespace {
 
 constexpr size_t kCompared = 32;
-constexpr size_t kTogether = 8;                  // so many parts are worth to be merged
+constexpr size_t kTogether = 4;                  // so many parts are worth to be merged
 constexpr uint64_t kLarge = uint64_t{64} << 20;  // a part of so many bytes is left alone
 
 std::string bytes_at(const File& file, uint64_t offset, size_t count) {
@@ -38,11 +38,11 @@ const char* file_change_name(FileChange change) {
 
 FileChange LiveFile::compare(const FileStatus& found) const {
   if (!known) return found.error == 0 ? FileChange::added : FileChange::none;
-  if (found == status) return FileChange::none;
+  if (found == status) return again ? FileChange::grown : FileChange::none;
   if (found.error != 0) return status.error != 0 ? FileChange::none : FileChange::gone;
   if (status.error != 0 || !found.is_same_file(status) || found.size < status.size)
     return FileChange::replaced;
-  if (found.size == status.size && found.modified != status.modified)
+  if (found.size == status.size && found.modified != status.modified && !again)
     return FileChange::replaced;  // in its place
   return FileChange::grown;
 }

@@ -20,6 +20,7 @@ struct LiveFile {
   uint32_t id = 0;    // of its report; another one each time it is read from the start
   FileStatus status;  // when it was read last
   bool known = false;
+  bool again = false;  // reading it was stopped before its end
   FileReport opened;  // what opening it said
 
   FileStatus now;  // found by the last look

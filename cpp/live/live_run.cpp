@@ -17,27 +17,23 @@ void LiveRun::set_files(const std::vector<std::string>& paths) {
   std::unordered_map<std::string, std::unique_ptr<LiveFile>> known;
   for (auto& file : files_) known.emplace(file->path, std::move(file));
   files_.clear();
+  files_.resize(paths.size());
   std::vector<bool> used(reports_.size(), false);
-  for (const auto& [path, file] : known)
-    used[file->id] = std::find(paths.begin(), paths.end(), path) != paths.end();
-  for (const std::string& path : paths) {
-    const auto found = known.find(path);
-    if (found != known.end() && found->second) {
-      files_.push_back(std::move(found->second));
-      continue;
-    }
-    auto file = std::make_unique<LiveFile>();
-    file->path = path;
-    const auto free = std::find(used.begin(), used.end(), false);
-    file->id = static_cast<uint32_t>(free - used.begin());
-    if (free == used.end()) {
-      used.push_back(true);
-      reports_.emplace_back();
-    } else {
-      *free = true;
-    }
-    reports_[file->id] = {};
-    files_.push_back(std::move(file));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto found = known.find(paths[i]);
+    if (found == known.end() || !found->second) continue;
+    used[found->second->id] = true;
+    files_[i] = std::move(found->second);
+  }
+  size_t free = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (files_[i]) continue;
+    while (free < used.size() && used[free]) ++free;
+    if (free == reports_.size()) reports_.emplace_back();
+    files_[i] = std::make_unique<LiveFile>();
+    files_[i]->path = paths[i];
+    files_[i]->id = static_cast<uint32_t>(free);
+    reports_[free++] = {};
     dirty_ = true;
   }
   for (auto& [path, file] : known) {
@@ -53,6 +49,10 @@ bool LiveRun::look() {
   for (auto& file : files_) {
     file->now = status_of(file->path);
     file->change = file->compare(file->now);
+    if (file->known && file->now.error == 0 && file->opened.state == FileState::unreadable) {
+      // It may not be read; its status need not change when it may.
+      file->change = File().open(file->path) == 0 ? FileChange::replaced : FileChange::none;
+    }
     any = any || file->change != FileChange::none;
   }
   return any;
@@ -111,7 +111,6 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
   file.known = true;
   file.status = file.now;
   if (file.opened.state == FileState::unreadable) {
-    file.status.error = file.opened.error;
     drop(file);
     return;
   }
@@ -124,9 +123,11 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
     if (file.change == FileChange::grown) file.change = FileChange::replaced;
     drop(file);
   }
-  const std::shared_ptr<Part> before = file.tail;
+  file.again = true;  // if what follows is stopped
+  const std::shared_ptr<Part> before = std::move(file.tail);
   file.tail.reset();
   file.unfinished = 0;
+  if (before) dropped_.push_back(before);
   auto part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
   if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
@@ -145,13 +146,13 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
     file.tail = std::move(part);
   }
   if (before) {
-    dropped_.push_back(before);
     if (!file.parts.empty() && file.parts.back()->begin == before->begin) {
       transfer(*before, *file.parts.back(), delivered_);
     } else if (file.tail && file.tail->begin == before->begin) {
       transfer(*before, *file.tail, delivered_);
     }
   }
+  file.again = cancelled && cancelled->load(std::memory_order_relaxed);
 }
 
 // Decodes parts again whose kinds were decided by a plugin that is not the tag's.
@@ -184,6 +185,7 @@ void LiveRun::correct_plugins(LiveReader& reader, Parts& parts, RunSessions& ses
 }
 
 void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunUpdate& out) {
+  dirty_ = true;  // until all is done
   for (auto& file : files_) {
     if (file->change == FileChange::none) continue;
     if (file->change == FileChange::gone) {

@@ -19,6 +19,10 @@ size_t bytes_of(const ScalarChunk& chunk) {
 }  // namespace
 
 void pack(Part& part, Pool& pool) {
+  for (const auto& entry : part.tags.all) {  // nothing is recognised by these any more
+    entry->scalar_template = {};
+    entry->blob_template.reset();
+  }
   size_t bytes = 0;
   for (const auto& entry : part.tags.all) {
     if (const ScalarChunk* chunk = mostly_empty(entry->scalars)) bytes += bytes_of(*chunk);

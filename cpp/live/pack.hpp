@@ -6,7 +6,7 @@
 namespace tbq {
 
 // Moves scalars out of blocks that are mostly empty into as much memory as they need; the blocks go back to
-// the pool.
+// the pool. What only decoding needs is freed.
 void pack(Part& part, Pool& pool);
 
 }  // namespace tbq

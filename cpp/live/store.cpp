@@ -65,8 +65,13 @@ Update Store::poll() {
     update.changed_files.insert(update.changed_files.end(),
                                 update.added.files.begin() + static_cast<std::ptrdiff_t>(first),
                                 update.added.files.end());
-    if (from.rows) append(update.added, *from.rows, places);
+    if (!from.rows) continue;
+    for (BlobTable& rows : from.rows->blobs) {
+      for (BlobRow& row : rows) row.file = places[row.file];
+    }
+    append_rows(update.added, *from.rows);
   }
+  join_short(update.added.scalars);
   pending_.clear();
   for (LiveRun* run : changed) run->merge_parts(*readers_[0]);
   gone_.clear();
@@ -92,22 +97,21 @@ Result Store::everything(Kinds kinds) {
   Result result;
   DecodeOptions options = options_;
   options.kinds = kinds;
+  Joiner joiner(options, readers_[0]->pool, nullptr, true);
   for (const auto& run : runs_) {
-    Joiner joiner(options, readers_[0]->pool, nullptr, true);
+    size_t before[kKindCount];
+    for (size_t kind = 0; kind < kKindCount; ++kind) before[kind] = joiner.blobs[kind].size();
     run->join_all(joiner);
-    joiner.finish();
     std::vector<uint32_t> places;
     run->reports(result.files, places);
-    append(result, joiner, places);
+    for (size_t kind = 0; kind < kKindCount; ++kind) {
+      BlobTable& rows = joiner.blobs[kind];
+      for (size_t row = before[kind]; row < rows.size(); ++row) rows[row].file = places[rows[row].file];
+    }
   }
-  return result;
-}
-
-void Store::append(Result& result, Joiner& joiner, const std::vector<uint32_t>& places) const {
-  for (BlobTable& rows : joiner.blobs) {
-    for (BlobRow& row : rows) row.file = places[row.file];
-  }
+  joiner.finish();
   append_rows(result, joiner);
+  return result;
 }
 
 }  // namespace tbq

@@ -48,7 +48,6 @@ class Store {
     LiveRun* run = nullptr;
     RunUpdate update;
   };
-  void append(Result& result, Joiner& joiner, const std::vector<uint32_t>& places) const;
 
   DecodeOptions options_;
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()

@@ -128,6 +128,7 @@ class Follower:
         self._ready: deque[Update] = deque()  # updates that were made and not yet taken
         self._lock = threading.RLock()
         self._ended = threading.Event()
+        self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
         if not from_start:
             first = self._look(rows=False)
@@ -179,7 +180,7 @@ class Follower:
         """
         with self._lock:
             if not self._ready:
-                began = time.thread_time()
+                self._looked, began = time.monotonic(), time.thread_time()
                 update = self._look()
                 if not update:
                     self._idle_cost = time.thread_time() - began
@@ -201,26 +202,35 @@ class Follower:
             result = store.everything([of_kind])
             return self._table(kind, result, list(self._runs))
 
+    def wait(self, at_most: float | None = None) -> bool:
+        """Wait until it is time for the next look; false if the follower was closed meanwhile.
+
+        That is `interval` after the last one began, or later if looking at many files takes long.
+
+        >>> tbq.follow("runs", interval=0.01).wait(at_most=1)
+        True
+        """
+        seconds = self._pause()
+        return not self._ended.wait(seconds if at_most is None else min(seconds, at_most))
+
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
-            started = time.monotonic()
             update = self.poll()
             if update:
                 yield update
-            self._ended.wait(self._pause(started))
+            self.wait()
 
     async def __aiter__(self) -> AsyncIterator[Update]:
         import asyncio
 
         while not self.closed:
-            started = time.monotonic()
             await asyncio.to_thread(self._prepare)
             if self.closed:
                 return
             update = self.poll()  # what was prepared: if this task is cancelled meanwhile, the next one gets it
             if update:
                 yield update
-            await asyncio.sleep(self._pause(started))
+            await asyncio.sleep(self._pause())
 
     def close(self) -> None:
         """Stop: iterations end, and everything that was read is forgotten.
@@ -252,9 +262,9 @@ class Follower:
             if not self.closed and not self._ready:
                 self._ready.append(self.poll())
 
-    def _pause(self, started: float) -> float:
+    def _pause(self) -> float:
         """How long to wait, so that looking at many files takes only a small share of a CPU."""
-        return max(0.0, started + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
+        return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
     def _open_store(self) -> Any:
         if self._store is None:
