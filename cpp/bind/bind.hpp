@@ -8,6 +8,7 @@ namespace tbq {
 void bind_curve(nanobind::module_& m);
 void bind_decode(nanobind::module_& m);
 void bind_kinds(nanobind::module_& m);
+void bind_live(nanobind::module_& m);
 void bind_rewrite(nanobind::module_& m);
 void bind_termination(nanobind::module_& m);
 void bind_text(nanobind::module_& m);

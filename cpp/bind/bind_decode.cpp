@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "bind/bind.hpp"
+#include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
@@ -27,27 +28,6 @@ using namespace nb::literals;
 
 namespace tbq {
 namespace {
-
-Restarts restarts_of(const std::string& name) {
-  if (name == "resume") return Restarts::resume;
-  if (name == "keep") return Restarts::keep;
-  if (name == "last") return Restarts::last;
-  if (name == "tensorboard") return Restarts::tensorboard;
-  throw nb::value_error("restarts must be resume, keep, last or tensorboard");
-}
-
-Kind kind_of_name(const std::string& name) {
-  for (size_t i = 0; i < kKindCount; ++i) {
-    if (name == kind_name(static_cast<Kind>(i))) return static_cast<Kind>(i);
-  }
-  throw nb::value_error(("unknown kind: " + name).c_str());
-}
-
-Kinds kinds_of(const std::vector<std::string>& names) {
-  Kinds kinds = 0;
-  for (const std::string& name : names) kinds |= bit(kind_of_name(name));
-  return kinds;
-}
 
 ScalarColumns columns_of(const std::vector<std::string>& names) {
   static constexpr const char* known[] = {"run", "tag", "step", "wall_time", "value"};
@@ -96,21 +76,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.general_only = general_only;
   if (!columns.is_none()) options.columns = columns_of(nb::cast<std::vector<std::string>>(columns));
   options.count_bytes = !progress.is_none();
-  // Each tag is asked for once, however many runs have it: a call of Python costs more than a small file.
-  std::mutex asking;
-  std::map<std::string, bool, std::less<>> answers;
-  if (!select.is_none()) {
-    options.select = [&](uint32_t, std::string_view tag) {
-      const std::lock_guard<std::mutex> turn(asking);
-      const auto known = answers.find(tag);
-      if (known != answers.end()) return known->second;
-      const std::string text = display_name(tag);
-      const nb::gil_scoped_acquire held;
-      const bool wanted = nb::cast<bool>(select(nb::str(text.data(), text.size())));
-      answers.emplace(tag, wanted);
-      return wanted;
-    };
-  }
+  TagQuestions questions(select);
+  if (!select.is_none()) options.select = [&](uint32_t, std::string_view tag) { return questions.ask(tag); };
   options.tick = [&](const Progress& now) {
     const nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -118,13 +85,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
     return true;
   };
   if (!inflate.is_none()) {
-    options.inflate = [&](const std::string& path) {
-      const nb::gil_scoped_acquire held;
-      const nb::object unpacked = inflate(nb::bytes(path.data(), path.size()));
-      if (unpacked.is_none()) return std::string();
-      const auto bytes = nb::cast<nb::bytes>(unpacked);
-      return std::string(bytes.c_str(), bytes.size());
-    };
+    options.inflate = [&](const std::string& path) { return unpacked_path(inflate, path); };
   }
   const nb::gil_scoped_release free;
   return decode(files, options);
@@ -216,7 +177,7 @@ void bind_decode(nb::module_& m) {
           "When each run began that has wall times: the earliest in any of its files, whatever was selected.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
-          "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_of_name(kind)); },
+          "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },
           "kind"_a, "The tags that have values of this kind, in order.")
       .def(
           "notable",

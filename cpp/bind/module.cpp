@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
   tbq::bind_curve(m);
   tbq::bind_decode(m);
   tbq::bind_kinds(m);
+  tbq::bind_live(m);
   tbq::bind_rewrite(m);
   tbq::bind_termination(m);
   tbq::bind_text(m);

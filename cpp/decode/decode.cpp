@@ -52,7 +52,7 @@ class Decoder {
     result_.cancelled = cancelled_;
     if (cancelled_) return std::move(result_);
     for (Output& output : outputs_) {
-      if (output.joiner) append(*output.joiner);
+      if (output.joiner) append_rows(result_, *output.joiner);
       output.joiner.reset();
     }
     return std::move(result_);
@@ -316,34 +316,6 @@ class Decoder {
       if (cancelled_ || !which(*part)) continue;
       if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
     }
-  }
-
-  void append(Joiner& from) {
-    const auto base = static_cast<uint32_t>(result_.series.size());
-    for (ScalarBatch& batch : from.scalars()) {
-      for (auto& stretch : batch.stretches) stretch.series += base;
-      result_.scalars.push_back(std::move(batch));
-    }
-    for (size_t kind = 0; kind < kKindCount; ++kind) {
-      if (base > 0) {
-        for (BlobRow& row : from.blobs[kind]) row.tag += base;
-      }
-      auto& joined = result_.blobs[kind];
-      if (!joined) {
-        joined = std::make_shared<BlobTable>(std::move(from.blobs[kind]));
-      } else {
-        joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
-      }
-    }
-    const auto session_base = static_cast<uint32_t>(result_.sessions.size());
-    for (SegmentReport& segment : from.segment_reports) {
-      segment.series += base;
-      segment.session += session_base;
-      result_.segments.push_back(segment);
-    }
-    std::move(from.session_reports.begin(), from.session_reports.end(), std::back_inserter(result_.sessions));
-    std::move(from.series.begin(), from.series.end(), std::back_inserter(result_.series));
-    std::move(from.held.begin(), from.held.end(), std::back_inserter(result_.parts));
   }
 
   const std::vector<FileSpec>& specs_;

@@ -2,6 +2,7 @@
 #include "decode/join.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace tbq {
@@ -78,14 +79,15 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) 
   for (size_t first = 0; first < entries.size();) {
     size_t last = first;
     while (last < entries.size() && entries[last].entry->tag == entries[first].entry->tag) ++last;
-    add_series(std::span(entries).subspan(first, last - first), run, sessions);
+    const auto of_tag = std::span(entries).subspan(first, last - first);
+    if (is_new(of_tag, parts)) add_series(of_tag, run, sessions);
     if (uncounted_) {
       series.resize(series_before);
       session_reports.resize(sessions_before);
       segment_reports.resize(segments_before);
       return false;
     }
-    for (size_t i = first; i < last; ++i) {
+    for (size_t i = first; i < last && !keeps_parts_; ++i) {
       entries[i].entry->scalars.release(pool_);
       for (auto& [kind, from] : entries[i].entry->blobs) from.rows.release(pool_);
     }
@@ -93,6 +95,14 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) 
   }
   if (blobs_kept_) held.insert(held.end(), parts.begin(), parts.end());
   return true;
+}
+
+// Whether something of a tag may have become visible, or stopped to be.
+bool Joiner::is_new(std::span<const TagOfPart> entries, const Parts& parts) const {
+  if (!delivery_ || delivery_->all || delivery_->stale.contains(entries[0].entry->tag)) return true;
+  return std::any_of(entries.begin(), entries.end(), [&](const TagOfPart& entry) {
+    return delivery_->fresh.contains(parts[entry.part].get());
+  });
 }
 
 // Of what nobody asked for only the existence is known: large records of it may have been passed over.
@@ -117,9 +127,12 @@ void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const 
     report.rounded += entry->rounded;
     report.refused += entry->refused;
     if (report.dtype == 0) report.dtype = entry->dtype;
-    if (!entry->scalars.segments.all.empty()) numbers.push_back({&entry->scalars, nullptr, part});
+    const auto wanted = [&](Kind kind) { return !keeps_parts_ || (options_.kinds & bit(kind)) != 0; };
+    if (!entry->scalars.segments.all.empty() && wanted(Kind::scalars))
+      numbers.push_back({&entry->scalars, nullptr, part});
     for (const auto& [kind, from] : entry->blobs) {
-      if (!from.segments.all.empty()) others[static_cast<Kind>(kind)].push_back({nullptr, &from, part});
+      if (!from.segments.all.empty() && wanted(static_cast<Kind>(kind)))
+        others[static_cast<Kind>(kind)].push_back({nullptr, &from, part});
     }
   }
   if (!numbers.empty()) {
@@ -238,6 +251,32 @@ void count_rows(const Place& place, uint64_t begin, uint64_t end, SeriesReport& 
   }
 }
 
+// Gives what was not given before, and retracts what is not visible any more.
+template <class StepOf, class Give, class RowOf>
+void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector<Place>& places,
+             const RunSessions& sessions, SeriesReport& report, StepOf&& step_of, Give&& give,
+             RowOf&& row_of) {
+  std::vector<Stretches> visible(places.size());
+  resolve(options, places, sessions, report, step_of, [&](const Place& place, uint64_t begin, uint64_t end) {
+    if (begin < end) visible[static_cast<size_t>(&place - places.data())].push_back({begin, end});
+  });
+  for (size_t i = 0; i < places.size(); ++i) {
+    Stretches& before = delivery.delivered[places[i].ref.segment];
+    if (!delivery.silent) {
+      for (const Stretch& stretch : minus(visible[i], before)) give(places[i], stretch.begin, stretch.end);
+      for (const Stretch& stretch : minus(before, visible[i])) {
+        for (uint64_t row = stretch.begin; row < stretch.end; ++row) {
+          Delivery::Retracted& gone = delivery.retracted.emplace_back();
+          gone.tag = report.tag;
+          gone.kind = report.kind;
+          row_of(places[i], row, gone);
+        }
+      }
+    }
+    before = std::move(visible[i]);
+  }
+}
+
 }  // namespace
 
 void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions) {
@@ -245,40 +284,39 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
   const auto row_of = [&](const Place& place, uint64_t row) {
-    // The first chunk grows by copying; each one after it but the last is full.
-    const auto& chunks = sources[place.source].scalars->chunks;
-    size_t chunk = 0;
-    if (row >= chunks[0].rows) {
-      row -= chunks[0].rows;
-      chunk = 1 + row / Pool::kLargest;
-      row %= Pool::kLargest;
-    }
-    return std::pair(&chunks[chunk], static_cast<size_t>(row));
+    return sources[place.source].scalars->row(row);
   };
-  const auto step_of = [&](const Place& place, uint64_t row) {
-    const auto [chunk, at] = row_of(place, row);
-    return chunk->steps()[at];
+  const auto step_of = [&](const Place& place, uint64_t row) { return row_of(place, row).step; };
+  const auto give = [&](const Place& place, uint64_t begin, uint64_t end) {
+    report.rows += end - begin;
+    packer_.add(*sources[place.source].scalars, static_cast<uint32_t>(series.size()), begin, end);
   };
   if (!options_.count) {
     for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
   }
-  uncounted_ = !resolve(
-      options_, places, sessions, report, step_of, [&](const Place& place, uint64_t begin, uint64_t end) {
-        if (options_.count) {
-          count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
-            const auto [chunk, at] = row_of(of, row);
-            return std::pair(chunk->steps()[at], chunk->has_walls() ? chunk->walls()[at] : 0.0);
-          });
-          return;
-        }
-        report.rows += end - begin;
-        packer_.add(*sources[place.source].scalars, static_cast<uint32_t>(series.size()), begin, end);
-      });
+  if (delivery_) {
+    deliver(*delivery_, options_, places, sessions, report, step_of, give,
+            [&](const Place& place, uint64_t row, Delivery::Retracted& gone) {
+              const ScalarRow scalar = row_of(place, row);
+              gone.step = scalar.step;
+              gone.wall_time = scalar.wall_time;
+              gone.value = scalar.value;
+            });
+    return;
+  }
+  uncounted_ = !resolve(options_, places, sessions, report, step_of,
+                        [&](const Place& place, uint64_t begin, uint64_t end) {
+                          if (!options_.count) return give(place, begin, end);
+                          count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
+                            const ScalarRow scalar = row_of(of, row);
+                            return std::pair(scalar.step, scalar.wall_time);
+                          });
+                        });
 }
 
 // Room for the rows of a run.
 void Joiner::reserve_blobs(const Parts& parts) {
-  if (options_.count) return;
+  if (options_.count || delivery_) return;
   size_t rows[kKindCount] = {};
   for (const auto& part : parts) {
     for (const auto& entry : part->tags.all) {
@@ -303,25 +341,60 @@ void Joiner::add_blobs(SeriesReport& report, std::vector<Source>& sources, const
   const auto row_of = [&](const Place& place, uint64_t row) -> const BlobRow& {
     return sources[place.source].blobs->rows[row];
   };
-  BlobTable& out = blobs[static_cast<size_t>(report.kind)];
-  uncounted_ =
-      uncounted_ || !resolve(
-                        options_, places, sessions, report,
-                        [&](const Place& place, uint64_t row) { return row_of(place, row).step; },
-                        [&](const Place& place, uint64_t begin, uint64_t end) {
-                          if (options_.count) {
-                            count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
-                              return std::pair(row_of(of, row).step, row_of(of, row).wall_time);
-                            });
-                            return;
-                          }
-                          report.rows += end - begin;
-                          for (uint64_t row = begin; row < end; ++row) {
-                            out.push_back(row_of(place, row));
-                            out.back().run = report.run;
-                            out.back().tag = static_cast<uint32_t>(series.size());
-                          }
-                        });
+  const auto step_of = [&](const Place& place, uint64_t row) { return row_of(place, row).step; };
+  const auto give = [&](const Place& place, uint64_t begin, uint64_t end) {
+    BlobTable& out = blobs[static_cast<size_t>(report.kind)];
+    report.rows += end - begin;
+    for (uint64_t row = begin; row < end; ++row) {
+      out.push_back(row_of(place, row));
+      out.back().run = report.run;
+      out.back().tag = static_cast<uint32_t>(series.size());
+    }
+  };
+  if (delivery_) {
+    deliver(*delivery_, options_, places, sessions, report, step_of, give,
+            [&](const Place& place, uint64_t row, Delivery::Retracted& gone) {
+              gone.step = row_of(place, row).step;
+              gone.wall_time = row_of(place, row).wall_time;
+            });
+    return;
+  }
+  const bool counted = resolve(options_, places, sessions, report, step_of,
+                               [&](const Place& place, uint64_t begin, uint64_t end) {
+                                 if (!options_.count) return give(place, begin, end);
+                                 count_rows(place, begin, end, report, [&](const Place& of, uint64_t row) {
+                                   return std::pair(row_of(of, row).step, row_of(of, row).wall_time);
+                                 });
+                               });
+  uncounted_ = uncounted_ || !counted;
+}
+
+void append_rows(Result& to, Joiner& from) {
+  const auto base = static_cast<uint32_t>(to.series.size());
+  for (ScalarBatch& batch : from.scalars()) {
+    for (auto& stretch : batch.stretches) stretch.series += base;
+    to.scalars.push_back(std::move(batch));
+  }
+  for (size_t kind = 0; kind < kKindCount; ++kind) {
+    if (base > 0) {
+      for (BlobRow& row : from.blobs[kind]) row.tag += base;
+    }
+    auto& joined = to.blobs[kind];
+    if (!joined) {
+      joined = std::make_shared<BlobTable>(std::move(from.blobs[kind]));
+    } else {
+      joined->insert(joined->end(), from.blobs[kind].begin(), from.blobs[kind].end());
+    }
+  }
+  const auto session_base = static_cast<uint32_t>(to.sessions.size());
+  for (SegmentReport& segment : from.segment_reports) {
+    segment.series += base;
+    segment.session += session_base;
+    to.segments.push_back(segment);
+  }
+  std::move(from.session_reports.begin(), from.session_reports.end(), std::back_inserter(to.sessions));
+  std::move(from.series.begin(), from.series.end(), std::back_inserter(to.series));
+  std::move(from.held.begin(), from.held.end(), std::back_inserter(to.parts));
 }
 
 }  // namespace tbq

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decode/delivered.hpp"
 #include "decode/scalar_packer.hpp"
 #include "decode/sessions.hpp"
 
@@ -13,7 +14,14 @@ namespace tbq {
 // What one thread has made so far: rows of consecutive runs, and the series they belong to.
 class Joiner {
  public:
-  Joiner(const DecodeOptions& options, Pool& pool) : options_(options), pool_(pool), packer_(pool) {}
+  // The memory of parts is taken from them, unless they are to be joined again: `delivery` says of which rows
+  // that are new, `keeps_parts` gives all rows each time.
+  Joiner(const DecodeOptions& options, Pool& pool, Delivery* delivery = nullptr, bool keeps_parts = false)
+      : options_(options),
+        pool_(pool),
+        delivery_(delivery),
+        keeps_parts_(keeps_parts || delivery),
+        packer_(pool, keeps_parts_) {}
 
   // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
   // nothing was added.
@@ -36,12 +44,19 @@ class Joiner {
   bool counted(const SeriesReport& report) const;
   void reserve_blobs(const Parts& parts);
 
+  bool is_new(std::span<const TagOfPart> entries, const Parts& parts) const;
+
   const DecodeOptions& options_;
   Pool& pool_;
+  Delivery* delivery_;
+  bool keeps_parts_;
   uint32_t session_base_ = 0;  // where this run's sessions begin in the report
   bool uncounted_ = false;     // rows were dropped that nobody has stored
   bool blobs_kept_ = false;
   ScalarPacker packer_;
 };
+
+// Adds what a Joiner has made to a result; its runs come after those that are there.
+void append_rows(Result& to, Joiner& from);
 
 }  // namespace tbq

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace tbq {
@@ -12,6 +13,46 @@ namespace {
 constexpr uint64_t kDirect = 4096;
 
 }  // namespace
+
+ScalarBatch copied_together(std::span<const ScalarBatch> batches) {
+  ScalarBatch out;
+  size_t rows = 0;
+  for (const ScalarBatch& batch : batches) rows += batch.rows;
+  const bool walls = !batches.empty() && batches[0].walls;
+  out.owner = {::operator new((walls ? 3 : 2) * rows * sizeof(double)),
+               [](void* data) { ::operator delete(data); }};
+  auto* const steps = static_cast<int64_t*>(out.owner.get());
+  auto* const values = reinterpret_cast<double*>(steps + rows);
+  double* const times = walls ? values + rows : nullptr;
+  for (const ScalarBatch& batch : batches) {
+    std::memcpy(steps + out.rows, batch.steps, batch.rows * sizeof(int64_t));
+    std::memcpy(values + out.rows, batch.values, batch.rows * sizeof(double));
+    if (walls) std::memcpy(times + out.rows, batch.walls, batch.rows * sizeof(double));
+    out.stretches.insert(out.stretches.end(), batch.stretches.begin(), batch.stretches.end());
+    out.rows += batch.rows;
+  }
+  out.steps = steps;
+  out.values = values;
+  out.walls = times;
+  return out;
+}
+
+void join_short(std::vector<ScalarBatch>& batches) {
+  std::vector<ScalarBatch> joined;
+  for (size_t first = 0; first < batches.size();) {
+    size_t last = first;
+    for (uint64_t rows = 0; last < batches.size() && batches[last].rows < kDirect && rows < Pool::kLargest; ++last)
+      rows += batches[last].rows;
+    if (last - first > 1) {
+      joined.push_back(copied_together(std::span(batches).subspan(first, last - first)));
+    } else {
+      last = first + 1;
+      joined.push_back(std::move(batches[first]));
+    }
+    first = last;
+  }
+  batches = std::move(joined);
+}
 
 void ScalarPacker::add(ScalarSeries& from, uint32_t series, uint64_t begin, uint64_t end) {
   uint64_t first = 0;
@@ -76,7 +117,12 @@ void ScalarPacker::finish() {
   batch.values = from.values();
   batch.rows = packed_rows_;
   batch.stretches = std::move(packed_stretches_);
-  batches.push_back(std::move(batch));
+  if (exact_ && packed_rows_ < packed_.rows / 2) {
+    batches.push_back(copied_together(std::span(&batch, 1)));
+    pool_.give_back(std::move(packed_));
+  } else {
+    batches.push_back(std::move(batch));
+  }
   packed_stretches_.clear();
   packed_ = {};
   packed_rows_ = 0;

@@ -25,6 +25,12 @@ struct ScalarChunk {
   }
 };
 
+struct ScalarRow {
+  int64_t step = 0;
+  double wall_time = 0;
+  double value = 0;
+};
+
 // The scalars of one tag.
 struct ScalarSeries {
   int64_t* step_at = nullptr;
@@ -40,6 +46,18 @@ struct ScalarSeries {
   Segments segments;
 
   uint64_t rows() const { return before + size; }
+  // A row of a finished series; without wall times they are 0.
+  ScalarRow row(uint64_t index) const {
+    // The first chunk grows by copying; each one after it but the last is full.
+    size_t chunk = 0;
+    if (index >= chunks[0].rows) {
+      index -= chunks[0].rows;
+      chunk = 1 + index / Pool::kLargest;
+      index %= Pool::kLargest;
+    }
+    const ScalarChunk& from = chunks[chunk];
+    return {from.steps()[index], from.has_walls() ? from.walls()[index] : 0.0, from.values()[index]};
+  }
   void append(Pool& pool, int64_t step, double wall, double value) {
     if (size == capacity) grow(pool);
     step_at[size] = step;

@@ -82,8 +82,9 @@ bool assumed_wrongly(const Part& part, const Plugins& plugins) {
     if (!entry->assumed && !entry->plugin_known) continue;
     const auto known = plugins.find(entry->tag);
     // What was assumed before this part's own metadata came may lie before values of another kind.
-    if (known != plugins.end() &&
-        (known->second != entry->plugin || (entry->assumed && !known->second.empty()))) {
+    if (known == plugins.end()) {
+      if (!entry->plugin.empty()) return true;  // the file that said so is gone
+    } else if (known->second != entry->plugin || (entry->assumed && !known->second.empty())) {
       return true;
     }
   }

@@ -13,12 +13,10 @@
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #else
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -34,7 +32,8 @@ int File::open(const std::string& path) {
   if (MemoryFile::is_path(path)) {
     memory_ = MemoryFile::find(path);
     if (!memory_) return ENOENT;
-    size_ = memory_->size();
+    status_ = {};
+    status_.size = memory_->size();
   } else if (const int error = open_disk(path); error != 0) {
     return error;
   }
@@ -47,19 +46,14 @@ int File::open_disk(const std::string& path) {
 #ifdef _WIN32
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   fd_ = _wopen(native.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
-  if (fd_ < 0) return errno;
-  struct _stat64 info;
-  if (_fstat64(fd_, &info) != 0) return errno;
-  if (!(info.st_mode & _S_IFREG)) return EINVAL;
 #else
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block the open
-  if (fd_ < 0) return errno;
-  struct stat info;
-  if (::fstat(fd_, &info) != 0) return errno;
-  if (S_ISDIR(info.st_mode)) return EISDIR;
-  if (!S_ISREG(info.st_mode)) return EINVAL;
 #endif
-  size_ = static_cast<uint64_t>(info.st_size);
+  if (fd_ < 0) return errno;
+  status_ = status_of(fd_);
+  if (status_.error != 0) return status_.error;
+  if (status_.is_directory) return EISDIR;
+  if (!status_.is_regular) return EINVAL;
   return 0;
 }
 
@@ -108,7 +102,7 @@ uint64_t File::next_data(uint64_t offset) const {
 #if defined(SEEK_DATA) && !defined(_WIN32)
   const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
   if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
-  if (errno == ENXIO) return std::max(offset, size_);  // nothing but a hole to the end
+  if (errno == ENXIO) return std::max(offset, status_.size);  // nothing but a hole to the end
 #endif
   return offset;
 }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "io/file_status.hpp"
+
 namespace tbq {
 
 // An open file. Paths are UTF-8 (on POSIX: whatever bytes the system uses), or those of a MemoryFile.
@@ -20,8 +22,9 @@ class File {
   // 0, or an errno.
   int open(const std::string& path);
   void close();
-  uint64_t size() const { return size_; }  // when it was opened
-  uint64_t id() const { return id_; }      // another for each file that is opened
+  uint64_t size() const { return status_.size; }  // when it was opened
+  const FileStatus& status() const { return status_; }
+  uint64_t id() const { return id_; }  // another for each file that is opened
   // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno if none came.
   int64_t read_at(uint64_t offset, void* into, size_t count) const;
   // The first stored byte at or after `offset`; what lies between is a hole of a sparse file, which reads as
@@ -32,7 +35,7 @@ class File {
   int open_disk(const std::string& path);
   int fd_ = -1;
   std::shared_ptr<const std::string> memory_;  // in place of a descriptor
-  uint64_t size_ = 0;
+  FileStatus status_;
   uint64_t id_ = 0;
 };
 

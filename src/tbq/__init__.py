@@ -19,17 +19,22 @@ if TYPE_CHECKING:
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.kinds.read import read as read
+    from tbq.live.follower import Follower as Follower
+    from tbq.live.follower import follow as follow
+    from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
     from tbq.table.table import Table as Table
+    from tbq.watch import watch as watch
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
     "Finding": "tbq.doctor",
+    "Follower": "tbq.live.follower",
     "LogDir": "tbq.logdir",
     "open": "tbq.opening",
     "Problem": "tbq.problems",
@@ -38,31 +43,38 @@ _LAZY = {
     "Table": "tbq.table.table",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
+    "Update": "tbq.live.update",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
     "explain": "tbq.doctor",
+    "follow": "tbq.live.follower",
     "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
+    "watch": "tbq.watch",
 }
 
 __all__ = [
     "Finding",
+    "Follower",
     "LogDir",
     "Problem",
     "SummaryWriter",
     "Table",
     "TbqError",
     "TbqWarning",
+    "Update",
     "__version__",
     "demo",
     "doctor",
     "errors",
     "explain",
+    "follow",
     "open",
     "read",
     "release_memory",
     "results",
     "rewrite",
+    "watch",
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
@@ -70,7 +82,7 @@ _MODULES = {"errors", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.doctor` and `tbq.rewrite` are functions, although the packages of these names may be imported too.
+    """`tbq.doctor`, `tbq.rewrite`, `tbq.watch` are functions, although packages of these names may be imported too.
 
     Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
     """

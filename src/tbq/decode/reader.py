@@ -94,8 +94,12 @@ class Reader:
     ) -> tuple[Result, list[Problem]]:
         """Decode, and note the problems; the caller reports them."""
         result = decode(runs, kinds, options, self.unpacked, verify=verify, count=count)
+        return result, self.collect(result, runs, options.restarts)
+
+    def collect(self, result: Result, runs: Sequence[Run], restarts: Restarts) -> list[Problem]:
+        """Keep what a result says of its runs and files; the problems of it."""
         self.began.update((runs[run].name, start) for run, start in result.run_starts().items())
-        problems = problems_of(result, runs, options.restarts)
+        problems = problems_of(result, runs, restarts)
         if self.unpacked.failures:  # before what follows from them
             unpacking = of_unpacking(self.unpacked.failures, result.files, runs)
             paths = {problem.path for problem in unpacking}
@@ -105,7 +109,7 @@ class Reader:
             ]
         self.problems.update(dict.fromkeys(problems))
         self.has_read = True
-        return result, problems
+        return problems
 
     def survey(
         self,

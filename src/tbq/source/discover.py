@@ -78,20 +78,32 @@ def discover(source: Source) -> Found:
     return find(sources(source))
 
 
-def find(items: Sequence[tuple[str | None, str]]) -> Found:
+def find(items: Sequence[tuple[str | None, str]], watched: list[str] | None = None) -> Found:
     """Find the runs below paths, each with the name that its runs shall have, or None.
 
     Every directory is one run at most, whatever links lead to it: by the name without a link, else by the name that
     comes first, those with fewer folders before those with more.
+
+    A path that leads nowhere is an error, unless `watched` is given: then it has no runs yet, and every directory that
+    was listed is added to `watched`.
     """
     if not items:
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
-    roots = [(given or name, path) for given, item in items for name, path in _expand(item)]
+    roots: list[tuple[str | None, str]] = []
+    absent: list[str] = []
+    for given, item in items:
+        try:
+            roots += [(given or name, path) for name, path in _expand(item)]
+        except SourceError as nothing:
+            if watched is None or nothing.code == "remote":
+                raise
+            if given is None and not glob.has_magic(item) and (not _NAMED.fullmatch(item) or _is_drive(item)):
+                absent.append(os.path.expanduser(item))
     problems: list[Problem] = []
     others = 0
     files: dict[str, list[str]] = {}
     places: dict[str, str] = {}
-    base = _common([path for name, path in roots if name is None])
+    base = _common([path for name, path in roots if name is None], absent)
     together = Seen(several=len(roots) > 1)  # paths that were not named apart share their directories
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
@@ -104,6 +116,8 @@ def find(items: Sequence[tuple[str | None, str]]) -> Found:
             path, problems, Seen() if name is not None else together
         ):
             others += rest
+            if watched is not None:
+                watched.append(folder)
             if event_files:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
                 _add(files, places, run, folder, event_files)
@@ -186,13 +200,13 @@ def _nearby(path: str) -> str | None:
     return f"close to it: {', '.join(shown_path(parent / name) for name in close)}" if close else None
 
 
-def _common(paths: list[str]) -> str:
-    """The directory that run names are relative to."""
+def _common(paths: list[str], absent: Sequence[str] = ()) -> str:
+    """The directory that run names are relative to; what is not there yet is expected to be a directory."""
     if not paths:
         return ""
     folders = [
         os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths
-    ]
+    ] + [os.path.abspath(path) for path in absent]
     try:
         return os.path.commonpath(folders)
     except ValueError as apart:

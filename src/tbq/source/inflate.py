@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
@@ -30,6 +31,8 @@ class Unpacked:
         self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
         self._done: dict[bytes, bytes | None] = {}
+        self._beyond: dict[bytes, int] = {}  # what each file took of the spare bytes
+        self._count = 0
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
         self.failures: dict[bytes, str] = {}
@@ -41,6 +44,17 @@ class Unpacked:
                 self._done[path] = self._unpack(path)
             return self._done[path]
 
+    def again(self, path: bytes) -> bytes | None:
+        """The same of a file that may have changed since: it is unpacked anew."""
+        with self._lock:
+            before = self._done.pop(path, None)
+            if before is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(before)
+            self._spare += self._beyond.pop(path, 0)
+            self.failures.pop(path, None)
+        return self(path)
+
     def _unpack(self, path: bytes) -> bytes | None:
         written = 0
         target = Path()
@@ -48,7 +62,8 @@ class Unpacked:
             if self._scratch is None or not self._scratch.is_ours:
                 self._scratch = temporary("unpacked")
                 weakref.finalize(self, self._scratch.remove)
-            target = self._scratch.folder / str(len(self._done))
+            self._count += 1
+            target = self._scratch.folder / str(self._count)
             with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
                 size = os.fstat(packed.fileno()).st_size
                 try:
@@ -58,7 +73,8 @@ class Unpacked:
                     complete = True
                 finally:
                     written = plain.tell()
-                    self._spare -= max(0, written - RATIO * size)
+                    self._beyond[path] = max(0, written - RATIO * size)
+                    self._spare -= self._beyond[path]
             if not complete and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"

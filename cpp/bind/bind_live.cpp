@@ -1,0 +1,233 @@
+// Python: a log directory that is followed.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+
+#include "bind/bind.hpp"
+#include "bind/options.hpp"
+#include "bind/stream.hpp"
+#include "bytes/names.hpp"
+#include "live/store.hpp"
+#include "live/watched_paths.hpp"
+#include "tables/retracted.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tbq {
+namespace {
+
+// A Store, and the Python objects that it calls.
+class PythonStore {
+ public:
+  PythonStore(const std::vector<std::string>& kinds, nb::object select, int64_t first_step, int64_t last_step,
+              const std::string& restarts, unsigned threads, nb::object inflate, bool general_only)
+      : questions_(select), inflate_(std::move(inflate)) {
+    DecodeOptions options;
+    options.kinds = kinds_of(kinds);
+    options.first_step = first_step;
+    options.last_step = last_step;
+    options.restarts = restarts_of(restarts);
+    options.threads = threads;
+    options.general_only = general_only;
+    if (!select.is_none()) {
+      options.select = [this](uint32_t, std::string_view tag) { return questions_.ask(tag); };
+    }
+    if (!inflate_.is_none()) {
+      options.inflate = [this](const std::string& path) { return unpacked_path(inflate_, path); };
+    }
+    options.tick = [](const Progress&) {
+      const nb::gil_scoped_acquire held;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return true;
+    };
+    store_ = std::make_unique<Store>(std::move(options));
+  }
+
+  void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of) {
+    std::vector<FileSpec> files;
+    for (std::string& path : paths_of(paths)) files.push_back({std::move(path), 0});
+    if (run_of.size() != files.size()) throw nb::value_error("run_of: want one per path");
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (run_of[i] >= runs.size()) throw nb::value_error("run_of: there is no such run");
+      files[i].run = run_of[i];
+    }
+    const nb::gil_scoped_release free;
+    const std::lock_guard turn(mutex_);
+    store_->set_files(runs, files);
+  }
+
+  Update poll() {
+    const nb::gil_scoped_release free;
+    const std::lock_guard turn(mutex_);
+    return store_->poll();
+  }
+
+  Result everything(const std::vector<std::string>& kinds) {
+    const Kinds wanted = kinds_of(kinds);
+    const nb::gil_scoped_release free;
+    const std::lock_guard turn(mutex_);
+    return store_->everything(wanted);
+  }
+
+  // Series as (run, tag); the columns as flat arrays, one curve after the other.
+  nb::tuple curves(const std::vector<std::pair<uint32_t, std::string>>& series, const std::string& axis,
+                   nb::object range, size_t width, double smooth) {
+    CurveOptions options;
+    if (axis != "step" && axis != "relative" && axis != "wall")
+      throw nb::value_error("axis: step, relative or wall");
+    options.axis = axis == "step" ? Axis::step : axis == "wall" ? Axis::wall : Axis::relative;
+    if (!range.is_none()) {
+      const auto ends = nb::cast<std::pair<double, double>>(range);
+      options.ranged = true;
+      options.low = ends.first;
+      options.high = ends.second;
+    }
+    if (width < 1 || width > 100'000) throw nb::value_error("width: 1 to 100,000");
+    if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: 0 to 1");
+    options.width = width;
+    options.smooth = smooth;
+    std::vector<Store::Series> wanted;
+    for (const auto& [run, tag] : series) wanted.push_back({run, raw_name(tag)});
+    Columns columns;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      columns = store_->curves(wanted, options);
+    }
+    const auto array = [](std::vector<double>&& values) {
+      auto* kept = new std::vector<double>(std::move(values));
+      const nb::capsule owner(kept,
+                              [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+      return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+    };
+    return nb::make_tuple(columns.low, columns.high, array(std::move(columns.first)),
+                          array(std::move(columns.last)), array(std::move(columns.least)),
+                          array(std::move(columns.largest)), array(std::move(columns.broken)));
+  }
+
+  // Of each of these runs: when it began and ended, and the last row of each series.
+  nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
+    struct OfRun {
+      std::pair<double, double> times;
+      std::vector<Latest> series;
+    };
+    std::vector<OfRun> found;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const uint32_t run : runs) {
+        found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+      }
+    }
+    nb::list out;
+    for (const OfRun& run : found) {
+      nb::list series;
+      for (const Latest& each : run.series) {
+        series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
+                                     each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
+                                     each.takeovers));
+      }
+      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+    }
+    return out;
+  }
+
+ private:
+  TagQuestions questions_;
+  nb::object inflate_;
+  std::mutex mutex_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace
+
+void bind_live(nb::module_& m) {
+  nb::class_<Update>(m, "LiveUpdate", "What is new since the last poll.")
+      .def_prop_ro(
+          "added", [](Update& self) -> Result& { return self.added; }, nb::rv_policy::reference_internal,
+          "The rows that are new.")
+      .def_prop_ro(
+          "rows",
+          [](const Update& self) {
+            nb::dict rows;
+            if (const uint64_t count = self.added.scalar_rows()) rows[kind_name(Kind::scalars)] = count;
+            for (size_t kind = 0; kind < kKindCount; ++kind) {
+              const auto& values = self.added.blobs[kind];
+              if (values && !values->empty()) rows[kind_name(static_cast<Kind>(kind))] = values->size();
+            }
+            return rows;
+          },
+          nb::sig("def rows(self, /) -> dict[str, int]"), "How many rows of each kind are new.")
+      .def_prop_ro(
+          "retracted_count", [](const Update& self) { return self.retracted.size(); },
+          "How many rows do not count any more.")
+      .def(
+          "retracted",
+          [](const Update& self) {
+            Stream stream;
+            export_retracted(self.retracted, stream.get());
+            return stream;
+          },
+          "Rows that came before and do not count any more: run, tag, kind, step, wall_time, value.")
+      .def_prop_ro(
+          "changes",
+          [](const Update& self) {
+            nb::list out;
+            for (const LiveChange& change : self.changes) {
+              out.append(nb::make_tuple(nb::str(change.run.c_str(), change.run.size()),
+                                        nb::bytes(change.path.data(), change.path.size()),
+                                        file_change_name(change.what)));
+            }
+            return out;
+          },
+          nb::sig("def changes(self, /) -> list[tuple[str, bytes, str]]"),
+          "What became of files: run, path, and new, grown, replaced or gone.")
+      .def_ro("files", &Update::changed_files, "The reports of all files of runs that changed.");
+
+  nb::class_<PythonStore>(m, "Store", "Everything that was read of a log directory that is followed.")
+      .def(nb::init<const std::vector<std::string>&, nb::object, int64_t, int64_t, const std::string&,
+                    unsigned, nb::object, bool>(),
+           "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a, "restarts"_a, "threads"_a,
+           "inflate"_a.none(), "general_only"_a = false)
+      .def("set_files", &PythonStore::set_files, "runs"_a, "paths"_a, "run_of"_a,
+           nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
+                   "run_of: collections.abc.Sequence[int]) -> None"),
+           "The files to follow from now on.")
+      .def("poll", &PythonStore::poll, "Look at every file, and read what is new.")
+      .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
+           nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
+                   "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "
+                   "object, object, object, object, object]"),
+           "Of each pixel column of each curve the first, last, least and largest value, after low and high; "
+           "then where each curve has its first value that is not finite.")
+      .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
+           nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
+                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[int, float]]]]]]"),
+           "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
+           "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
+           "where later sessions took over.")
+      .def("everything", &PythonStore::everything, "kinds"_a, "All rows so far, as decode() gives them.");
+
+  nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
+      .def(nb::init<>())
+      .def(
+          "set", [](WatchedPaths& self, nb::list paths) { self.set(paths_of(paths)); }, "paths"_a,
+          nb::sig("def set(self, paths: list[bytes]) -> None"))
+      .def(
+          "changed",
+          [](WatchedPaths& self) {
+            const nb::gil_scoped_release free;
+            return self.changed();
+          },
+          "Whether one of the paths changed since the last call, or so shortly before it that the clock of "
+          "the file system may not tell.");
+}
+
+}  // namespace tbq

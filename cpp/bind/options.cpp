@@ -1,0 +1,59 @@
+#include "bind/options.hpp"
+
+#include "bytes/names.hpp"
+
+namespace nb = nanobind;
+
+namespace tbq {
+
+Restarts restarts_of(const std::string& name) {
+  if (name == "resume") return Restarts::resume;
+  if (name == "keep") return Restarts::keep;
+  if (name == "last") return Restarts::last;
+  if (name == "tensorboard") return Restarts::tensorboard;
+  throw nb::value_error("restarts must be resume, keep, last or tensorboard");
+}
+
+Kind kind_named(const std::string& name) {
+  for (size_t i = 0; i < kKindCount; ++i) {
+    if (name == kind_name(static_cast<Kind>(i))) return static_cast<Kind>(i);
+  }
+  throw nb::value_error(("unknown kind: " + name).c_str());
+}
+
+Kinds kinds_of(const std::vector<std::string>& names) {
+  Kinds kinds = 0;
+  for (const std::string& name : names) kinds |= bit(kind_named(name));
+  return kinds;
+}
+
+std::vector<std::string> paths_of(const nb::list& paths) {
+  std::vector<std::string> out;
+  out.reserve(nb::len(paths));
+  for (nb::handle path : paths) {
+    const auto bytes = nb::cast<nb::bytes>(path);
+    out.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return out;
+}
+
+bool TagQuestions::ask(std::string_view tag) {
+  const std::lock_guard turn(mutex_);
+  const auto known = answers_.find(tag);
+  if (known != answers_.end()) return known->second;
+  const std::string text = display_name(tag);
+  const nb::gil_scoped_acquire held;
+  const bool wanted = nb::cast<bool>(wants_(nb::str(text.data(), text.size())));
+  answers_.emplace(tag, wanted);
+  return wanted;
+}
+
+std::string unpacked_path(const nb::object& inflate, const std::string& path) {
+  const nb::gil_scoped_acquire held;
+  const nb::object unpacked = inflate(nb::bytes(path.data(), path.size()));
+  if (unpacked.is_none()) return {};
+  const auto bytes = nb::cast<nb::bytes>(unpacked);
+  return {bytes.c_str(), bytes.size()};
+}
+
+}  // namespace tbq

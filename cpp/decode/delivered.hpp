@@ -1,0 +1,45 @@
+// Which rows of a segment are visible: what the restart policy keeps of it, as stretches of rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "decode/part.hpp"
+
+namespace tbq {
+
+// Rows [begin, end) of a series in one part.
+struct Stretch {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool operator==(const Stretch&) const = default;
+};
+using Stretches = std::vector<Stretch>;  // ascending, apart from each other
+
+// The rows of `from` that are not in `without`.
+Stretches minus(const Stretches& from, const Stretches& without);
+
+// What has been delivered so far, by segment; a segment that is not listed has delivered nothing.
+using Delivered = std::unordered_map<const Segment*, Stretches>;
+
+// For a join that gives only what is new of a run, and what is not visible any more.
+struct Delivery {
+  Delivered& delivered;
+  const std::unordered_set<const Part*>& fresh;  // parts with rows that are new
+  std::unordered_set<std::string> stale;         // tags that had rows in parts that are gone
+  bool all = false;                              // look at every tag, not only at these
+  bool silent = false;                           // note what is visible, give nothing
+  struct Retracted {
+    std::string tag;
+    Kind kind = Kind::scalars;
+    int64_t step = 0;
+    double wall_time = 0;
+    double value = 0;  // of a scalar
+  };
+  std::vector<Retracted> retracted;
+};
+
+}  // namespace tbq

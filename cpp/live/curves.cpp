@@ -1,0 +1,116 @@
+#include "live/curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "live/crew.hpp"
+#include "tables/curve.hpp"
+
+namespace tbq {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+template <class Call>
+void each_x(const Curve& curve, Axis axis, const Points& points, Call&& call) {
+  switch (axis) {
+    case Axis::step:
+      for (size_t i = 0; i < points.count; ++i) call(i, static_cast<double>(points.steps[i]));
+      break;
+    case Axis::relative:
+      for (size_t i = 0; i < points.count; ++i) call(i, points.walls[i] - curve.began);
+      break;
+    case Axis::wall:
+      for (size_t i = 0; i < points.count; ++i) call(i, points.walls[i]);
+      break;
+  }
+}
+
+struct Range {
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+};
+
+Range range_of(const Curve& curve, Axis axis) {
+  Range range;
+  for (const Points& points : curve.points) {
+    each_x(curve, axis, points, [&](size_t, double x) {
+      if (!std::isfinite(x)) return;
+      range.low = std::min(range.low, x);
+      range.high = std::max(range.high, x);
+    });
+  }
+  return range;
+}
+
+void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns& out) {
+  const size_t base = index * out.width;
+  const double scale = out.high > out.low ? static_cast<double>(out.width) / (out.high - out.low) : 0;
+  std::vector<double> smoothed;
+  size_t total = 0;
+  if (options.smooth > 0) {
+    for (const Points& points : curve.points) total += points.count;
+    smoothed.reserve(total);
+    for (const Points& points : curve.points) {
+      smoothed.insert(smoothed.end(), points.values, points.values + points.count);
+    }
+    smooth_curve(smoothed.data(), total, options.smooth, smoothed.data());
+  }
+  double* const first = out.first.data() + base;
+  double* const last = out.last.data() + base;
+  double* const least = out.least.data() + base;
+  double* const largest = out.largest.data() + base;
+  size_t before = 0;
+  for (const Points& points : curve.points) {
+    const double* values = options.smooth > 0 ? smoothed.data() + before : points.values;
+    before += points.count;
+    each_x(curve, options.axis, points, [&](size_t i, double x) {
+      if (!(x >= out.low && x <= out.high)) return;
+      const double value = values[i];
+      if (!std::isfinite(value)) {
+        if (std::isnan(out.broken[index])) out.broken[index] = x;
+        return;
+      }
+      const size_t column = std::min(static_cast<size_t>((x - out.low) * scale), out.width - 1);
+      if (std::isnan(first[column])) {
+        first[column] = last[column] = least[column] = largest[column] = value;
+        return;
+      }
+      last[column] = value;
+      if (value < least[column]) least[column] = value;
+      if (value > largest[column]) largest[column] = value;
+    });
+  }
+}
+
+}  // namespace
+
+Columns columns_of(const std::vector<Curve>& curves, const CurveOptions& options) {
+  Columns out;
+  out.width = std::max<size_t>(options.width, 1);
+  Range all{options.low, options.high};
+  if (!options.ranged) {
+    std::vector<Range> ranges(curves.size());
+    Crew().run(
+        curves.size(), options.threads,
+        [&](unsigned, size_t i) { ranges[i] = range_of(curves[i], options.axis); }, nullptr);
+    all = {};
+    for (const Range& range : ranges) {
+      all.low = std::min(all.low, range.low);
+      all.high = std::max(all.high, range.high);
+    }
+    if (all.low > all.high) all = {0, 0};
+  }
+  out.low = all.low;
+  out.high = all.high;
+  for (auto* column : {&out.first, &out.last, &out.least, &out.largest}) {
+    column->assign(curves.size() * out.width, kNone);
+  }
+  out.broken.assign(curves.size(), kNone);
+  Crew().run(
+      curves.size(), options.threads, [&](unsigned, size_t i) { fill(curves[i], options, i, out); }, nullptr);
+  return out;
+}
+
+}  // namespace tbq

@@ -1,0 +1,52 @@
+// Curves for views: of every pixel column the first, the last, the least and the largest of all points in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tbq {
+
+// Points of a series that lie together in memory.
+struct Points {
+  const int64_t* steps = nullptr;
+  const double* walls = nullptr;
+  const double* values = nullptr;
+  size_t count = 0;
+};
+
+struct Curve {
+  std::vector<Points> points;
+  double began = 0;  // of its run, for relative times
+};
+
+enum class Axis : uint8_t { step, relative, wall };
+
+struct CurveOptions {
+  Axis axis = Axis::step;
+  bool ranged = false;  // take [low, high]; otherwise all points
+  double low = 0;
+  double high = 0;
+  size_t width = 0;
+  double smooth = 0;  // as TensorBoard smooths, over all points, before any is left out
+  unsigned threads = 1;
+};
+
+// The columns of all curves on one grid: column i of curve c is at c * width + i. A column without a finite
+// value has NaN.
+struct Columns {
+  double low = 0;
+  double high = 0;
+  size_t width = 0;
+  std::vector<double> first;
+  std::vector<double> last;
+  std::vector<double> least;
+  std::vector<double> largest;
+  std::vector<double>
+      broken;  // for each curve, where its first value lies that is not finite; NaN if none does
+};
+
+Columns columns_of(const std::vector<Curve>& curves, const CurveOptions& options);
+
+}  // namespace tbq

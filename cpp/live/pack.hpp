@@ -1,0 +1,12 @@
+// Memory of a decoded part that is kept for long.
+#pragma once
+
+#include "decode/part.hpp"
+
+namespace tbq {
+
+// Moves scalars out of blocks that are mostly empty into as much memory as they need; the blocks go back to
+// the pool. What only decoding needs is freed.
+void pack(Part& part, Pool& pool);
+
+}  // namespace tbq

@@ -1,0 +1,59 @@
+// A log directory that is followed: everything read so far, and what is new since the last look.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decode/decode.hpp"
+#include "live/live_run.hpp"
+
+namespace tbq {
+
+struct Update {
+  Result added;  // the rows that are new; runs are numbered as in the last set_files()
+  std::vector<RetractedRow> retracted;
+  std::vector<LiveChange> changes;
+  std::vector<FileReport> changed_files;  // of the runs that changed
+};
+
+class Store {
+ public:
+  // Of the options: kinds, steps, restarts, select, inflate, threads, block, general_only and tick count.
+  explicit Store(DecodeOptions options);
+
+  // The files to follow from now on: those of one run together, runs in order. Those that are not listed any
+  // more are gone.
+  void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
+
+  // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
+  // call.
+  Update poll();
+
+  // The columns of curves: of tags of runs, which are numbered as in the last set_files().
+  struct Series {
+    uint32_t run = 0;
+    std::string tag;
+  };
+  Columns curves(const std::vector<Series>& series, CurveOptions options) const;
+
+  // One run of the last set_files(); it is there until the next call of it.
+  const LiveRun& run(size_t index) const { return *runs_.at(index); }
+
+  // All rows of these kinds, as decode() gives them.
+  Result everything(Kinds kinds);
+
+ private:
+  struct Pending {
+    LiveRun* run = nullptr;
+    RunUpdate update;
+  };
+
+  DecodeOptions options_;
+  std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
+  std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
+  std::vector<std::unique_ptr<LiveReader>> readers_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace tbq

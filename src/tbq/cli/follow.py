@@ -1,0 +1,330 @@
+"""`tbq follow`: new rows as they are written, and an end or a failure that a job script can use."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tbq.cli.options import RESTARTS, TIMES, logdir_argument, select_options, source, threads_option, unpack_option
+from tbq.errors import UsageError
+from tbq.export.stream import FORMATS
+from tbq.schema import KINDS as _TABLES
+
+if TYPE_CHECKING:
+    import tbq
+    from tbq.cli.lines import Lines, Rows
+    from tbq.cli.watchdog import Event, Watchdog
+
+KINDS = tuple(name for name in _TABLES if name not in ("media", "projector", "runs", "tags", "files", "problems"))
+FAILED = 3  # what --fail-on exits with
+
+_EXAMPLES = """\b
+Examples:
+  tbq follow runs --from start --idle 0
+  tbq follow runs --run 'lr=*' --tag 'val/*' --from start --timeout 1s --format jsonl
+  tbq follow runs --run 'lr=0.1' --from start --until-step 190 --timeout 8h --fail-on 'train/loss>1e3'
+  tbq follow runs --idle 0 --fail-on nan --fail-on stall=30m --exec 'echo "$TBQ_RUN: $TBQ_EVENT" >> alarms'
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@select_options
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    multiple=True,
+    default=("scalars",),
+    metavar="KIND",
+    help=f"What to show; may be repeated with jsonl.  [default: scalars]  One of: {', '.join(KINDS)}.",
+)
+@click.option(
+    "--from",
+    "begin",
+    type=click.Choice(("now", "start")),
+    default="now",
+    show_default=True,
+    help="Show only what is new, or what is there already too.",
+)
+@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2]")
+@click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    help="The format of rows.  [default: lines on a terminal, csv in a pipe]",
+)
+@click.option(
+    "--time",
+    type=click.Choice(TIMES),
+    default="unix",
+    show_default=True,
+    help="Wall times as seconds, as dates, or since the run began; not for lines.",
+)
+@click.option(
+    "--json-nan",
+    type=click.Choice(("null", "string")),
+    default="null",
+    show_default=True,
+    help="How JSON writes NaN and infinities.",
+)
+@click.option("--until-step", type=int, metavar="N", help="Stop once every run has reached step N.")
+@click.option("--timeout", metavar="TIME", help="Stop after this time, e.g. 90, 10m, 2h.")
+@click.option("--idle", metavar="TIME", help="Stop if nothing is written for this time.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CHECK",
+    help="Exit with 3 on nan, inf, stall=10m (nothing is written) or 'loss>10'. May be repeated.",
+)
+@click.option(
+    "--exec",
+    "command_line",
+    metavar="CMD",
+    help="Run this if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
+)
+@click.option(
+    "--restarts",
+    type=click.Choice(RESTARTS),
+    default="resume",
+    show_default=True,
+    help="Which rows of a resumed run count.",
+)
+@threads_option
+@unpack_option
+def command(
+    logdir: tuple[str, ...],
+    selection: dict[str, Any],
+    kind: tuple[str, ...],
+    begin: str,
+    every: str | None,
+    format: str | None,
+    time: str,
+    json_nan: str,
+    until_step: int | None,
+    timeout: str | None,
+    idle: str | None,
+    fail_on: tuple[str, ...],
+    command_line: str | None,
+    restarts: Any,
+    threads: int | None,
+) -> None:
+    """Show new rows as they are written, until Ctrl-C or one of the ends below.
+
+    Waits for a LOGDIR that is not there yet. Exits with 0 if it ends as asked, with 1 if --timeout or --idle ends it
+    before --until-step is reached, and with 3 if a check of --fail-on fails.
+    """
+    import tbq
+    from tbq.cli.watchdog import Watchdog, seconds
+    from tbq.export import Options, output
+    from tbq.export.stream import RowStream
+
+    kinds = list(dict.fromkeys(kind))
+    plain = format is None and sys.stdout.isatty()
+    format = format or "csv"
+    if len(kinds) > 1 and format != "jsonl" and not plain:
+        raise UsageError(f"{format} rows are of one kind, got {', '.join(kinds)}", hint="use --format jsonl")
+    watchdog = Watchdog(fail_on)
+    if command_line is not None and not watchdog:
+        raise UsageError("--exec needs something to watch for", hint="add --fail-on, e.g. --fail-on nan")
+    session = Session(
+        watchdog=watchdog,
+        command=command_line,
+        shown=kinds,
+        tags=selection["tag"],
+        waiting_for=_described(selection["run"]),
+        from_start=begin == "start",
+        until_step=until_step,
+        timeout=None if timeout is None else seconds(timeout, "--timeout"),
+        idle=None if idle is None else seconds(idle, "--idle"),
+    )
+    read = [*kinds, *(["scalars"] if watchdog.reads_values or until_step is not None else [])]
+    wanted = selection["tag"]
+    if wanted is not None and watchdog.reads_values:
+        wanted = None if watchdog.tags is None else [*wanted, *watchdog.tags]
+    options = {"run": selection["run"], "steps": selection["steps"], "restarts": restarts, "threads": threads}
+    if every is not None:
+        options["interval"] = seconds(every, "--every")
+    with tbq.follow(source(logdir), tag=wanted, kinds=read, **options) as follower:
+        try:
+            if plain:
+                from tbq.cli.lines import Lines
+
+                colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+                code = session.run(follower, Lines(colour))
+            else:
+                from tbq.cli.lines import Rows
+
+                with output("-") as stream:
+                    rows = RowStream(stream, Options(format=format, time=time, json_nan=json_nan))  # type: ignore[arg-type]
+                    code = session.run(follower, Rows(rows, kinds, format == "jsonl"))
+        except KeyboardInterrupt:
+            code = 0
+    if code:
+        click.get_current_context().exit(code)
+
+
+class Session:
+    """One run of the command: shows updates, and knows when to end."""
+
+    def __init__(
+        self,
+        *,
+        watchdog: Watchdog,
+        command: str | None,
+        shown: list[str],
+        tags: list[str] | None,
+        waiting_for: str,
+        from_start: bool,
+        until_step: int | None,
+        timeout: float | None,
+        idle: float | None,
+    ) -> None:
+        from tbq.select import Selection
+
+        self._watchdog = watchdog
+        self._command = command
+        self._shown = shown
+        self._tags = Selection.of(tags)
+        self._waiting_for = waiting_for
+        self._from_start = from_start
+        self._until_step = until_step
+        self._timeout = timeout
+        self._idle = idle
+        self._reached: dict[str, int] = {}  # the last step of each run
+        self._last_run = ""  # that wrote something
+
+    def run(self, follower: tbq.Follower, printer: Lines | Rows) -> int:
+        """Follow until an end; the exit code."""
+        from tbq.cli.emit import tell
+
+        started = active = time.monotonic()
+        first, waiting = True, False
+        while True:
+            update = follower.poll()
+            if first:
+                printer.begin({kind: update.table(kind).head(0) for kind in self._shown})
+            if update:
+                event = self._take(update, printer, first and not self._from_start)
+                if event is not None:
+                    return self._fail(event)
+                if any(update.runs[:3]):
+                    active = time.monotonic()
+            if not follower.runs and not waiting:
+                tell(f"waiting for {self._waiting_for} in {follower.path}")
+            waiting = not follower.runs
+            first = False
+            if self._is_done(follower):
+                return 0
+            now = time.monotonic()
+            if self._watchdog.stall is not None and now - active >= self._watchdog.stall[1]:
+                return self._fail(self._stalled(now - active))
+            if self._idle is not None and now - active >= self._idle:
+                return self._end(f"nothing was written for {now - active:.0f} s")
+            if self._timeout is not None and now - started >= self._timeout:
+                return self._end(f"timeout after {now - started:.0f} s")
+            if _reader_is_gone():
+                raise BrokenPipeError
+            ends = [
+                begin + limit - now
+                for begin, limit in (
+                    (active, self._idle),
+                    (started, self._timeout),
+                    (active, self._watchdog.stall[1] if self._watchdog.stall else None),
+                )
+                if limit is not None
+            ]
+            follower.wait(min(ends, default=None))
+
+    def _take(self, update: tbq.Update, printer: Lines | Rows, old: bool) -> Event | None:
+        """Show an update, unless it is of what was there before; the first check that fails."""
+        from tbq.cli.emit import tell
+        from tbq.cli.lines import retraction
+        from tbq.cli.watchdog import first
+
+        for runs in (update.runs.new, update.runs.grown):
+            self._last_run = runs[-1] if runs else self._last_run
+        if "scalars" in update.tables:
+            self._note_steps(update.tables["scalars"])
+        if old:
+            return None
+        for sentence in retraction(update):
+            tell(sentence)
+        printer.retracted(update.retracted_rows)
+        for kind in self._shown:
+            if kind in update.tables:
+                printer.new(kind, self._selected(update.tables[kind]))
+        return first(self._watchdog.check(update.tables["scalars"])) if "scalars" in update.tables else None
+
+    def _selected(self, table: tbq.Table) -> tbq.Table:
+        """The rows of tags that were asked for; others are read only to be watched."""
+        arrow = table.to_arrow()
+        tags = arrow["tag"].unique().to_pylist()
+        wanted = [tag for tag in tags if self._tags.matches(tag)]
+        if len(wanted) == len(tags):
+            return table
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from tbq.table.table import Table
+
+        kept = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(wanted, pa.string())))
+        return Table(kept, table.kind, logdir=table.logdir, began=table.began)
+
+    def _note_steps(self, scalars: tbq.Table) -> None:
+        table = scalars.to_arrow()
+        for run, step in zip(table["run"].to_pylist(), table["step"].to_pylist(), strict=True):
+            self._reached[run] = max(step, self._reached.get(run, step))
+
+    def _is_done(self, follower: tbq.Follower) -> bool:
+        runs = follower.runs
+        if self._until_step is None or not runs:
+            return False
+        return all(self._reached.get(run, self._until_step - 1) >= self._until_step for run in runs)
+
+    def _end(self, why: str) -> int:
+        from tbq.cli.emit import say, tell
+
+        if self._until_step is None:
+            say(why)
+            return 0
+        tell(f"{why}, before step {self._until_step:,} was reached")
+        return 1
+
+    def _stalled(self, silent: float) -> Event:
+        from tbq.cli.watchdog import Event
+
+        assert self._watchdog.stall is not None
+        run = self._last_run
+        return Event(self._watchdog.stall[0], run, "", self._reached.get(run), f"{silent:.0f}")
+
+    def _fail(self, event: Event) -> int:
+        from tbq.cli.emit import tell
+        from tbq.cli.watchdog import execute
+
+        tell(event)
+        if self._command is not None:
+            status = execute(self._command, event)
+            if status:
+                tell(f"--exec: the command ended with {status}")
+        return FAILED
+
+
+def _described(runs: list[str] | None) -> str:
+    return "event files" if runs is None else f"runs that match {', '.join(runs)}"
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads our output any more (`| head`), which only a write would tell otherwise."""
+    import select
+
+    if not hasattr(select, "poll"):
+        return False
+    watch = select.poll()
+    try:
+        watch.register(sys.stdout.fileno(), 0)  # errors and hang-ups are always reported
+        return any(event & select.POLLERR for _, event in watch.poll(0))
+    except (OSError, ValueError):
+        return False

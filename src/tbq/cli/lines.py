@@ -1,0 +1,151 @@
+"""How `tbq follow` shows rows: lines for people on a terminal, rows of text for programs in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time as clock
+from typing import TYPE_CHECKING, Any
+
+from tbq.text import counted, printable, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from tbq.export.stream import RowStream
+
+    import tbq
+
+_KEYS = ("run", "tag", "step", "wall_time")
+_WIDE = 40  # of a name
+
+
+class Rows:
+    """For programs. A row of JSON Lines that is retracted comes again, with `"retracted": true`."""
+
+    def __init__(self, stream: RowStream, kinds: list[str], is_json: bool) -> None:
+        self._stream = stream
+        self._kinds = kinds
+        self._json = is_json
+
+    def begin(self, empty: Mapping[str, tbq.Table]) -> None:
+        """Write the header, before there are rows."""
+        if not self._json:
+            self._stream.write(next(iter(empty.values())).to_arrow())
+
+    def retracted(self, rows: tbq.Table) -> None:
+        """Rows that do not count any more."""
+        if self._json and len(rows):
+            arrow = rows.to_arrow()
+            self._stream.write(_with(arrow, "retracted", True), rows.began)
+
+    def new(self, kind: str, rows: tbq.Table) -> None:
+        """Rows that are new."""
+        arrow = rows.to_arrow()
+        if self._json and len(self._kinds) > 1:
+            arrow = _with(arrow, "kind", kind)
+        self._stream.write(arrow, rows.began)
+
+
+class Lines:
+    """For people: one line per row, the oldest first; columns keep their places as long as names fit."""
+
+    def __init__(self, colour: bool) -> None:
+        self._widths = {"run": 0, "tag": 0, "step": 0}
+        self._colour = colour
+
+    def begin(self, empty: Mapping[str, tbq.Table]) -> None:
+        """Nothing is shown before there are rows."""
+
+    def retracted(self, rows: tbq.Table) -> None:
+        """What does not count any more is said on stderr."""
+
+    def new(self, kind: str, rows: tbq.Table) -> None:
+        """Rows that are new."""
+        from tbq.export.cells import cell_rows
+
+        arrow = _without_bytes(rows.to_arrow())
+        order = sorted(range(len(arrow)), key=_time_of(arrow))
+        cells = list(cell_rows(arrow))
+        rows_shown = [dict(zip(arrow.column_names, cells[i], strict=True)) for i in order]
+        names = [self._names(row) for row in rows_shown]
+        lines = [self._line(kind, row, of_row) for row, of_row in zip(rows_shown, names, strict=True)]
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+
+    def _names(self, row: dict[str, str | None]) -> dict[str, str]:
+        """What a row is called, and room for it."""
+        names = {name: printable(shortened(row[name] or "", _WIDE)) for name in ("run", "tag")}
+        names["step"] = f"{int(row['step'] or 0):,}"
+        for name, text in names.items():
+            self._widths[name] = max(self._widths[name], len(text))
+        return names
+
+    def _line(self, kind: str, row: dict[str, str | None], names: dict[str, str]) -> str:
+        at = self._dim(_clock(row["wall_time"]))
+        run = names["run"].ljust(self._widths["run"])
+        tag = names["tag"].ljust(self._widths["tag"])
+        step = names["step"].rjust(self._widths["step"])
+        return f"{at}  {run}  {step}  {tag}  {self._value(kind, row)}".rstrip()
+
+    def _value(self, kind: str, row: dict[str, str | None]) -> str:
+        if kind == "scalars":
+            value = row["value"] or ""
+            return f"\033[31m{value}\033[0m" if self._colour and value in ("nan", "inf", "-inf") else value
+        rest = [
+            f"{name} {printable(shortened(cell, _WIDE))}" for name, cell in row.items() if name not in _KEYS and cell
+        ]
+        return "  ".join([self._dim(kind), *rest])
+
+    def _dim(self, text: str) -> str:
+        return f"\033[2m{text}\033[0m" if self._colour else text
+
+
+def retraction(update: tbq.Update) -> list[str]:
+    """One sentence per run of which rows do not count any more."""
+    runs: dict[str, list[int]] = {}
+    table = update.retracted.to_arrow()
+    for run, first_step, count in zip(
+        *(table[name].to_pylist() for name in ("run", "first_step", "count")), strict=True
+    ):
+        known = runs.setdefault(run, [first_step, 0, 0])
+        runs[run] = [min(known[0], first_step), known[1] + count, known[2] + 1]
+    return [
+        f"run {run}: {counted(rows, 'row')} of {counted(tags, 'tag')} from step {step:,} on no longer count: "
+        f"{_cause(run, update)}"
+        for run, (step, rows, tags) in runs.items()
+    ]
+
+
+def _cause(run: str, update: tbq.Update) -> str:
+    if run in update.runs.gone:
+        return "the run is gone"
+    if run in update.runs.replaced:
+        return "a file was truncated, replaced or deleted"
+    return "a restart overtook them"
+
+
+def _with(table: pa.Table, name: str, value: Any) -> pa.Table:
+    import pyarrow as pa
+
+    return table.append_column(name, pa.array([value] * len(table)))
+
+
+def _without_bytes(table: pa.Table) -> pa.Table:
+    from tbq.export.fit import that_fit
+
+    return that_fit({"rows": table}, "csv", quiet=True)["rows"]
+
+
+def _time_of(table: pa.Table) -> Any:
+    times = table["wall_time"].to_pylist()
+    return lambda row: times[row] if times[row] is not None and times[row] == times[row] else 0.0
+
+
+def _clock(wall_time: str | None) -> str:
+    """The time of day; blank if no calendar has it."""
+    try:
+        return clock.strftime("%H:%M:%S", clock.localtime(float(wall_time or "nan")))
+    except (ValueError, OverflowError, OSError):
+        return " " * 8

@@ -1,0 +1,75 @@
+"""`tbq watch`: a log directory live in the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import RESTARTS, logdir_argument, select_options, threads_option, unpack_option
+
+_EXAMPLES = """\b
+Examples:
+  tbq watch runs
+  tbq watch runs --tag 'val/*' --smooth 0.6
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@select_options
+@click.option(
+    "--smooth",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="W",
+    help="Smooth as TensorBoard does with this weight; the key s changes it.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.05, 3600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for new data.",
+)
+@click.option(
+    "--stalled-after",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
+)
+@click.option(
+    "--restarts",
+    type=click.Choice(RESTARTS),
+    default="resume",
+    show_default=True,
+    help="Which rows of a resumed run count.",
+)
+@threads_option
+@unpack_option
+def command(
+    logdir: tuple[str, ...],
+    selection: dict[str, Any],
+    smooth: float,
+    every: float,
+    stalled_after: float | None,
+    restarts: Any,
+    threads: int | None,
+) -> None:
+    """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
+
+    Keys: ? shows all of them, / filters, s smooths, q quits. A directory that is not there yet is waited for. Needs the
+    extra "watch": pip install 'tbq[watch]'.
+    """
+    import tbq
+
+    tbq.watch(
+        logdir if len(logdir) > 1 else logdir[0],
+        **selection,
+        smooth=smooth,
+        interval=every,
+        stalled_after=stalled_after,
+        restarts=restarts,
+        threads=threads,
+    )

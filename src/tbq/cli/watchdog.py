@@ -1,0 +1,154 @@
+"""What `tbq follow --fail-on` watches for, and the command that it runs then."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError
+from tbq.select import Selection
+
+if TYPE_CHECKING:
+    from tbq.table.table import Table
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smhd]?)")
+_COMPARISON = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*([^<>=!]+)", re.DOTALL)
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_WANT = "nan, inf, stall=10m, or a comparison such as 'loss>10'"
+
+
+def seconds(text: str, option: str) -> float:
+    """A duration: seconds, or numbers with s, m, h or d.
+
+    >>> seconds("90", "--idle"), seconds("1h30m", "--idle"), seconds("0.5s", "--idle")
+    (90.0, 5400.0, 0.5)
+    """
+    given = text.strip().lower()
+    total, at = 0.0, 0
+    while (part := _PART.match(given, at)) and (part[2] or part.end() == len(given)):
+        total += float(part[1]) * _UNITS[part[2]]
+        at = part.end()
+    if at < len(given) or not given or not total < 1e9:
+        raise UsageError(f"{option}: got {text!r}, want a duration such as 90, 90s, 10m or 1h30m")
+    return total
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was watched for: which check it was, and the facts."""
+
+    check: str
+    run: str = ""
+    tag: str = ""
+    step: int | None = None
+    value: str = ""
+
+    def __str__(self) -> str:
+        facts = {"run": self.run, "tag": self.tag, "step": self.step, "value": self.value}
+        listed = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact not in ("", None))
+        return f"{self.check}: {listed}" if listed else self.check
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The facts as variables for a command."""
+        step = "" if self.step is None else str(self.step)
+        facts = {"EVENT": self.check, "RUN": self.run, "TAG": self.tag, "STEP": step, "VALUE": self.value}
+        return {f"TBQ_{name}": fact.replace("\0", "\ufffd") for name, fact in facts.items()}
+
+
+class Watchdog:
+    """The checks of `--fail-on`."""
+
+    def __init__(self, checks: Sequence[str]) -> None:
+        self._values: list[tuple[str, Selection, Callable[[float], bool]]] = []
+        #: the check for a stall, and after how many seconds it is one
+        self.stall: tuple[str, float] | None = None
+        for check in checks:
+            self._add(check)
+
+    def __bool__(self) -> bool:
+        return bool(self._values) or self.stall is not None
+
+    @property
+    def tags(self) -> list[str] | None:
+        """The tags that are watched; None if all of them are."""
+        if any(selection.everything for _, selection, _ in self._values):
+            return None
+        return [item for _, selection, _ in self._values for item in selection.items or ()]
+
+    @property
+    def reads_values(self) -> bool:
+        """Whether scalars are needed for it."""
+        return bool(self._values)
+
+    def check(self, scalars: Table) -> Iterator[Event]:
+        """What these rows set off, in their order."""
+        from tbq._core import float_text
+
+        if not self._values or not len(scalars):
+            return
+        arrow = scalars.to_arrow()
+        tags = {tag: self._of_tag(tag) for tag in arrow["tag"].unique().to_pylist()}
+        if not any(tags.values()):
+            return
+        columns = (arrow[name].to_pylist() for name in ("run", "tag", "step", "value"))
+        for run, tag, step, value in zip(*columns, strict=True):
+            for check, holds in tags[tag]:
+                if holds(value):
+                    shown = float_text(value, True) if math.isfinite(value) else str(value)
+                    yield Event(check, run, tag, step, shown)
+
+    def _of_tag(self, tag: str) -> list[tuple[str, Callable[[float], bool]]]:
+        return [(check, holds) for check, selection, holds in self._values if selection.matches(tag)]
+
+    def _add(self, check: str) -> None:
+        text = check.strip()
+        name, equals, rest = text.partition("=")
+        if text == "nan":
+            self._values.append((check, Selection(None), math.isnan))
+        elif text == "inf":
+            self._values.append((check, Selection(None), math.isinf))
+        elif name.strip() == "stall" and equals and not rest.startswith("="):
+            self.stall = (check, seconds(rest, "--fail-on stall"))
+        else:
+            self._values.append((check, *_comparison(text)))
+
+
+def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
+    parts = _COMPARISON.fullmatch(text)
+    if parts is None:
+        raise UsageError(f"--fail-on: got {text!r}, want {_WANT}")
+    try:
+        limit = float(parts[3])
+    except ValueError:
+        raise UsageError(f"--fail-on: {parts[3]!r} is not a number in {text!r}", hint=f"want {_WANT}") from None
+    compare = _OPERATORS[parts[2]]
+    selection = Selection.of(parts[1])
+    selection.resolve([])  # raises if it is not a regular expression
+    return selection, lambda value: compare(value, limit)
+
+
+def execute(command: str, event: Event) -> int:
+    """Run a command of the shell with the facts in its environment; what it prints goes to stderr. Its exit status."""
+    sys.stderr.flush()
+    try:
+        output: int | None = sys.stderr.fileno()
+    except (OSError, ValueError):  # a stderr that is no file
+        output = subprocess.DEVNULL
+    environment = {**os.environ, **event.environment}
+    return subprocess.run(command, shell=True, env=environment, stdout=output, check=False).returncode  # noqa: S602
+
+
+def first(events: Iterable[Event]) -> Event | None:
+    """The first of some events."""
+    return next(iter(events), None)

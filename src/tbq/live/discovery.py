@@ -1,0 +1,63 @@
+"""Which runs there are now: found again if a directory changed, and only then."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Sequence
+
+from tbq._core import WatchedPaths
+from tbq.errors import TbqError
+from tbq.problems import Problem
+from tbq.source.discover import Found, find
+
+# Some file systems (object stores that are mounted) do not say when a directory changed: the search is repeated
+# after so many seconds, or after so many times what it takes.
+_AT_LEAST_EVERY = 30.0
+_PATIENCE = 100
+
+
+class Discovery:
+    """The runs below paths, by the one rule of `tbq.open`; paths that are not there are waited for."""
+
+    def __init__(self, items: Sequence[tuple[str | None, str]]) -> None:
+        self._items = list(items)
+        self._patterns = [
+            item for _, path in self._items if glob.has_magic(item := os.path.expanduser(path))
+        ]
+        self._directories = WatchedPaths()
+        self._matches: list[list[str]] = []
+        self._absent: list[str] = []
+        self._due = 0.0
+        self._searched = False
+        self.found = Found([path for _, path in self._items], [])
+
+    def search(self) -> bool:
+        """Look again if something may have changed; whether the runs are looked up anew."""
+        started = time.monotonic()
+        matches = [sorted(glob.glob(pattern, recursive=True)) for pattern in self._patterns]
+        changed = self._directories.changed()
+        changed = changed or matches != self._matches or started >= self._due or self._appeared()
+        if self._searched and not changed:
+            return False
+        self._matches = matches
+        watched: list[str] = []
+        try:
+            self.found = find(self._items, watched)
+        except TbqError as wrong:
+            if not self._searched:
+                raise
+            # Two runs of one name, which was not so when this began: those that were known are followed on.
+            problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
+            self.found = Found(self.found.paths, self.found.runs, [problem])
+        self._searched = True
+        self._absent = [path for _, path in self._items if not os.path.lexists(os.path.expanduser(path))]
+        self._directories.set([os.fsencode(folder) for folder in watched])
+        ended = time.monotonic()
+        self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
+        return True
+
+    def _appeared(self) -> bool:
+        """Whether a path is there that was not."""
+        return any(os.path.lexists(os.path.expanduser(path)) for path in self._absent)

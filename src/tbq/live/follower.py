@@ -1,0 +1,371 @@
+"""`tbq.follow` and `Follower`: polls a log directory, and keeps everything it has read of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tbq.arguments import bad, choice, choices
+from tbq.decode import cpu_count
+from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
+from tbq.decode.problems import tell
+from tbq.decode.reader import Reader, table_of
+from tbq.errors import SelectionError, UsageError
+from tbq.live.discovery import Discovery
+from tbq.live.told import Told
+from tbq.live.update import RunChanges, Tables, Update
+from tbq.select import Names, Selection, Steps
+from tbq.select import steps as _steps
+from tbq.source.discover import Source, files_of, sources
+from tbq.source.inflate import Unpacked
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from tbq._core import LiveUpdate, Result
+    from tbq.limits import Size
+    from tbq.problems import Problem
+    from tbq.source import Run
+    from tbq.table.table import Table
+
+INTERVAL = 0.2  # seconds between two looks
+_SHARE = 20  # looking takes at most one in so many seconds of a CPU
+
+
+def follow(
+    path: Source,
+    *,
+    run: Names = None,
+    tag: Names = None,
+    kinds: Sequence[str] | str | None = None,
+    steps: Steps = None,
+    restarts: Restarts = "resume",
+    interval: float = INTERVAL,
+    from_start: bool = True,
+    threads: int | None = None,
+    on_error: OnError = "warn",
+    max_unpacked: Size | None = None,
+) -> Follower:
+    """Follow a log directory while it is written; iterate over the `Follower` for what is new.
+
+    Takes what `tbq.open` takes, and waits for what is not there yet. `run`, `tag`, `steps`, `restarts` and `threads`
+    are those of `log.scalars`; names are judged as they appear, and none must match. `kinds` are tables ("scalars",
+    "images", …; default: all). `interval` is in seconds. With `from_start=False` what is already there is read, but is
+    not part of any update. `on_error="raise"` raises at the first damage; the next poll goes on after it.
+
+    >>> with tbq.follow("runs", tag="val/loss") as follower:
+    ...     for update in follower:
+    ...         print(len(update.tables["scalars"]))
+    ...         break
+    70
+    """
+    return Follower(
+        path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
+        from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked,
+    )  # fmt: skip
+
+
+class Follower:
+    """A log directory that is followed. Made by `tbq.follow`.
+
+    Iterating polls for ever and yields each `Update` with something in it, also with `async for`. A `Follower` may be
+    used from several threads.
+    """
+
+    def __init__(
+        self,
+        path: Source,
+        *,
+        run: Names,
+        tag: Names,
+        kinds: Sequence[str] | str | None,
+        steps: Steps,
+        restarts: Restarts,
+        interval: float,
+        from_start: bool,
+        threads: int | None,
+        on_error: OnError,
+        max_unpacked: Size | None,
+    ) -> None:
+        from tbq import _core
+
+        self._run = _selection(run, "run")
+        self._tag = _selection(tag, "tag")
+        self._options = Options(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
+        choice("on_error", on_error, ON_ERROR)
+        if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
+            raise bad("interval", interval, "seconds, 0 or more")
+        tables = ("scalars", *_core.tables())
+        self._kind_of = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables}
+        #: the tables of updates
+        self.kinds = (
+            [name for name in tables if self._kind_of[name] == name]
+            if kinds is None
+            else choices("kinds", kinds, tables)
+        )
+        self._read = list(dict.fromkeys(self._kind_of[name] for name in self.kinds))
+        self.interval = float(interval)
+        self._on_error: OnError = on_error
+        unpacked = Unpacked(max_unpacked)
+        self._store: _core.Store | None = _core.Store(
+            self._read,
+            None if self._tag.everything else self._tag.matches,
+            *self._options.steps,
+            restarts,
+            min(self._options.threads or cpu_count(), 64),
+            unpacked.again,
+        )
+        self._discovery = Discovery(sources(path))
+        self._reader = Reader(self._discovery.found, unpacked)
+        self._runs: list[Run] = []
+        self._names: set[str] = set()  # of runs that updates have named
+        self._told = Told()
+        self._ready: deque[Update] = deque()  # updates that were made and not yet taken
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._looked = time.monotonic()  # when the last look began
+        self._idle_cost = 0.0
+        if not from_start:
+            first = self._look(rows=False)
+            if first:
+                self._ready.append(first)
+
+    @property
+    def path(self) -> str:
+        """The paths that are followed, joined by commas.
+
+        >>> tbq.follow("runs").path
+        'runs'
+        """
+        return self._reader.path
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs that there were at the last look, sorted.
+
+        >>> follower = tbq.follow("runs", run="lr=0.1")
+        >>> update = follower.poll()
+        >>> follower.runs
+        ['lr=0.1/seed=0', 'lr=0.1/seed=1']
+        """
+        return [run.name for run in self._runs]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Every problem that updates have named so far.
+
+        >>> tbq.follow("runs").problems
+        []
+        """
+        return list(self._told.problems)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close()` was called."""
+        return self._ended.is_set()
+
+    def poll(self) -> Update:
+        """Look once: what is new since the last look, at once and without waiting for anything.
+
+        >>> follower = tbq.follow("runs", kinds="images")
+        >>> follower.poll().table("images").shape
+        (3, 10)
+        >>> bool(follower.poll())
+        False
+        """
+        with self._lock:
+            if not self._ready:
+                self._looked, began = time.monotonic(), time.thread_time()
+                update = self._look()
+                if not update:
+                    self._idle_cost = time.thread_time() - began
+                self._ready.append(update)  # if what follows raises, the next call gives it
+                tell(update.problems, self._on_error)
+            return self._ready.popleft()
+
+    def table(self, kind: str = "scalars") -> Table:
+        """Everything that was there at the last look: what the same table of `tbq.open` has.
+
+        >>> follower = tbq.follow("runs")
+        >>> update = follower.poll()
+        >>> len(follower.table("scalars")) == len(log.scalars())
+        True
+        """
+        with self._lock:
+            of_kind = self._core_kind(kind)
+            store = self._open_store()
+            result = store.everything([of_kind])
+            return self._table(kind, result, list(self._runs))
+
+    def wait(self, at_most: float | None = None) -> bool:
+        """Wait until it is time for the next look; false if the follower was closed meanwhile.
+
+        That is `interval` after the last one began, or later if looking at many files takes long.
+
+        >>> tbq.follow("runs", interval=0.01).wait(at_most=1)
+        True
+        """
+        seconds = self._pause()
+        return not self._ended.wait(seconds if at_most is None else min(seconds, at_most))
+
+    def __iter__(self) -> Iterator[Update]:
+        while not self.closed:
+            update = self.poll()
+            if update:
+                yield update
+            self.wait()
+
+    async def __aiter__(self) -> AsyncIterator[Update]:
+        import asyncio
+
+        while not self.closed:
+            await asyncio.to_thread(self._prepare)
+            if self.closed:
+                return
+            update = self.poll()  # what was prepared: if this task is cancelled meanwhile, the next one gets it
+            if update:
+                yield update
+            await asyncio.sleep(self._pause())
+
+    def close(self) -> None:
+        """Stop: iterations end, and everything that was read is forgotten.
+
+        >>> follower = tbq.follow("runs")
+        >>> follower.close()
+        >>> follower.closed
+        True
+        """
+        self._ended.set()
+        with self._lock:
+            self._store = None
+            self._ready.clear()
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{len(self._runs):,} runs"
+        return f"<tbq.Follower {self.path!r}: {state}>"
+
+    def _prepare(self) -> None:
+        with self._lock:
+            if not self.closed and not self._ready:
+                self._ready.append(self.poll())
+
+    def _pause(self) -> float:
+        """How long to wait, so that looking at many files takes only a small share of a CPU."""
+        return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
+
+    def _open_store(self) -> Any:
+        if self._store is None:
+            raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
+        return self._store
+
+    def _core_kind(self, kind: str) -> str:
+        of_kind = self._kind_of[choice("kind", kind, list(self._kind_of))]
+        if of_kind not in self._read:
+            raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
+        return of_kind
+
+    def _look(self, rows: bool = True) -> Update:
+        store = self._open_store()
+        if self._discovery.search():
+            found = self._discovery.found
+            self._reader.found = found
+            wanted = set(self._run.resolve([run.name for run in found.runs]).names)
+            self._runs = [run for run in found.runs if run.name in wanted]
+            store.set_files([run.name for run in self._runs], *files_of(self._runs))
+        core = store.poll()
+        runs = list(self._runs)
+        problems = list(self._discovery.found.problems)
+        if core.changes:
+            problems += self._reader.collect(core.added, runs, self._options.restarts)
+        self._told.forget(path for _, path, what in core.changes if what in ("replaced", "gone"))
+        counts = core.rows if rows else {}
+        tables = Tables(
+            {kind: counts[of] for kind in self.kinds if (of := self._kind_of[kind]) in counts},
+            lambda kind: self._new_rows(kind, core.added if rows else None, runs),
+        )
+        return Update(
+            tables,
+            lambda: _retracted(core, rows),
+            core.retracted_count if rows else 0,
+            self._run_changes(core),
+            self._told.new(problems),
+        )
+
+    def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
+        of_kind = self._core_kind(kind)
+        if added is None:
+            from tbq import _core
+
+            added = _core.Store([of_kind], None, 0, 0, "keep", 1, None).everything([of_kind])
+            runs = []
+        return self._table(kind, added, runs)
+
+    def _table(self, kind: str, result: Result, runs: list[Run]) -> Table:
+        from tbq.columns.rows import having
+        from tbq.kinds import tables
+        from tbq.kinds.values import Values
+        from tbq.table.table import Table
+
+        known = result.tags(self._kind_of[kind])
+        names = self._tag.resolve(known).names
+        # A pattern that is also the name of a tag takes that tag alone.
+        fewer = not self._tag.everything and any(self._tag.matches(tag) and tag not in names for tag in known)
+        if kind != "scalars":
+            values = Values(self._reader, kind, result, runs, names if fewer else None, self._on_error)
+            made: Table = tables.table_of(values.arrow(), kind, self.path, self._reader.began)
+            return made
+        arrow = table_of(result.scalars([run.name for run in runs]))
+        return Table(
+            having(arrow, "tag", names) if fewer else arrow,
+            "scalars",
+            tags=None if self._tag.everything else self._tag.columns(known),
+            logdir=self.path,
+            began=self._reader.began,
+        )
+
+    def _run_changes(self, core: LiveUpdate) -> RunChanges:
+        changes = core.changes
+        there = {run.name for run in self._runs}
+        gone = sorted(self._names - there)
+        if not changes and not gone:
+            return RunChanges([], [], [], [])
+        touched = {run for run, _, _ in changes if run in there}
+        new = touched - self._names
+        replaced = {run for run, _, what in changes if what in ("replaced", "gone")} & touched - new
+        self._names = (self._names | new) & there
+        return RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
+
+
+def _selection(spec: Names, what: str) -> Selection:
+    selection = Selection.of(spec, what)
+    if selection.items == ():
+        raise SelectionError(f"no {what} was asked for")
+    selection.resolve([])  # raises if something is not a regular expression
+    return selection
+
+
+def _retracted(core: LiveUpdate, rows: bool) -> pa.Table:
+    """The rows that do not count any more, with labels as other tables have them."""
+    import pyarrow as pa
+
+    table = table_of(core.retracted())
+    if not rows:
+        table = table.slice(0, 0)
+    label = pa.dictionary(pa.int32(), pa.string())
+    fields = [
+        field.with_type(label) if field.name in ("run", "tag", "kind") else field for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

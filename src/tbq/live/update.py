@@ -1,0 +1,135 @@
+"""`Update`: what one look at a log directory found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.problems import Problem
+    from tbq.table.table import Table
+
+
+class RunChanges(NamedTuple):
+    """The names of runs that changed, each in one list."""
+
+    #: runs that were not there before
+    new: list[str]
+    #: runs with more bytes, or another file
+    grown: list[str]
+    #: runs with a file that was truncated, replaced or deleted, or became readable or unreadable
+    replaced: list[str]
+    #: runs that are not there any more
+    gone: list[str]
+
+
+class Tables(Mapping[str, "Table"]):
+    """The tables that have new rows, by name. Each is made when it is asked for."""
+
+    def __init__(self, rows: Mapping[str, int], make: Callable[[str], Table]) -> None:
+        self._rows = rows
+        self._make = make
+        self._made: dict[str, Table] = {}
+
+    def table(self, kind: str) -> Table:
+        """The new rows of this table, also if there are none."""
+        if kind not in self._made:
+            self._made[kind] = self._make(kind)
+        return self._made[kind]
+
+    def __getitem__(self, kind: str) -> Table:
+        if kind not in self._rows:
+            raise KeyError(kind)
+        return self.table(kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{kind!r}: {counted(rows, 'value')}" for kind, rows in self._rows.items()) + "}"
+
+
+class Update:
+    """What is new since the last look. It is true if there is anything.
+
+    `tables` has the rows that are new, by kind; large values are read from their files when a table is made.
+    `runs` says which runs are new, grown, replaced or gone, `problems` what was lost, each once.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        retracted: Callable[[], pa.Table],
+        retracted_count: int,
+        runs: RunChanges,
+        problems: list[Problem],
+    ) -> None:
+        self.tables: Tables = tables
+        self.runs = runs
+        self.problems = problems
+        self._retracted = retracted
+        self._retracted_count = retracted_count
+
+    def table(self, kind: str = "scalars") -> Table:
+        """The rows of one kind that are new; a table without rows if there are none.
+
+        >>> update = tbq.follow("runs").poll()
+        >>> update.table("texts").columns
+        ['run', 'tag', 'step', 'wall_time', 'index', 'text']
+        """
+        return self.tables.table(kind)
+
+    @cached_property
+    def retracted_rows(self) -> Table:
+        """Rows of earlier updates that do not count any more: `run, tag, kind, step, wall_time, value`.
+
+        A restart overtook them, or their file was truncated, replaced or deleted. `value` is that of a scalar.
+        """
+        from tbq.table.table import Table
+
+        return Table(self._retracted(), "retracted")
+
+    @cached_property
+    def retracted(self) -> Table:
+        """The same, one row per run, tag and kind: `run, tag, kind, first_step, count`."""
+        import pyarrow as pa
+
+        from tbq.columns.codes import values_of
+        from tbq.table.table import Table
+
+        rows = self.retracted_rows.to_arrow()
+        groups: dict[tuple[str, str, str], list[int]] = {}
+        columns = (values_of(rows[name]) for name in ("run", "tag", "kind", "step"))
+        for run, tag, kind, step in zip(*columns, strict=True):
+            group = groups.setdefault((run, tag, kind), [step, 0])
+            group[0] = min(group[0], step)
+            group[1] += 1
+        label = rows.schema.field("run").type
+        data = [(*key, *group) for key, group in groups.items()]
+        names = {"run": label, "tag": label, "kind": label, "first_step": pa.int64(), "count": pa.int64()}
+        arrays = [pa.array([row[i] for row in data], kind) for i, kind in enumerate(names.values())]
+        return Table(pa.table(dict(zip(names, arrays, strict=True))), "retracted")
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or any(self.runs) or self.problems or self._retracted_count)
+
+    def __repr__(self) -> str:
+        parts = [f"{rows:,} {kind}" for kind, rows in self.tables._rows.items()]
+        if self._retracted_count:
+            parts.append(f"{self._retracted_count:,} retracted")
+        parts += [
+            f"{counted(len(runs), 'run')} {what}"
+            for what, runs in zip(RunChanges._fields, self.runs, strict=True)
+            if runs
+        ]
+        if self.problems:
+            parts.append(counted(len(self.problems), "problem"))
+        return f"<tbq.Update: {', '.join(parts) or 'nothing new'}>"

@@ -1,0 +1,128 @@
+"""A canvas of braille dots: two columns and four rows of dots in each cell of a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+_BLANK = 0x2800
+# The bit of each dot of a cell, as Unicode numbers them.
+_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.int64)
+NOBODY = -1
+
+
+class Canvas:
+    """`width` × `height` cells of dots; row 0 is the top. Each cell has one owner, who gives its colour.
+
+    >>> canvas = Canvas(2, 1)
+    >>> canvas.curve(np.array([0.0, 1, 2, 3]), *[np.array([0.0, 1, 2, 3])] * 3)
+    >>> canvas.text()
+    '⠑⢄'
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = max(width, 1)
+        self.height = max(height, 1)
+        self.dots = np.zeros((self.height * 4, self.width * 2), dtype=np.bool_)
+        self.owners = np.full((self.height, self.width), NOBODY, dtype=np.int64)
+
+    def curve(
+        self,
+        first: Floats,
+        last: Floats,
+        top: Floats,
+        bottom: Floats,
+        owner: int = 0,
+        *,
+        behind: bool = False,
+    ) -> None:
+        """Draw a curve from the rows of the first, last, highest and lowest point in each column; NaN if it has none.
+
+        Each column is drawn from its highest to its lowest point and joined to the next one that has points. With
+        `behind` only cells are drawn that nobody owns yet.
+        """
+        high, low = _joined(first, last, top, bottom)
+        rows = np.arange(self.dots.shape[0])[:, None]
+        drawn = (rows >= high) & (rows <= low)  # false where there is nothing: NaN compares so
+        touched = self._cells(drawn).any(axis=(2, 3))
+        if behind:
+            touched &= self.owners == NOBODY
+            drawn &= np.repeat(np.repeat(touched, 4, axis=0), 2, axis=1)
+        self.dots |= drawn
+        self.owners[touched] = owner
+
+    def dotted(self, column: int, owner: int, every: int = 2) -> None:
+        """A thin vertical line of dots, in cells that nobody owns."""
+        if not 0 <= column < self.dots.shape[1]:
+            return
+        for row in range(0, self.dots.shape[0], every):
+            if self.owners[row // 4, column // 2] in (NOBODY, owner):
+                self.dots[row, column] = True
+                self.owners[row // 4, column // 2] = owner
+
+    def rows(self) -> list[list[tuple[str, int]]]:
+        """Each line as pieces of text with their owners."""
+        codes = (self._cells(self.dots) * _BITS).sum(axis=(2, 3)) + _BLANK
+        lines = []
+        for codes_of_line, owners in zip(codes.tolist(), self.owners.tolist(), strict=True):
+            line: list[tuple[str, int]] = []
+            start = 0
+            for at in range(1, self.width + 1):
+                if at == self.width or owners[at] != owners[start]:
+                    text = "".join(" " if code == _BLANK else chr(code) for code in codes_of_line[start:at])
+                    line.append((text, owners[start]))
+                    start = at
+            lines.append(line)
+        return lines
+
+    def text(self) -> str:
+        """The dots alone."""
+        return "\n".join("".join(text for text, _ in line) for line in self.rows())
+
+    def _cells(self, dots: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return dots.reshape(self.height, 4, self.width, 2).swapaxes(1, 2)
+
+
+def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
+    """The rows of values on an axis from low (the last row) to high (row 0); values beyond it are on its ends.
+
+    >>> rows_of(np.array([0.0, 0.5, 1.0, np.nan]), 0, 1, 11).tolist()
+    [10.0, 5.0, 0.0, nan]
+    """
+    if not high > low:
+        return np.where(np.isnan(values), np.nan, float((height - 1) // 2))
+    # Halves, since the span of two finite numbers may be infinite.
+    share = (high / 2 - np.clip(values, low, high) / 2) / (high / 2 - low / 2)
+    return np.rint(share * (height - 1))
+
+
+def _joined(first: Floats, last: Floats, top: Floats, bottom: Floats) -> tuple[Floats, Floats]:
+    """The highest and lowest row of each column, with what joins it to its neighbours."""
+    there = ~np.isnan(top)
+    high, low = top.copy(), bottom.copy()
+    count = len(top)
+    if count < 2 or not there.any():
+        return high, low
+    columns = np.arange(count)
+    before = np.maximum.accumulate(np.where(there, columns, -1))
+    after = np.minimum.accumulate(np.where(there, columns, count)[::-1])[::-1]
+    between = ~there & (before >= 0) & (after < count)
+    enter, leave = first.copy(), last.copy()
+    left, right = before[between], after[between]
+    share = (columns[between] - left) / (right - left)
+    for rows in (enter, leave, high, low):
+        rows[between] = np.rint(last[left] + (first[right] - last[left]) * share)
+    # Two columns that are more than a row apart meet in the middle.
+    down = np.fmax(enter[1:] - leave[:-1] - 1, 0)
+    up = np.fmax(leave[:-1] - enter[1:] - 1, 0)
+    low[:-1] = np.fmax(low[:-1], leave[:-1] + np.floor(down / 2))
+    high[1:] = np.fmin(high[1:], enter[1:] - np.ceil(down / 2))
+    high[:-1] = np.fmin(high[:-1], leave[:-1] - np.floor(up / 2))
+    low[1:] = np.fmax(low[1:], enter[1:] + np.ceil(up / 2))
+    return high, low

@@ -1,0 +1,259 @@
+"""A chart in a terminal: curves in braille with axes, ticks, marks and a legend, as lines of styled text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tbq.plot import ticks
+from tbq.plot.canvas import NOBODY, Canvas, rows_of
+from tbq.plot.cells import Line, Span, clipped, filled, width
+from tbq.plot.colours import RED
+from tbq.plot.numbers import number
+
+if TYPE_CHECKING:
+    from tbq.plot.canvas import Floats
+
+Axis = Literal["step", "relative", "wall"]
+_FEWEST = 12  # cells that a plot is at least wide, if there is room at all
+BROKEN = "✕"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of each column of dots the first, last, least and largest value; NaN if it has none."""
+
+    first: Floats
+    last: Floats
+    least: Floats
+    largest: Floats
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series of a chart."""
+
+    name: str
+    colour: str | None
+    columns: Columns
+    raw: Columns | None = None  # before smoothing, drawn faintly behind
+    broken: float = math.nan  # x of the first value that is not finite
+    takeovers: Sequence[float] = ()  # x where a later session took over
+    value: float | None = None  # the last one, for the legend
+    strong: bool = False  # drawn over the others
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves on one grid of x from `low` to `high`; each has two columns per cell of `plot_width`."""
+
+    curves: Sequence[Curve]
+    low: float
+    high: float
+    axis: Axis = "step"
+    log: bool = False
+    letters: bool = False  # mark the ends of curves, for terminals without colour
+    hidden: int = 0  # curves that were left out
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
+        if width < 4 or height < 2:
+            return [filled([], width) for _ in range(height)]
+        legend = height >= 6
+        body = height - 1 - legend
+        low, high = self._range()
+        plot = plot_width(width)
+        marks = self._value_ticks(low, high, body)
+        canvas = Canvas(plot, body)
+        self._draw(canvas, low, high)
+        names = dict(zip((row for _, row in marks), (label for label, _ in marks), strict=True))
+        out: list[Line] = []
+        gutter = width - plot - 1 - self.letters
+        ends = self._ends(low, high, body) if self.letters else {}
+        for row, pieces in enumerate(canvas.rows()):
+            label = names.get(row)
+            line = [
+                Span(f"{clipped(label or '', gutter):>{gutter}}", dim=True),
+                Span("┤" if label else "│", dim=True),
+                *(self._styled(text, owner) for text, owner in pieces),
+            ]
+            if self.letters:
+                line.append(Span(ends.get(row, " "), bold=True))
+            out.append(filled(line, width))
+        out.append(filled(self._x_axis(gutter, plot), width))
+        if legend:
+            out.append(filled(self._legend(width), width))
+        return out
+
+    # The scale.
+
+    def _range(self) -> tuple[float, float]:
+        """What the axis spans: what is drawn, rounded so that it seldom changes; of a log axis, exponents."""
+        drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
+        values = np.concatenate(
+            [part for each in drawn for part in (each.least, each.largest)] or [np.zeros(0)]
+        )
+        values = self._scaled(values)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return math.nan, math.nan
+        low, high = float(values.min()), float(values.max())
+        if self.log:
+            return (low, high) if high > low else (low - 0.5, high + 0.5)
+        if low == high:
+            space = abs(low) / 2 or 1.0
+            return (low - space, high + space) if math.isfinite(low + space) else (low, high)
+        size = ticks.step_size(high - low, 5) / 2
+        rounded = math.floor(low / size) * size, math.ceil(high / size) * size
+        return rounded if all(map(math.isfinite, rounded)) else (low, high)
+
+    def _scaled(self, values: Floats) -> Floats:
+        if not self.log:
+            return values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(values > 0, np.log10(values), np.where(np.isnan(values), np.nan, -np.inf))
+
+    def _value_ticks(self, low: float, high: float, height: int) -> list[tuple[str, int]]:
+        """Labels and the rows that they are at."""
+        most = max(2, height // 2)
+        if self.log:
+            try:
+                values = ticks.logarithmic(10.0**low, 10.0**high, most)
+            except OverflowError:
+                values = []
+            labels = ticks.log_labels(values)
+            places = [math.log10(value) for value in values]
+        else:
+            values = places = ticks.linear(low, high, most)
+            labels = ticks.labels(values)
+        if not values:
+            return []
+        rows = rows_of(np.array(places, dtype=np.float64), low, high, height * 4) // 4
+        return [(label, int(row)) for label, row in zip(labels, rows, strict=True)]
+
+    # What is drawn.
+
+    def _draw(self, canvas: Canvas, low: float, high: float) -> None:
+        order = sorted(range(len(self.curves)), key=lambda i: self.curves[i].strong)
+        for i in order:
+            self._draw_columns(canvas, self.curves[i].columns, low, high, i, behind=False)
+        for i in reversed(order):
+            raw = self.curves[i].raw
+            if raw is not None:
+                self._draw_columns(canvas, raw, low, high, i + len(self.curves), behind=True)
+        for i in reversed(order):
+            for x in self.curves[i].takeovers:
+                column = self._column(x, canvas.width * 2)
+                if column is not None:
+                    canvas.dotted(column, i + len(self.curves))
+
+    def _draw_columns(
+        self, canvas: Canvas, columns: Columns, low: float, high: float, owner: int, behind: bool
+    ) -> None:
+        height = canvas.height * 4
+        first, last, bottom, top = (
+            rows_of(self._scaled(each), low, high, height)
+            for each in (columns.first, columns.last, columns.least, columns.largest)
+        )
+        canvas.curve(first, last, top, bottom, owner, behind=behind)
+
+    def _styled(self, text: str, owner: int) -> Span:
+        if owner == NOBODY:
+            return Span(text)
+        curve = self.curves[owner % len(self.curves)]
+        faint = owner >= len(self.curves)
+        return Span(text, curve.colour, bold=curve.strong and not faint, dim=faint)
+
+    def _ends(self, low: float, high: float, height: int) -> dict[int, str]:
+        ends: dict[int, str] = {}
+        for i, curve in enumerate(self.curves[: len(_LETTERS)]):
+            values = curve.columns.last[~np.isnan(curve.columns.last)]
+            if len(values):
+                row = int(rows_of(self._scaled(values[-1:]), low, high, height * 4)[0]) // 4
+                ends.setdefault(row, _LETTERS[i])
+        return ends
+
+    def _column(self, x: float, columns: int) -> int | None:
+        """The column of dots of an x; None if it is not on the axis."""
+        if not self.low <= x <= self.high:
+            return None
+        span = self.high - self.low
+        return min(int((x - self.low) / span * columns), columns - 1) if span > 0 else 0
+
+    def _x_axis(self, gutter: int, plot: int) -> Line:
+        """The axis with its labels in it, and a mark where values stop being finite."""
+        most = max(2, plot // 8)
+        if self.axis == "step":
+            places = ticks.linear(self.low, self.high, most)
+            places = [place for place in places if place == int(place)] or places[:1]
+            labels = ticks.log_labels(places) if all(abs(p) < 1e15 for p in places) else ticks.labels(places)
+        elif self.axis == "relative":
+            places = ticks.times(self.low, self.high, most)
+            labels = ticks.time_labels(places)
+        else:
+            places = ticks.times(self.low, self.high, most, ticks.local_offset(self.low))
+            labels = ticks.clock_labels(places)
+        broken = {
+            at // 2: curve.colour
+            for curve in self.curves
+            if (at := self._column(curve.broken, plot * 2)) is not None
+        }
+        letters = ["─"] * plot
+        taken = set(broken)
+        for place, label in zip(places, labels, strict=True):
+            at = self._column(place, plot * 2)
+            if at is None or len(label) > plot:
+                continue
+            start = min(max(at // 2 - (len(label) - 1) // 2, 0), plot - len(label))
+            cells = range(start, start + len(label))
+            if taken.isdisjoint(cells):
+                letters[cells.start : cells.stop] = label
+                taken.update(range(start - 1, cells.stop + 1))
+        line = [Span(" " * gutter + "└", dim=True)]
+        for i, letter in enumerate(letters):
+            line.append(Span(BROKEN, broken[i] or RED, bold=True) if i in broken else Span(letter, dim=True))
+        return _merged(line)
+
+    def _legend(self, room: int) -> Line:
+        """The names of curves with their last values, the strong ones first, as many as fit."""
+        line: Line = []
+        order = sorted(range(len(self.curves)), key=lambda i: not self.curves[i].strong)
+        shown = 0
+        for i in order:
+            curve = self.curves[i]
+            value = "" if curve.value is None else f" {number(curve.value)}"
+            left = len(order) - shown - 1 + self.hidden
+            more = f" +{left}" if left else ""
+            key = f"{_LETTERS[i]} " if self.letters and i < len(_LETTERS) else "━ "
+            space = room - width(line) - len(key) - len(value) - len(more) - bool(line) * 2
+            name = clipped(curve.name, space if not line else min(space, 24))
+            if space < min(6, len(curve.name)):
+                break
+            line += [Span("  ")] * bool(line)
+            line += [Span(key, curve.colour, bold=True), Span(name, bold=curve.strong), Span(value, dim=True)]
+            shown += 1
+        left = len(order) - shown + self.hidden
+        if left:
+            line.append(Span(f" +{left}", dim=True))
+        return line
+
+
+def plot_width(width: int) -> int:
+    """How many cells of a chart are for curves; its grid has twice as many columns."""
+    return max(width - 7, min(_FEWEST, width - 3), 1)
+
+
+def _merged(line: Line) -> Line:
+    """Neighbours of one style as one piece."""
+    out: Line = []
+    for span in line:
+        if out and out[-1]._replace(text="") == span._replace(text=""):
+            out[-1] = span._replace(text=out[-1].text + span.text)
+        else:
+            out.append(span)
+    return out

@@ -1,0 +1,58 @@
+"""`tbq watch`: a log directory live in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.errors import UsageError, missing
+
+if TYPE_CHECKING:
+    from tbq.decode.options import Restarts
+    from tbq.limits import Size
+    from tbq.select import Names, Steps
+    from tbq.source.discover import Source
+
+INTERVAL = 1.0  # seconds between two looks
+
+
+def watch(
+    path: Source,
+    *,
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    restarts: Restarts = "resume",
+    interval: float = INTERVAL,
+    smooth: float = 0.0,
+    stalled_after: float | None = None,
+    threads: int | None = None,
+    max_unpacked: Size | None = None,
+) -> None:
+    """Show a log directory on the whole terminal while it is written, until `q` is pressed.
+
+    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds.
+    `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
+    (default: 120, or 20 times its usual pause if that is more).
+    """
+    import sys
+
+    try:
+        import textual  # noqa: F401 - an extra
+    except ImportError:
+        raise missing("textual", needed_for="tbq watch", extra="watch") from None
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        raise UsageError(
+            "tbq watch needs a terminal, and neither input nor output redirected",
+            hint="for a pipe or a file: tbq follow, tbq export",
+        )
+    from tbq.live.follower import follow
+    from tbq.watch.app import WatchApp
+    from tbq.watch.model import Model
+    from tbq.watch.runs import STALLED_AFTER
+
+    with follow(
+        path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
+        on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
+    ) as follower:  # fmt: skip
+        model = Model(follower.path, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
+        WatchApp(follower, model).show()

@@ -1,0 +1,312 @@
+"""The Textual app: lays out panes, turns keys into changes of the model, and shows what the feed brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal
+from textual.widgets import Input
+
+from tbq.plot.cells import Line, Span
+from tbq.watch import screen
+from tbq.watch.cards import card, want_of
+from tbq.watch.feed import Feed, News, Picture
+from tbq.watch.keys import KEYS
+from tbq.watch.model import Model
+from tbq.watch.widgets import CardPane, Pane, RunPane
+
+if TYPE_CHECKING:
+    from textual.events import Key, Resize
+
+    from tbq.live.follower import Follower
+
+_ALWAYS = ("tab", "shift+tab")  # Textual moves its own focus by these
+
+
+class WatchApp(App[None]):
+    """A log directory on the whole screen."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None
+    CSS = """
+    Screen, Pane, Container, Horizontal { background: ansi_default; color: ansi_default; }
+    Screen { layout: vertical; overflow: hidden; }
+    #header, #footer { height: 1; }
+    #body { height: 1fr; }
+    #runs { height: 100%; }
+    #cards { layout: grid; grid-gutter: 0 1; padding: 0 0 0 1; width: 1fr; height: 100%; }
+    #over { display: none; height: 1fr; }
+    #filter { display: none; height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(
+                key.keys, key.action, key.help, show=False, priority=any(name in key.keys for name in _ALWAYS)
+            )
+            for key in KEYS
+        ),
+        Binding("ctrl+c", "quit", show=False, priority=True),
+    ]
+
+    def __init__(self, follower: Follower, model: Model) -> None:
+        super().__init__(ansi_color=True)
+        self.model = model
+        self.feed = Feed(follower, self._from_feed, self._from_feed, self._from_feed)
+        self.pictures: dict[tuple[str, str], Picture] = {}
+        self.failure: BaseException | None = None
+        self._filtering: tuple[str, str] | None = None  # what is filtered, and the filter before
+        self._over: str | None = None
+        self._built = False
+        self._division: screen.Layout | None = None
+
+    def show(self) -> None:
+        """Run until it is left; raises what made it fail."""
+        try:
+            self.run()
+        finally:
+            self.feed.stop()
+        if self.failure is not None:
+            raise self.failure
+        if self.return_code:  # Textual has told why
+            raise SystemExit(self.return_code)
+
+    def compose(self) -> ComposeResult:
+        """Header, body, footer; the body is the list of runs and the cards, or a text over both."""
+        yield Pane(id="header")
+        with Horizontal(id="body"):
+            yield RunPane(id="runs")
+            yield Container(id="cards")
+        yield Pane(id="over")
+        yield Input(id="filter", compact=True)
+        yield Pane(id="footer")
+
+    def on_mount(self) -> None:
+        """Begin to look at the log."""
+        self._built = True
+        self.query_one("#filter", Input).can_focus = False
+        self.set_interval(1.0, self._tick)
+        self.sync()
+        self.feed.start()
+
+    def on_resize(self, _event: Resize) -> None:
+        """Lay out again."""
+        self.sync()
+
+    # What the feed brings, from its thread.
+
+    def _from_feed(self, what: object) -> None:
+        if self.is_running:
+            self.call_later(self._take, what)
+
+    def _take(self, what: Any) -> None:
+        if isinstance(what, BaseException):
+            self.failure = what
+            self.exit(return_code=1)
+            return
+        if isinstance(what, News):
+            self.model.take(what)
+        else:
+            for picture in what:
+                self.pictures[picture.want.kind, picture.want.tag] = picture
+        self.sync()
+
+    def _tick(self) -> None:
+        self.model.tick()
+        self.sync()
+
+    # What is on the screen.
+
+    def sync(self) -> None:
+        """Show what the model says; lines that are the same stay as they are."""
+        if not self._built or not self.is_running:
+            return
+        model, size = self.model, self.size
+        body = max(size.height - 2, 1)
+        division = screen.layout(model, size.width, body)
+        model.per_page = max(division.columns * division.rows, 1)
+        self._divide(division)
+        self.query_one("#header", Pane).show_lines([screen.header(model, size.width)])
+        footer = self.query_one("#footer", Pane)
+        footer.show_lines([self._prompt() if self._filtering else screen.footer(model, size.width)])
+        if self._over:
+            self.query_one("#over", Pane).show_lines(self._over_lines(size.width, body))
+        elif division.list_width:
+            runs = self.query_one("#runs", RunPane)
+            place = model.listed.index(model.run) if model.run in model.listed else 0
+            runs.show_lines(
+                screen.run_list(model, division.list_width, body, runs.first_to_show(place, body))
+            )
+        self._sync_cards()
+
+    def _divide(self, division: screen.Layout) -> None:
+        if division == self._division:
+            return
+        self._division = division
+        runs, cards = self.query_one("#runs", RunPane), self.query_one("#cards", Container)
+        runs.display = division.list_width > 0
+        runs.styles.width = division.list_width
+        cards.display = division.columns > 0
+        if division.columns:
+            cards.styles.grid_size_columns = division.columns
+            cards.styles.grid_size_rows = division.rows
+            count = division.columns * division.rows
+            panes = list(cards.query(CardPane))
+            for pane in panes[count:]:
+                pane.remove()
+            cards.mount(*(CardPane() for _ in range(count - len(panes))))
+
+    def _sync_cards(self) -> None:
+        model = self.model
+        panes = [pane for pane in self.query(CardPane) if not pane._pruning][: model.per_page]
+        cards = [] if model.wide else model.cards
+        wants = []
+        for place, pane in enumerate(panes):
+            pane.tag = tag = cards[place] if place < len(cards) else None
+            room, height = pane.size
+            if not room or not height:
+                continue
+            if tag is None:
+                text = screen.no_cards(model) if place == 0 else ""
+                pane.key = None
+                pane.show_lines([[Span(f" {text}")]] if text else [])
+                continue
+            want = want_of(model, tag, room)
+            wants.append(want)
+            picture = self.pictures.get((model.kind, tag))
+            key = (
+                id(picture), tag, room, height, model.log, model.run, model.tag == tag, tag in model.pins,
+                tuple(model.comparing), len(model.drawn), tuple(map(model.colours.get, want.runs)),
+            )  # fmt: skip
+            if key != pane.key:
+                pane.key = key
+                pane.show_lines(card(model, tag, picture, room, height, self.no_color))
+        self.feed.want(tuple(wants))
+
+    def _over_lines(self, room: int, height: int) -> list[Line]:
+        if self._over == "help":
+            return screen.help_lines(room, height)
+        return screen.problem_lines(self.model, room, height)
+
+    def _prompt(self) -> Line:
+        assert self._filtering
+        what = self._filtering[0]
+        names = self.model.tags if what == "tag" else self.model.listed
+        about = "a name, a glob, re:EXPR, or words · ⏎ keeps, Esc drops it"
+        return [Span(f" {len(names):,} {what}s", bold=True), Span(f"  {about}", dim=True)]
+
+    # Keys.
+
+    def on_key(self, event: Key) -> None:
+        """Any key closes the help."""
+        if self._over:
+            event.stop()
+            event.prevent_default()
+            self._cover(None)
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """With the help open, keys only close it."""
+        return not (self._over and action not in ("quit", "help_quit"))
+
+    def _cover(self, what: str | None) -> None:
+        self._over = what
+        self.query_one("#over", Pane).display = what is not None
+        self.query_one("#body").display = what is None
+        self.sync()
+
+    def action_help(self) -> None:
+        """The keys."""
+        self._cover("help")
+
+    def action_problems(self) -> None:
+        """What was lost."""
+        self._cover("problems")
+
+    def action_filter(self, what: str) -> None:
+        """Ask for a filter of tags or runs."""
+        before = self.model.tag_filter if what == "tag" else self.model.run_filter
+        self._filtering = what, before
+        prompt = self.query_one("#filter", Input)
+        prompt.can_focus = prompt.display = True
+        prompt.placeholder = f"filter {what}s"
+        prompt.value = before
+        prompt.focus()
+        self.sync()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while typing."""
+        if self._filtering:
+            self._set_filter(event.value)
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Keep the filter."""
+        self._end_filter()
+
+    def _set_filter(self, text: str) -> None:
+        assert self._filtering
+        if self._filtering[0] == "tag":
+            self.model.tag_filter = text
+        else:
+            self.model.run_filter = text
+        self.model.refresh()
+        self.sync()
+
+    def _end_filter(self) -> None:
+        self._filtering = None
+        prompt = self.query_one("#filter", Input)
+        prompt.can_focus = prompt.display = False
+        self.set_focus(None)
+        self.sync()
+
+    def action_undo(self) -> None:
+        """Drop the filter that is being typed, or go back."""
+        if self._filtering:
+            self._set_filter(self._filtering[1])
+            self._end_filter()
+            return
+        self.model.back()
+        self.sync()
+
+    def select_run(self, name: str) -> None:
+        """Select a run."""
+        self.model.run = name
+        self.sync()
+
+    def select_tag(self, tag: str, full: bool = False) -> None:
+        """Select a card."""
+        self.model.tag = tag
+        self.model.full = full or self.model.full
+        self.sync()
+
+    def action_model(self, name: str, *given: int) -> None:
+        """A key that changes the model and nothing else."""
+        getattr(self.model, name)(*given)
+        self.sync()
+
+    def action_page(self, by: int) -> None:
+        """Turn pages of cards; if the list has the whole width, of runs."""
+        if self.model.wide:
+            self.model.move_run(by * max(self.size.height - 4, 1))
+        else:
+            self.model.move_tag(by * self.model.per_page)
+        self.sync()
+
+    def action_zoom(self, factor: float) -> None:
+        """Zoom all charts to a part of what the selected one shows."""
+        picture = self._selected_picture()
+        if picture is not None and picture.curves is not None:
+            low, high = self.model.zoom or (picture.curves.low, picture.curves.high)
+            self.model.zoom_by(factor, low, high, picture.end)
+            self.sync()
+
+    def action_pan(self, share: float) -> None:
+        """Move along x."""
+        picture = self._selected_picture()
+        if picture is not None and picture.curves is not None:
+            self.model.pan_by(share, *(self.model.zoom or (picture.curves.low, picture.curves.high)))
+            self.sync()
+
+    def _selected_picture(self) -> Picture | None:
+        tag = self.model.tag
+        return self.pictures.get((self.model.kind, tag)) if tag is not None else None

@@ -1,0 +1,180 @@
+"""Looks at the log directory in a thread of its own: what is new, and the pictures that are wanted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.columns.codes import values_of
+from tbq.live.view import Axis, Curves, LatestOfRun, Series, View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.live.follower import Follower
+    from tbq.live.update import Update
+    from tbq.problems import Problem
+
+_SHARE = 80  # of a CPU: looking takes one in so many seconds at most
+
+
+class Want(NamedTuple):
+    """What one card shows. Of scalars the curves of some runs, otherwise the last value of one run."""
+
+    kind: str
+    tag: str
+    runs: tuple[str, ...]
+    axis: Axis = "step"
+    range: tuple[float, float] | None = None
+    width: int = 0
+    smooth: float = 0.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a card is drawn from."""
+
+    want: Want
+    curves: Curves | None = None
+    raw: Curves | None = None  # before smoothing, on the same grid
+    end: float = 0.0  # the last x of all data, if zoomed in
+    rows: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class News:
+    """What a look found. `latest` has the runs that changed; `runs` all that there are."""
+
+    runs: tuple[str, ...] = ()
+    latest: Mapping[str, LatestOfRun] = field(default_factory=dict)
+    statuses: Mapping[str, str | None] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    exists: bool = True
+    first: bool = False
+
+
+class Feed:
+    """Owns the follower. `news` and `pictures` are called in its thread."""
+
+    def __init__(
+        self,
+        follower: Follower,
+        news: Callable[[News], None],
+        pictures: Callable[[list[Picture]], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._follower = follower
+        self._view = View(follower)
+        self._news, self._pictures, self._failed = news, pictures, failed
+        self._wanted: tuple[Want, ...] = ()
+        self._made: dict[Want, Picture] = {}
+        self._series: dict[str, dict[tuple[str, str], Series]] = {}
+        self._runs: tuple[str, ...] | None = None
+        self._wake = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and wait for what is being read."""
+        self._ended.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def want(self, wanted: tuple[Want, ...]) -> None:
+        """The pictures that are on the screen from now on."""
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._wake.set()
+
+    def _run(self) -> None:
+        try:
+            due = 0.0
+            while not self._ended.is_set():
+                self._wake.clear()
+                changed: set[tuple[str, str, str]] = set()
+                if time.monotonic() >= due:
+                    began, cost = time.monotonic(), time.thread_time()
+                    changed = self._look()
+                    idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
+                    due = began + max(self._follower.interval, idle)
+                self._draw(changed)
+                self._wake.wait(max(due - time.monotonic(), 0.0))
+        except BaseException as wrong:
+            if not self._ended.is_set():
+                self._failed(wrong)
+
+    def _look(self) -> set[tuple[str, str, str]]:
+        """Poll once; the (run, kind, tag) whose rows changed."""
+        update = self._follower.poll()
+        runs = tuple(self._follower.runs)
+        exists = bool(runs) or self._view.exists()
+        first = self._runs is None
+        if not update and not first and runs == self._runs and exists:
+            return set()
+        self._runs = runs
+        touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
+        latest = self._view.latest(runs if first else touched)
+        changed = {
+            (name, kind, tag) for name, of_run in latest.items() for kind, tag in self._changes(name, of_run)
+        }
+        for gone in set(self._series) - set(runs):
+            changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
+        self._news(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists, first))
+        return changed
+
+    def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
+        before = self._series.get(name, {})
+        now = {(each.kind, each.tag): each for each in latest.series}
+        self._series[name] = now
+        return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+
+    def _statuses(self, update: Update, latest: Mapping[str, LatestOfRun]) -> dict[str, str | None]:
+        """What hparams say of sessions, of the runs whose hparams are new."""
+        if "hparams" not in update.tables:
+            return {}
+        table = self._follower.table("hparams").to_arrow()
+        found = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))
+        return {name: found.get(name) for name in latest}
+
+    def _draw(self, changed: set[tuple[str, str, str]]) -> None:
+        """Make the pictures that are new or not true any more."""
+        wanted = self._wanted
+        self._made = {want: picture for want, picture in self._made.items() if want in wanted}
+        stale = {
+            want
+            for want in wanted
+            if want not in self._made or any((run, want.kind, want.tag) in changed for run in want.runs)
+        }
+        made: list[Picture] = []
+        made += [self._curves(want) for want in wanted if want in stale and want.kind == "scalars"]
+        for kind in {want.kind for want in stale if want.kind != "scalars"}:
+            of_kind = [want for want in wanted if want in stale and want.kind == kind]
+            rows = self._view.last_values(kind, [(want.runs[0], want.tag) for want in of_kind if want.runs])
+            made += [
+                Picture(want, rows=rows.get((want.runs[0], want.tag)) if want.runs else None)
+                for want in of_kind
+            ]
+        self._made.update({picture.want: picture for picture in made})
+        if made:
+            self._pictures(made)
+
+    def _curves(self, want: Want) -> Picture:
+        pairs = [(run, want.tag) for run in want.runs]
+        options: dict[str, Any] = {"x": want.axis, "range": want.range, "width": want.width}
+        curves = self._view.curves(pairs, **options, smooth=want.smooth)
+        if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
+            options["range"] = curves.low - 1, curves.high + 1
+            curves = self._view.curves(pairs, **options, smooth=want.smooth)
+        raw = self._view.curves(pairs, **options) if want.smooth else None
+        end = curves.high
+        if want.range is not None:
+            end = self._view.curves(pairs, x=want.axis, width=1).high
+        return Picture(want, curves, raw, end)

@@ -1,0 +1,319 @@
+"""What is shown: runs, tags, filters, sort, zoom. Keys change it, the feed fills it; it knows no widgets."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from tbq.live.view import AXES, Axis
+from tbq.plot.colours import colours
+from tbq.problems import Problem
+from tbq.select import Selection
+from tbq.watch.runs import STALLED_AFTER, STATES, Run, State, tags_of
+
+if TYPE_CHECKING:
+    from tbq.watch.feed import News
+
+Kind = Literal["scalars", "images", "texts", "histograms"]
+KINDS: tuple[Kind, ...] = ("scalars", "images", "texts", "histograms")
+SORTS = ("name", "state", "step", "recent", "value")
+SMOOTHS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
+MOST_CURVES = 40  # in one chart: more are a carpet
+
+
+@dataclass
+class Model:
+    """Everything that is on the screen."""
+
+    path: str
+    smooth: float = 0.0
+    stalled_after: float = STALLED_AFTER
+    clock: Callable[[], float] = time.time
+    runs: dict[str, Run] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    loaded: bool = False  # the first look is done
+    exists: bool = True  # the directory is there
+    kind: Kind = "scalars"
+    tag_filter: str = ""
+    run_filter: str = ""
+    sort: str = "name"
+    axis: Axis = "step"
+    log: bool = False
+    zoom: tuple[float, float] | None = None
+    pins: list[str] = field(default_factory=list)
+    hidden: set[str] = field(default_factory=set)
+    run: str | None = None  # the selected one
+    tag: str | None = None  # of the selected card
+    full: bool = False
+    wide: bool = False  # the runs take the whole width
+    comparing: list[str] = field(default_factory=list)
+    per_page: int = 4
+
+    # What there is.
+
+    def refresh(self) -> None:
+        """Forget what was derived: something changed."""
+        for name in ("colours", "states", "listed", "tags"):
+            self.__dict__.pop(name, None)
+        self.hidden &= self.runs.keys()
+        self.comparing = [name for name in self.comparing if name in self.runs]
+        if self.run not in self.listed:
+            self.run = self.listed[0] if self.listed else None
+        if self.tag not in self.tags:
+            self.tag = self.tags[0] if self.tags else None
+
+    def tick(self) -> None:
+        """Time went by: states may be others."""
+        self.__dict__.pop("states", None)
+        if self.sort in ("state", "recent"):
+            self.__dict__.pop("listed", None)
+
+    def take(self, news: News) -> None:
+        """What a look at the log found."""
+        now = self.clock()
+        for name, latest in news.latest.items():
+            self.runs.setdefault(name, Run(name)).update(latest, now, news.first)
+        for name, status in news.statuses.items():
+            self.runs[name].status = status
+        self.runs = {name: self.runs[name] for name in news.runs if name in self.runs}
+        self.problems += news.problems
+        self.exists = news.exists
+        self.loaded = True
+        self.refresh()
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """The colour of each run: by its name, in the order in which they began."""
+        order = sorted(
+            self.runs.values(),
+            key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name),
+        )
+        return colours(run.name for run in order)
+
+    @cached_property
+    def states(self) -> dict[str, State]:
+        """The state of each run, now."""
+        now = self.clock()
+        return {name: run.state(now, self.stalled_after) for name, run in self.runs.items()}
+
+    @cached_property
+    def listed(self) -> list[str]:
+        """The runs that the filter lets through, sorted."""
+        names = chosen(self.run_filter, self.runs, "run")
+        return names if self.sort == "name" else sorted(names, key=self._sort_key)
+
+    def _sort_key(self, name: str) -> tuple[float, float]:
+        run = self.runs[name]
+        if self.sort == "state":
+            return STATES.index(self.states[name]), 0.0
+        if self.sort == "step":
+            return -(run.step if run.step is not None else -math.inf), 0.0
+        if self.sort == "recent":
+            return run.age(self.clock()) // 10, 0.0  # not more often than people look
+        series = run.scalars.get(self.value_tags[0]) if self.value_tags else None
+        if series is None or math.isnan(series.value):
+            return 1.0, 0.0
+        return 0.0, series.value
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """The tags of the kind that is shown, filtered; pinned ones first."""
+        names = chosen(self.tag_filter, tags_of(self.runs.values(), self.kind), "tag")
+        pinned = [tag for tag in self.pins if tag in names]
+        return pinned + [tag for tag in names if tag not in pinned]
+
+    @property
+    def value_tags(self) -> list[str]:
+        """The tags whose last values are listed beside runs: the pinned ones, otherwise that of the selected card."""
+        scalars = set(tags_of(self.runs.values()))
+        pinned = [tag for tag in self.pins if tag in scalars]
+        return pinned or [tag for tag in (self.tag,) if tag in scalars]
+
+    @property
+    def drawn(self) -> list[str]:
+        """The runs whose curves are drawn."""
+        if len(self.comparing) == 2:
+            return [name for name in self.comparing if name in self.runs]
+        return [name for name in self.listed if name not in self.hidden]
+
+    def curves_of(self, tag: str) -> list[str]:
+        """The runs that have a curve in the chart of a tag: at most `MOST_CURVES`, the selected one among them."""
+        names = [name for name in self.drawn if tag in self.runs[name].scalars]
+        few = names[:MOST_CURVES]
+        if self.run in names and self.run not in few:
+            few[-1] = self.run
+        return few
+
+    def shown_run(self, tag: str) -> str | None:
+        """The run whose image, text or histogram is shown: the selected one, or the first that has it."""
+        names = [self.run, *self.drawn] if self.run else self.drawn
+        return next((name for name in names if name and (self.kind, tag) in self.runs[name].others), None)
+
+    @property
+    def cards(self) -> list[str]:
+        """The tags on the page of the selected card; one alone if it has the whole screen."""
+        if self.tag is None:
+            return []
+        if self.full:
+            return [self.tag]
+        start = self.tags.index(self.tag) // self.per_page * self.per_page
+        return self.tags[start : start + self.per_page]
+
+    @property
+    def page(self) -> tuple[int, int]:
+        """The number of the page, from 1, and how many there are."""
+        if self.tag is None:
+            return 1, 1
+        return self.tags.index(self.tag) // self.per_page + 1, -(-len(self.tags) // self.per_page)
+
+    # What keys do.
+
+    def move_run(self, by: int) -> None:
+        """Select another run of the list."""
+        self.run = _moved(self.listed, self.run, by)
+
+    def move_tag(self, by: int) -> None:
+        """Select another card."""
+        self.tag = _moved(self.tags, self.tag, by)
+
+    def show_kind(self, number: int) -> None:
+        """Show a kind of data, by its number from 1; with 0 the next one that there is data of."""
+        there = [kind for kind in KINDS if kind == self.kind or tags_of(self.runs.values(), kind)]
+        self.kind = KINDS[number - 1] if number else there[(there.index(self.kind) + 1) % len(there)]
+        self.zoom = None
+        self.refresh()
+
+    def toggle_full(self) -> None:
+        """The selected card on the whole screen, or not."""
+        self.full = not self.full and self.tag is not None
+        self.wide = False
+
+    def toggle_wide(self) -> None:
+        """The list of runs on the whole width, or not."""
+        self.wide = not self.wide
+        self.full = False
+
+    def toggle_log(self) -> None:
+        """A log scale of values, or not."""
+        self.log = not self.log
+
+    def unzoom(self) -> None:
+        """Show all, also what is new."""
+        self.zoom = None
+
+    def next_axis(self) -> None:
+        """Step, relative time, wall time; a zoom ends, since its numbers mean something else."""
+        names: Sequence[Axis] = ("step", "relative", "wall")
+        assert tuple(names) == AXES
+        self.axis = names[(names.index(self.axis) + 1) % len(names)]
+        self.zoom = None
+
+    def next_smooth(self, by: int) -> None:
+        """More or less smoothing."""
+        at = min(range(len(SMOOTHS)), key=lambda i: abs(SMOOTHS[i] - self.smooth))
+        self.smooth = SMOOTHS[(at + by) % len(SMOOTHS)]
+
+    def next_sort(self) -> None:
+        """Sort the runs by something else."""
+        self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+        self.refresh()
+
+    def pin(self) -> None:
+        """Pin the tag of the selected card, or let it go."""
+        if self.tag is None:
+            return
+        if self.tag in self.pins:
+            self.pins.remove(self.tag)
+        else:
+            self.pins.append(self.tag)
+        self.refresh()
+
+    def hide(self) -> None:
+        """Leave the selected run out of charts, or take it in again."""
+        if self.run is not None:
+            self.hidden ^= {self.run}
+
+    def show_only(self) -> None:
+        """Draw the selected run alone; if it is alone already, draw all."""
+        if self.run is not None:
+            others = set(self.listed) - {self.run}
+            self.hidden = set() if others <= self.hidden else others
+
+    def compare(self) -> None:
+        """Choose the first run, then the second; then end comparing."""
+        if len(self.comparing) >= 2:
+            self.comparing = []
+        elif self.run is not None:
+            self.comparing = [] if self.run in self.comparing else [*self.comparing, self.run]
+
+    def zoom_by(self, factor: float, low: float, high: float, end: float) -> None:
+        """Show a part of what is shown from low to high; at the end of the data, its end stays."""
+        span = (high - low) * factor
+        if not span > 0 or not math.isfinite(span):
+            return
+        if high >= end:
+            self.zoom = (high - span, high)
+        else:
+            middle = low + (high - low) / 2
+            self.zoom = (middle - span / 2, middle + span / 2)
+
+    def pan_by(self, share: float, low: float, high: float) -> None:
+        """Move what is shown by a share of it."""
+        distance = (high - low) * share
+        if distance and math.isfinite(distance):
+            self.zoom = (low + distance, high + distance)
+
+    def back(self) -> None:
+        """Undo the last of: full screen, wide list, comparison, zoom, filters."""
+        if self.full or self.wide:
+            self.full = self.wide = False
+        elif self.comparing:
+            self.comparing = []
+        elif self.zoom:
+            self.zoom = None
+        elif self.tag_filter or self.run_filter:
+            self.tag_filter = self.run_filter = ""
+        self.refresh()
+
+
+def chosen(text: str, names: Iterable[str], what: str) -> list[str]:
+    """The names that a filter takes: patterns as of `--run` and `--tag`, otherwise names that contain its words.
+
+    >>> chosen("val/* loss", ["val/acc", "train/loss", "loss", "lr"], "tag")
+    ['val/acc', 'loss']
+    >>> chosen("acc LR", ["val/acc", "loss", "lr"], "tag")
+    ['val/acc', 'lr']
+    >>> chosen("re:[", ["loss"], "tag")
+    []
+    """
+    known = list(names)
+    text = text.strip()
+    if not text:
+        return known
+    taken = _matching(text, known, what)
+    if not taken:
+        for word in text.split():
+            found = _matching(word, known, what)
+            taken |= found or {name for name in known if word.lower() in name.lower()}
+    return [name for name in known if name in taken]
+
+
+def _matching(item: str, known: list[str], what: str) -> set[str]:
+    from tbq.errors import UsageError
+
+    try:
+        return set(Selection.of(item, what).resolve(known).names)
+    except UsageError:  # a regular expression that is not finished
+        return set()
+
+
+def _moved(names: list[str], name: str | None, by: int) -> str | None:
+    if not names:
+        return None
+    if name not in names:
+        return names[0]
+    return names[min(max(names.index(name) + by, 0), len(names) - 1)]

@@ -1,0 +1,126 @@
+"""The widgets of `tbq watch`: panes of lines that draw again only the lines that changed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+
+    from tbq.plot.cells import Line, Span
+    from tbq.watch.app import WatchApp
+
+
+@lru_cache(maxsize=4096)
+def _style(colour: str | None, bold: bool, dim: bool, reverse: bool, ground: str | None) -> Style:
+    return Style(color=colour, bgcolor=ground, bold=bold, dim=dim, reverse=reverse)
+
+
+def _segment(span: Span) -> Segment:
+    return Segment(span.text, _style(span.colour, span.bold, span.dim, span.reverse, span.ground))
+
+
+class Pane(Widget):
+    """Lines of styled text."""
+
+    can_focus = False
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
+        self.lines: list[Line] = []
+
+    @property
+    def watch_app(self) -> WatchApp:
+        """The app that it belongs to."""
+        from tbq.watch.app import WatchApp
+
+        app = self.app
+        assert isinstance(app, WatchApp)
+        return app
+
+    def show_lines(self, lines: list[Line]) -> None:
+        """Show these lines; those that are the same as before stay."""
+        before, self.lines = self.lines, lines
+        width = self.size.width
+        changed = [
+            Region(0, y, width, 1)
+            for y in range(max(len(before), len(lines)))
+            if y >= len(before) or y >= len(lines) or before[y] != lines[y]
+        ]
+        if changed and width:
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        """One line, as Textual wants it."""
+        if y >= len(self.lines):
+            return Strip.blank(self.size.width)
+        strip = Strip([_segment(span) for span in self.lines[y]])
+        return strip.adjust_cell_length(self.size.width)
+
+    def on_resize(self, _event: Resize) -> None:
+        """What is shown depends on the room there is."""
+        self.watch_app.sync()
+
+
+class RunPane(Pane):
+    """The list of runs."""
+
+    top = 0  # the first run that is shown
+
+    def first_to_show(self, place: int, height: int) -> int:
+        """The first run to show, so that this one is on the screen."""
+        self.top = max(min(self.top, place), place - max(height - 2, 0), 0)
+        return self.top
+
+    def on_click(self, event: Click) -> None:
+        """Select the run that was clicked."""
+        listed = self.watch_app.model.listed
+        place = self.top + event.y - 1
+        if event.y >= 1 and place < len(listed):
+            self.watch_app.select_run(listed[place])
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """The wheel moves the selection."""
+        event.stop()
+        self.watch_app.action_model("move_run", 3)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel moves the selection."""
+        event.stop()
+        self.watch_app.action_model("move_run", -3)
+
+
+class CardPane(Pane):
+    """One card."""
+
+    tag: str | None = None
+    key: object = None  # what its lines were made of
+
+    def on_click(self, event: Click) -> None:
+        """Select the card; a second click gives it the whole screen."""
+        if self.tag is not None:
+            again = self.tag == self.watch_app.model.tag and event.chain >= 2
+            self.watch_app.select_tag(self.tag, full=again)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """The wheel turns pages; with Ctrl it zooms."""
+        event.stop()
+        if event.ctrl:
+            self.watch_app.action_zoom(2.0)
+        else:
+            self.watch_app.action_page(1)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel turns pages; with Ctrl it zooms."""
+        event.stop()
+        if event.ctrl:
+            self.watch_app.action_zoom(0.5)
+        else:
+            self.watch_app.action_page(-1)

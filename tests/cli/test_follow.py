@@ -1,0 +1,251 @@
+"""`tbq follow`: rows as they are written, its ends, and the alarms that a job script uses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+import eventfile as ef
+import pytest
+
+import tbq as library
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NAME = "events.out.tfevents.1.host"
+HEADER = "run,tag,step,wall_time,value\n"
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+
+
+def add(path: Path, *values: float, tag: str = "loss", first: int = 0, wall: float = 1000.0) -> None:
+    """Append a scalar for each value, and the version before the first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    events = [] if path.exists() else [ef.version(wall)]
+    events += [ef.scalar(tag, step, value, wall + step) for step, value in enumerate(values, first)]
+    with path.open("ab") as file:
+        file.write(ef.event_file(events))
+
+
+class Following:
+    """A `tbq follow` that runs."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None and process.stderr is not None
+        self.out: IO[str] = process.stdout
+        self.err: IO[str] = process.stderr
+
+    def line(self) -> str:
+        return self.out.readline()
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=60)
+        assert "Traceback" not in err, err
+        return self.process.returncode, out, err
+
+
+@contextlib.contextmanager
+def following(*args: object) -> Iterator[Following]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tbq", "follow", *map(str, args)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    with process:
+        try:
+            yield Following(process)
+        finally:
+            process.kill()
+
+
+@posix
+def test_rows_come_as_they_are_written_until_ctrl_c(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "a" / NAME
+    with following(tmp_path / "runs", "--every", "0.02") as follow:
+        assert follow.line() == HEADER
+        assert "waiting for event files in " in follow.err.readline()
+        add(path, 0.5, 0.25)
+        assert [follow.line(), follow.line()] == ["a,loss,0,1000.0,0.5\n", "a,loss,1,1001.0,0.25\n"]
+        add(path, 0.1, first=2)
+        assert follow.line() == "a,loss,2,1002.0,0.1\n"
+        follow.process.send_signal(signal.SIGINT)
+        assert follow.end() == (0, "", "")
+
+
+def test_from_now_and_from_the_start(tbq: Run, tmp_path: Path) -> None:
+    add(tmp_path / "a" / NAME, 1.0, float("nan"))
+    done = tbq("follow", tmp_path, "--idle", 0)
+    assert (done.returncode, done.stdout, done.stderr) == (0, HEADER, "")
+    done = tbq("follow", tmp_path, "--idle", 0, "--from", "start")
+    assert done.stdout == HEADER + "a,loss,0,1000.0,1.0\na,loss,1,1001.0,nan\n"
+    done = tbq("follow", tmp_path, "--idle", 0, "--from", "start", "--format", "jsonl", "--time", "relative")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"run": "a", "tag": "loss", "step": 0, "wall_time": 0.0, "value": 1.0},
+        {"run": "a", "tag": "loss", "step": 1, "wall_time": 1.0, "value": None},
+    ]
+    done = tbq("follow", tmp_path, "--idle", 0, "--from", "start", "--format", "tsv", "--steps", "1:")
+    assert done.stdout.splitlines()[1:] == ["a\tloss\t1\t1001.0\tnan"]
+
+
+def test_what_is_shown_can_be_chosen(tbq: Run, tmp_path: Path) -> None:
+    runs = library.demo(tmp_path / "runs")
+    done = tbq("follow", runs, "--from", "start", "--idle", 0, "--run", "diverged", "--tag", "l*")
+    exported = tbq("export", runs, "--run", "diverged", "--tag", "l*", "-o", "-")
+    assert done.stdout == exported.stdout
+    done = tbq(
+        "follow", runs, "--from", "start", "--idle", 0, "--kind", "texts", "--kind", "images", "--format", "jsonl"
+    )  # fmt: skip
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["kind"] for row in rows} == {"texts", "images"} and "data" not in rows[-1]
+    assert tbq("follow", runs, "--kind", "texts", "--kind", "images").returncode == 2
+
+
+@posix
+def test_retracted_rows_are_reported(tmp_path: Path) -> None:
+    add(tmp_path / "a" / NAME, 1.0, 2.0, 3.0)
+    args = (tmp_path, "--every", "0.02", "--from", "start", "--format", "jsonl")
+    with following(*args) as follow:
+        assert [json.loads(follow.line())["step"] for _ in range(3)] == [0, 1, 2]
+        add(tmp_path / "a" / "events.out.tfevents.2.host", 9.0, first=2, wall=2000.0)
+        assert json.loads(follow.line()) == {
+            "run": "a", "tag": "loss", "kind": "scalars", "step": 2, "wall_time": 1002.0, "value": 3.0,
+            "retracted": True,
+        }  # fmt: skip
+        assert json.loads(follow.line())["value"] == 9.0
+        follow.process.send_signal(signal.SIGINT)
+        code, out, err = follow.end()
+    assert (code, out) == (0, "")
+    assert err == (
+        "tbq: run a: 1 row of 1 tag from step 2 on no longer count: a restart overtook them\n"
+    )
+
+
+def test_it_ends_at_a_step_that_every_run_reached(tbq: Run, tmp_path: Path) -> None:
+    add(tmp_path / "a" / NAME, *range(11))
+    add(tmp_path / "b" / NAME, *range(5))
+    done = tbq("follow", tmp_path, "--run", "a", "--until-step", 10)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = tbq("follow", tmp_path, "--until-step", 10, "--timeout", "0.1s")
+    assert done.returncode == 1
+    assert done.stderr == "tbq: timeout after 0 s, before step 10 was reached\n"
+    done = tbq("follow", tmp_path, "--timeout", 0)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@posix
+def test_a_later_step_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "a" / NAME
+    add(path, 1.0)
+    with following(tmp_path, "--every", "0.02", "--until-step", 2) as follow:
+        assert follow.line() == HEADER
+        add(path, 1.0, first=1)
+        assert follow.line().startswith("a,loss,1,")
+        add(path, 1.0, first=2)
+        code, out, _ = follow.end()
+    assert (code, out) == (0, "a,loss,2,1002.0,1.0\n")
+
+
+@pytest.mark.parametrize(
+    ("check", "facts"),
+    [
+        ("nan", "nan: run a, tag loss, step 2, value nan"),
+        ("inf", "inf: run a, tag loss, step 3, value inf"),
+        ("loss>10", "loss>10: run a, tag loss, step 1, value 10.5"),
+        ("l* >= 10.5", "l* >= 10.5: run a, tag loss, step 1, value 10.5"),
+        ("re:lo.+==0", "re:lo.+==0: run a, tag loss, step 0, value 0.0"),
+    ],
+)
+def test_a_check_that_fails_exits_with_3_and_one_line(tbq: Run, tmp_path: Path, check: str, facts: str) -> None:
+    add(tmp_path / "a" / NAME, 0.0, 10.5, float("nan"), float("inf"))
+    done = tbq("follow", tmp_path, "--from", "start", "--fail-on", "other>1", "--fail-on", check)
+    assert (done.returncode, done.stderr) == (3, f"tbq: {facts}\n")
+    # What is watched need not be shown.
+    done = tbq("follow", tmp_path, "--from", "start", "--tag", "other", "--fail-on", check)
+    assert (done.returncode, done.stdout) == (3, HEADER)
+    # What was there before is no alarm.
+    assert tbq("follow", tmp_path, "--fail-on", check, "--idle", 0).returncode == 0
+
+
+@posix
+def test_a_stall_runs_a_command_with_the_facts(tbq: Run, tmp_path: Path) -> None:
+    add(tmp_path / "runs" / "it's $(odd)" / NAME, 1.0, 2.0)
+    facts = tmp_path / "facts"
+    script = f'printf "%s|%s|%s|%s|%s" "$TBQ_EVENT" "$TBQ_RUN" "$TBQ_TAG" "$TBQ_STEP" "$TBQ_VALUE" > {facts}; echo hi; exit 7'
+    done = tbq(
+        "follow", tmp_path / "runs", "--fail-on", "stall=0.05s", "--fail-on", "nan", "--exec", script
+    )
+    assert (done.returncode, done.stdout) == (3, HEADER)
+    assert done.stderr.splitlines() == [
+        "tbq: stall=0.05s: run it's $(odd), step 1, value 0", "hi", "tbq: --exec: the command ended with 7",
+    ]  # fmt: skip
+    assert facts.read_text() == "stall=0.05s|it's $(odd)||1|0"
+
+
+@posix
+def test_a_diverging_run_is_stopped_while_it_trains(tmp_path: Path) -> None:
+    path = tmp_path / "a" / NAME
+    add(path, 1.0)
+    with following(tmp_path, "--every", "0.02", "--fail-on", "nan") as follow:
+        assert follow.line() == HEADER
+        add(path, 0.5, first=1)
+        assert follow.line() == "a,loss,1,1001.0,0.5\n"
+        add(path, float("nan"), first=2)
+        assert follow.end() == (3, "a,loss,2,1002.0,nan\n", "tbq: nan: run a, tag loss, step 2, value nan\n")
+
+
+@posix
+def test_a_reader_that_goes_ends_it_quietly(tmp_path: Path) -> None:
+    add(tmp_path / "a" / NAME, 1.0)
+    with following(tmp_path, "--every", "0.02", "--from", "start") as follow:
+        follow.line()
+        follow.out.close()  # and nothing more is written
+        assert follow.process.wait(timeout=60) == 0
+        assert follow.err.read() == ""
+
+
+@posix
+def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
+    import pty
+
+    add(tmp_path / "a" / NAME, 0.5, tag="lo\x1b[2Jss")
+    add(tmp_path / "longer" / NAME, float("nan"), first=1200)
+    main, side = pty.openpty()
+    environment = {**os.environ, "NO_COLOR": "1", "TZ": "UTC"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tbq", "follow", str(tmp_path), "--from", "start", "--idle", "0"],
+        stdout=side, stderr=subprocess.PIPE, env=environment, check=False, timeout=60,
+    )  # fmt: skip
+    os.close(side)
+    text = os.read(main, 4096).decode()
+    os.close(main)
+    assert done.returncode == 0
+    assert text.splitlines() == [
+        "00:16:40  a           0  lo\ufffd[2Jss  0.5",
+        "00:36:40  longer  1,200  loss      nan",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--fail-on", "loss"], "want nan, inf, stall=10m, or a comparison"),
+        (["--fail-on", "loss>ten"], "'ten' is not a number"),
+        (["--fail-on", "stall=soon"], "want a duration such as"),
+        (["--fail-on", "re:(>1"], "regular expression"),
+        (["--exec", "true"], "--exec needs something to watch for"),
+        (["--timeout", "-1"], "want a duration"),
+        (["--idle", ""], "want a duration"),
+        (["--every", "1x"], "want a duration"),
+        (["--format", "parquet"], "parquet"),
+        (["--steps", "x"], "steps"),
+    ],
+)
+def test_wrong_usage(tbq: Run, tmp_path: Path, args: list[str], said: str) -> None:
+    done = tbq("follow", tmp_path, *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
