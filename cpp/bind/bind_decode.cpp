@@ -1,5 +1,6 @@
 // Python: decode(paths, runs, …) and its Result.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -63,7 +64,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
                     nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
-                    nb::object columns) {
+                    nb::object columns, nb::object ranges) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -72,6 +73,14 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   }
   if (runs.size() != files.size()) throw nb::value_error("runs: want one per path");
   for (size_t i = 0; i < runs.size(); ++i) files[i].run = runs[i];
+  if (!ranges.is_none()) {
+    const auto bounds = nb::cast<std::vector<std::pair<uint64_t, uint64_t>>>(ranges);
+    if (bounds.size() != files.size()) throw nb::value_error("ranges: want one per path");
+    for (size_t i = 0; i < files.size(); ++i) {
+      files[i].begin = bounds[i].first;
+      files[i].limit = bounds[i].second;
+    }
+  }
   DecodeOptions options;
   options.kinds = kinds_of(kinds);
   options.first_step = first_step;
@@ -298,7 +307,7 @@ void bind_decode(nb::module_& m) {
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
-        "general_only"_a = false, "columns"_a.none() = nb::none(),
+        "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "
@@ -308,7 +317,8 @@ void bind_decode(nb::module_& m) {
             "progress: collections.abc.Callable[[int, int, int, int], object] | None, "
             "inflate: collections.abc.Callable[[bytes], bytes | None] | None, session_tables: bool = False, "
             "verify: bool = False, count: bool = False, general_only: bool = False, "
-            "columns: collections.abc.Sequence[str] | None = None) -> Result"),
+            "columns: collections.abc.Sequence[str] | None = None, "
+            "ranges: collections.abc.Sequence[tuple[int, int]] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

@@ -220,7 +220,7 @@ class Decoder {
       Manner manner = first_manner(run);
       manner.plugins = &plugins;
       for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
-        if (auto part = decode_file(worker, i, 0, UINT64_MAX, false, manner)) {
+        if (auto part = decode_file(worker, i, specs_[i].begin, specs_[i].limit, false, manner)) {
           // Most often the first file of a run says all there is to know of its tags.
           for (const auto& entry : part->tags.all) {
             if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {

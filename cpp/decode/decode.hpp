@@ -15,6 +15,11 @@ namespace tbq {
 struct FileSpec {
   std::string path;
   uint32_t run = 0;  // files of one run are listed together, runs in the order that the rows shall have
+  // The records that start in [begin, limit) count; one must start at `begin`.
+  uint64_t begin = 0;
+  uint64_t limit = UINT64_MAX;
+
+  bool is_whole() const { return begin == 0 && limit == UINT64_MAX; }
 };
 
 struct Progress {

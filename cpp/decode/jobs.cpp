@@ -60,7 +60,10 @@ Plan plan_jobs(const std::vector<FileSpec>& files, const DecodeOptions& options)
     }
     plan.total_bytes += bytes;
     const auto index = static_cast<uint32_t>(run);
-    if (!may_split || bytes < 2 * options.split) {
+    const bool is_whole = std::all_of(files.begin() + static_cast<std::ptrdiff_t>(first),
+                                      files.begin() + static_cast<std::ptrdiff_t>(last),
+                                      [](const FileSpec& file) { return file.is_whole(); });
+    if (!may_split || !is_whole || bytes < 2 * options.split) {
       plan.jobs.push_back({index, index + 1});
       continue;
     }

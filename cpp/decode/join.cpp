@@ -40,6 +40,7 @@ void report_sessions(uint32_t run, const Parts& parts, const RunSessions& sessio
     for (size_t j = 0; j < parts[i]->sessions.size(); ++j) {
       const Session& from = parts[i]->sessions[j];
       SessionReport& to = out[base + sessions.places[i][j]];
+      to.headed = to.headed || from.headed;
       to.records += from.records;
       to.steps.merge(from.steps);
     }

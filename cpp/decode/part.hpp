@@ -48,6 +48,7 @@ struct StartStep {
 struct Session {
   uint64_t offset = 0;     // of its first record
   bool continues = false;  // it began in an earlier part of the file
+  bool headed = false;     // its file_version was found
   uint64_t records = 0;
   StepSpan steps;  // of its values
   TimeSpan times;  // of its records

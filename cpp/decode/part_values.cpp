@@ -38,6 +38,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
     session.offset = at;
     begin_session(session);
   }
+  now_->headed = now_->headed || event_.has_file_version;
   if (event_.has_file_version && part_.file_version.empty()) {
     part_.file_version = as_text(bytes.of(event_.file_version));
   }

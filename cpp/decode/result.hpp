@@ -55,6 +55,7 @@ struct SessionReport {
   uint32_t run = 0;
   uint32_t file = 0;
   uint64_t offset = 0;  // of its first record
+  bool headed = false;  // its file_version was found
   uint64_t records = 0;
   StepSpan steps;
   TimeSpan times;

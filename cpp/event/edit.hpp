@@ -27,4 +27,7 @@ enum class Edited { kept, empty, malformed };
 // used.
 Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t* step, std::string& out);
 
+// Appends the Event that begins a session.
+void append_file_version(std::string& out, double wall_time);
+
 }  // namespace tbq

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "event/edit.hpp"
 #include "io/output.hpp"
 #include "record/framing.hpp"
 #include "record/walker.hpp"
@@ -106,9 +107,26 @@ class RunRewriter {
     }
     for (auto at = first; at != last; ++at) {
       decisions_.enter(static_cast<uint32_t>(at - all.begin()));
+      if (needs_header(*at, at == first) && !add_header(at->times.begin)) return false;
       if (!piece(at->file, at->offset, ends[static_cast<size_t>(at - first)])) return false;
     }
     return true;
+  }
+
+  // Whether the file_version of a session was lost, or the session would become part of the one before it.
+  bool needs_header(const SessionReport& session, bool is_first) const {
+    if (session.headed || session.records == 0) return false;
+    const std::vector<Fault>& faults = survey_.files[session.file].faults;
+    return !is_first || std::any_of(faults.begin(), faults.end(),
+                                    [&](const Fault& fault) { return fault.offset == session.offset; });
+  }
+  bool add_header(double wall_time) {
+    std::string payload;
+    append_file_version(payload, wall_time);
+    record_.clear();
+    append_record(record_, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()});
+    if (pass_ == Pass::write) ++report_.records_out;
+    return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
   }
 
   bool piece(uint32_t index, uint64_t at, uint64_t end) {

@@ -119,7 +119,7 @@ class LogDir:
         from tbq.table.scalars import scalars
 
         options = {"restarts": restarts, "threads": threads, "progress": progress, "on_error": on_error}
-        return scalars(self._reader, run, tag, steps, **cast("Reading", options))
+        return scalars(self._reader.given(options), run, tag, steps, **cast("Reading", options))
 
     def series(
         self, tag: str, *, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -131,7 +131,7 @@ class LogDir:
         """
         from tbq.table.scalars import series
 
-        return series(self._reader, tag, run, steps, **reading)
+        return series(self._reader.given(reading), tag, run, steps, **reading)
 
     def tags(self, run: Names = None, *, tag: Names = None, **reading: Unpack[Reading]) -> TagTable:
         """What was logged: one row per run and tag, with its kind, count and steps. No value is stored for it.
@@ -139,7 +139,7 @@ class LogDir:
         >>> log.tags("media").by_kind()["audio"]
         ['tone']
         """
-        return tables.table(self._reader, "tags", run, tag=tag, **reading)
+        return tables.table(self._reader.given(reading), "tags", run, tag=tag, **reading)
 
     def table(self, name: str, *, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all).
@@ -147,7 +147,7 @@ class LogDir:
         >>> log.table("runs")["health"][0]
         'ok'
         """
-        return tables.table(self._reader, name, run, **selected)
+        return tables.table(self._reader.given(selected), name, run, **selected)
 
     def tables(self, run: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
         """Every table of values that has rows, by name, from two readings of the files.
@@ -155,7 +155,7 @@ class LogDir:
         >>> list(log.tables("diverged"))
         ['scalars', 'hparams', 'hparam_metrics', 'hparam_domains']
         """
-        return tables.tables(self._reader, run, **selected)
+        return tables.tables(self._reader.given(selected), run, **selected)
 
     def tensors(self, run: Names = None, **selected: Unpack[Selected]) -> TensorTable:
         """Every tensor: `dtype, shape, data` (raw little-endian bytes), `display_name, description`.
@@ -163,7 +163,7 @@ class LogDir:
         >>> log.tensors().arrays()[0].shape
         (3, 4)
         """
-        return tables.table(self._reader, "tensors", run, **selected)
+        return tables.table(self._reader.given(selected), "tensors", run, **selected)
 
     def tensor(self, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
         """One tensor as a NumPy array: that of `step`, else the last one; of any plugin, known or not.
@@ -171,7 +171,7 @@ class LogDir:
         >>> log.tensor("embedding").dtype
         dtype('float32')
         """
-        return single.tensor(self._reader, tag, **which)
+        return single.tensor(self._reader.given(which), tag, **which)
 
     def histograms(self, run: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
         """Every histogram, old and new alike: statistics if they were logged, and lists `left, right, count`.
@@ -179,7 +179,7 @@ class LogDir:
         >>> log.histograms().quantiles([0.5]).columns
         ['run', 'tag', 'step', 'wall_time', 'q0.5']
         """
-        return tables.table(self._reader, "histograms", run, **selected)
+        return tables.table(self._reader.given(selected), "histograms", run, **selected)
 
     def histogram(self, tag: str, **which: Unpack[Which]) -> Histogram:
         """One histogram: quantiles, a density, NumPy's `(counts, edges)`.
@@ -187,7 +187,7 @@ class LogDir:
         >>> log.histogram("weights/layer1", step=100).total
         1000.0
         """
-        return single.histogram(self._reader, tag, **which)
+        return single.histogram(self._reader.given(which), tag, **which)
 
     def images(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every image: `index` inside its event, `width, height, format, colorspace`, and the encoded `data`.
@@ -195,7 +195,7 @@ class LogDir:
         >>> log.images().image(0).size
         (32, 32)
         """
-        return tables.table(self._reader, "images", run, **selected)
+        return tables.table(self._reader.given(selected), "images", run, **selected)
 
     def image(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> Image.Image:
         """One image as a PIL image; `index` picks one of several logged at once.
@@ -203,7 +203,7 @@ class LogDir:
         >>> log.image("samples").size
         (32, 32)
         """
-        return single.image(self._reader, tag, index, **which)
+        return single.image(self._reader.given(which), tag, index, **which)
 
     def audio(self, run: Names = None, **selected: Unpack[Selected]) -> AudioTable:
         """Every audio clip: `index, sample_rate, channels, frames, content_type, label`, and the encoded `data`.
@@ -211,7 +211,7 @@ class LogDir:
         >>> log.audio().waveform(0)[0]
         8000
         """
-        return tables.table(self._reader, "audio", run, **selected)
+        return tables.table(self._reader.given(selected), "audio", run, **selected)
 
     def waveform(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> tuple[int, NDArray[Any]]:
         """One audio clip as `(rate, samples)`, samples of shape (frames, channels).
@@ -219,7 +219,7 @@ class LogDir:
         >>> log.waveform("tone")[1].shape
         (2000, 1)
         """
-        return single.waveform(self._reader, tag, index, **which)
+        return single.waveform(self._reader.given(which), tag, index, **which)
 
     def texts(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every text: `index` of the element in its tensor (empty for a plain text), and `text`.
@@ -227,7 +227,7 @@ class LogDir:
         >>> log.texts(tag="notes")["text"][0]
         '**step 0**: the picture turns, the weights spread'
         """
-        return tables.table(self._reader, "texts", run, **selected)
+        return tables.table(self._reader.given(selected), "texts", run, **selected)
 
     def text(self, tag: str, **which: Unpack[Which]) -> str:
         """One text; a text tensor as lines, or as a Markdown table.
@@ -235,7 +235,7 @@ class LogDir:
         >>> log.text("notes", step=100)
         '**step 100**: the picture turns, the weights spread'
         """
-        return single.text(self._reader, tag, **which)
+        return single.text(self._reader.given(which), tag, **which)
 
     def hparams(self, run: Names = None, **selected: Unpack[Selected]) -> HparamTable:
         """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
@@ -245,7 +245,7 @@ class LogDir:
         >>> log.hparams("diverged")["name"].tolist()
         ['lr', 'seed', 'optimizer', 'augment']
         """
-        return tables.table(self._reader, "hparams", run, **selected)
+        return tables.table(self._reader.given(selected), "hparams", run, **selected)
 
     def pr_curves(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every precision-recall curve, one row per threshold.
@@ -253,7 +253,7 @@ class LogDir:
         >>> log.pr_curves()["threshold"][:2].tolist()
         [0.0, 0.05]
         """
-        return tables.table(self._reader, "pr_curves", run, **selected)
+        return tables.table(self._reader.given(selected), "pr_curves", run, **selected)
 
     def meshes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every part of every mesh: its `name`, `component` (vertex, face, color), `dtype, shape, data`.
@@ -261,7 +261,7 @@ class LogDir:
         >>> log.meshes()["component"].tolist()
         ['color', 'face', 'vertex']
         """
-        return tables.table(self._reader, "meshes", run, **selected)
+        return tables.table(self._reader.given(selected), "meshes", run, **selected)
 
     def mesh(self, name: str, **which: Unpack[Which]) -> Mesh:
         """One mesh by the name it was logged under: vertices, faces and colours as arrays, or a PLY file.
@@ -269,7 +269,7 @@ class LogDir:
         >>> log.mesh("cube").vertices.shape
         (1, 8, 3)
         """
-        return single.mesh(self._reader, name, **which)
+        return single.mesh(self._reader.given(which), name, **which)
 
     def graphs(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every graph: its `format` (graph_def, meta_graph_def, keras_model), number of `nodes`, and bytes.
@@ -277,7 +277,7 @@ class LogDir:
         >>> log.graphs()["nodes"].tolist()
         [4]
         """
-        return tables.table(self._reader, "graphs", run, **selected)
+        return tables.table(self._reader.given(selected), "graphs", run, **selected)
 
     def nodes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """The nodes of graphs: `name, op, device, inputs`, and the `function` they are in; layers of Keras models.
@@ -285,7 +285,7 @@ class LogDir:
         >>> log.nodes()["op"].tolist()
         ['Placeholder', 'Const', 'MatMul', 'Mean']
         """
-        return tables.table(self._reader, "nodes", run, **selected)
+        return tables.table(self._reader.given(selected), "nodes", run, **selected)
 
     def custom_scalars(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """The custom scalar layouts, one row per tag pattern of a chart; `data` is on a layout's first row.
@@ -293,7 +293,7 @@ class LogDir:
         >>> log.custom_scalars()["chart"].tolist()
         ['loss', 'loss']
         """
-        return tables.table(self._reader, "custom_scalars", run, **selected)
+        return tables.table(self._reader.given(selected), "custom_scalars", run, **selected)
 
     def summary(
         self,
@@ -322,7 +322,7 @@ class LogDir:
         from tbq.query.leaderboard import leaderboard
 
         return leaderboard(
-            self._reader, stats=stats, run=run, tag=tag, steps=steps, best=best, sort=sort, top=top,
+            self._reader.given(reading), stats=stats, run=run, tag=tag, steps=steps, best=best, sort=sort, top=top,
             require=require, media=media, **reading,
         )  # fmt: skip
 
@@ -337,7 +337,7 @@ class LogDir:
         """
         from tbq.kinds.show import show
 
-        return show(self._reader, tag, **which)
+        return show(self._reader.given(which), tag, **which)
 
     def write(self, path: StrPath, *, kind: str = "all", **options: Unpack[Export]) -> list[str]:
         """Write every table into a folder or into one xlsx, sqlite or duckdb file, or the one `kind` into a file.
@@ -349,7 +349,7 @@ class LogDir:
         """
         from tbq.kinds.written import write
 
-        return write(self._reader, path, kind, **options)
+        return write(self._reader.given(options), path, kind, **options)
 
     def write_media(
         self,
@@ -371,7 +371,7 @@ class LogDir:
         """
         from tbq.kinds.media import write_media
 
-        return write_media(self._reader, path, run, every, kinds, force, **selected)
+        return write_media(self._reader.given(selected), path, run, every, kinds, force, **selected)
 
     def sql(
         self,
@@ -390,7 +390,7 @@ class LogDir:
         """
         from tbq.query.sql import sql
 
-        return sql(self._reader, query, params, unsafe=unsafe, **reading)
+        return sql(self._reader.given(reading), query, params, unsafe=unsafe, **reading)
 
     def dataset(
         self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
@@ -404,7 +404,7 @@ class LogDir:
         """
         from tbq.query.dataset import dataset
 
-        return dataset(self._reader, kind, relative_time, **reading)
+        return dataset(self._reader.given(reading), kind, relative_time, **reading)
 
     def scan(
         self,
@@ -423,7 +423,7 @@ class LogDir:
         """
         from tbq.query.scan import scan
 
-        return scan(self._reader, kind, run, relative_time, **selected)
+        return scan(self._reader.given(selected), kind, run, relative_time, **selected)
 
     def lazy(
         self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
@@ -437,7 +437,7 @@ class LogDir:
         """
         from tbq.query.lazy import lazy
 
-        return lazy(self._reader, kind, relative_time, **reading)
+        return lazy(self._reader.given(reading), kind, relative_time, **reading)
 
     def reduce(
         self,
@@ -457,7 +457,7 @@ class LogDir:
         """
         from tbq.query.over_runs import over_runs
 
-        return over_runs(self._reader, group, stats, run, **selected)[0]
+        return over_runs(self._reader.given(selected), group, stats, run, **selected)[0]
 
     def write_reduced(
         self,
@@ -477,7 +477,7 @@ class LogDir:
         from tbq.write.reduced import check_events, write_events
 
         check_events(path)
-        table, walls = over_runs(self._reader, group, stats, run, **selected)
+        table, walls = over_runs(self._reader.given(selected), group, stats, run, **selected)
         return write_events(table.to_arrow(), walls, path)
 
     def compare(
@@ -497,4 +497,4 @@ class LogDir:
         """
         from tbq.query.compare import compare
 
-        return compare(self._reader, a, b, stats, tag, steps, **reading)
+        return compare(self._reader.given(reading), a, b, stats, tag, steps, **reading)

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 _METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
 
 
-def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: A001 - tbq.open, as users read it
+def open(  # noqa: A001 - tbq.open, as users read it
+    path: Source, *, merge: str | None = None, max_unpacked: Size | None = None
+) -> LogDir:
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
     and others that `tbq.results.metrics` reads) is taken too if it is named itself.
+
+    `merge` makes one run of several: those that a `re:` expression gives the same name, which its first brackets hold
+    (`merge=r"re:(.*)/version_\\d+"`).
 
     `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
     a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
@@ -40,11 +45,14 @@ def open(path: Source, *, max_unpacked: Size | None = None) -> LogDir:  # noqa: 
     found = find(named) if metrics is None else discover(metrics.paths)
     if not found.runs:
         raise _nothing(found)
+    if merge is not None:
+        from tbq.source.merge import merge_runs
+
+        found = merge_runs(found, merge)
     for problem in found.problems:
         warn(str(problem))
-    log = LogDir(
-        Reader(found, unpacked), None if metrics is None else partial(open, path, max_unpacked=max_unpacked)
-    )
+    reopen = None if metrics is None else partial(open, path, merge=merge, max_unpacked=max_unpacked)
+    log = LogDir(Reader(found, unpacked), reopen)
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log

@@ -154,13 +154,14 @@ class Selection:
         return [name for name in known if _fits(pattern, name)] if pattern else []
 
     def _below(self, item: str, known: list[str]) -> list[str]:
-        """The runs below a directory that is not a run itself."""
+        """The runs below a directory that is not a run itself, or the sessions of a run that was split."""
         if self.what != "run" or item.startswith("re:"):
             return []
         if item == ".":
             return known
         folder = item.rstrip("/") + "/"
-        return [name for name in known if name.startswith(folder)]
+        session = re.compile(re.escape(item) + r"@\d+~*")
+        return [name for name in known if name.startswith(folder) or session.fullmatch(name)]
 
     def _say(self, miss: Unmatched) -> str:
         return f"no {self.what} matches {miss.item!r}{self._tip(miss)}"

@@ -99,7 +99,7 @@ def test_sql_over_several_logdirs(tbq: Run, seeds: Path) -> None:
     done = tbq("sql", f"a:{seeds}", f"a:{seeds}", query)
     assert records(done.stdout) == [{"which": "a", "n": "37"}]
     done = tbq("sql", query)
-    assert (done.returncode, "Missing argument" in done.stderr) == (2, True)
+    assert (done.returncode, "missing argument" in done.stderr) == (2, True)
 
 
 def test_nothing_of_duckdb_is_said_at_the_end(tbq: Run, seeds: Path) -> None:

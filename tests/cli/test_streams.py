@@ -104,3 +104,25 @@ def test_a_full_disk_leaves_nothing_that_looks_finished(tbq: Run, tmp_path: Path
                 assert left == [], command
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["lss", "runs"], "tbq: no command 'lss'. Did you mean 'ls'?\n  see: tbq --help\n"),
+        (["ls"], "tbq: missing argument 'LOGDIR...'\n  see: tbq ls --help\n"),
+        (
+            ["export", "runs", "--every", "0"],
+            "tbq: invalid value for '--every': 0 is not in the range x>=1\n",
+        ),
+        (["tags", "nowhere"], "tbq: nowhere: no such file or directory\n"),
+        (
+            ["summary", "nowhere", "--best", "x"],
+            "tbq: --best x: want TAG:min or TAG:max\n  e.g. --best val/loss:min\n",
+        ),
+    ],
+)
+def test_errors_have_one_style(tbq: Run, args: list[str], says: str, tmp_path: Path) -> None:
+    done = tbq(*args, cwd=tmp_path)
+    assert done.stderr.startswith(says)
+    assert done.returncode == (1 if args == ["tags", "nowhere"] else 2)

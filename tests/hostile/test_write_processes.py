@@ -202,8 +202,8 @@ def test_processes_of_multiprocessing_flush_without_close(tmp_path, read_events,
     assert steps(events, "parent") == [1]
     for number in range(2):
         assert steps(events, f"worker {number}") == list(range(100))
-    # Each process that logged has a file of its own; a copy that logged nothing may have one.
-    assert len(list((tmp_path / "run").iterdir())) >= 3
+    # Each process that logged has a file of its own; one worker of a pool may do the work of both.
+    assert len(list((tmp_path / "run").iterdir())) >= (2 if way == "pool" else 3)
 
 
 FORKS = """

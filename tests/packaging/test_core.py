@@ -37,7 +37,12 @@ def test_a_stage_includes_only_earlier_ones(stage: str) -> None:
 
 
 def test_headers_are_included_by_their_path() -> None:
-    missing = [f"{path}: {header}" for path in sources() for header in included(path) if not (CORE / header).is_file()]
+    missing = [
+        f"{path}: {header}"
+        for path in sources()
+        for header in included(path)
+        if not (CORE / header).is_file()
+    ]
     assert not missing
 
 
@@ -52,5 +57,7 @@ def test_a_source_includes_its_header_first() -> None:
 
 
 def test_files_are_short() -> None:
-    long = {path.name: lines for path in sources() if (lines := len(path.read_text("utf-8").splitlines())) > 500}
+    long = {
+        path.name: lines for path in sources() if (lines := len(path.read_text("utf-8").splitlines())) > 500
+    }
     assert not long

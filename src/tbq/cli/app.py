@@ -74,7 +74,6 @@ def run(args: list[str] | None) -> NoReturn:
 
     from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
-    from tbq.text import paragraph
 
     gc.set_threshold(
         100_000, 20, 20
@@ -90,9 +89,7 @@ def run(args: list[str] | None) -> NoReturn:
         except click.exceptions.Exit as stop:
             sys.exit(stop.exit_code)
         except click.ClickException as wrong:
-            # It quotes arguments, which a shell may have taken from names of files.
-            wrong.message = paragraph(wrong.message)  # type: ignore[misc]
-            wrong.show()
+            tell(_words(wrong))
             sys.exit(wrong.exit_code)
         except TbqError as failure:
             tell(failure)
@@ -108,6 +105,14 @@ def run(args: list[str] | None) -> NoReturn:
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
+
+
+def _words(wrong: click.ClickException) -> str:
+    """What is wrong with a command line, as all errors are put: what, and what to do next."""
+    message = wrong.format_message().rstrip(".")
+    context = getattr(wrong, "ctx", None)
+    help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
+    return f"{message[:1].lower()}{message[1:]}{help_of}"
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import names, output_options, read_options, steps_option, tag_option
+from tbq.cli.options import names, opened, output_options, read_options, steps_option, tag_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -37,10 +37,9 @@ def command(
     out: Output,
 ) -> None:
     """Compare two runs: hyperparameters that differ, then the last, least and largest value of each scalar."""
-    import tbq
 
     out.check()
-    table = tbq.open(logdir).compare(
+    table = opened(logdir, reading).compare(
         run_a,
         run_b,
         tag=names(tag),

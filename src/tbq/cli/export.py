@@ -11,9 +11,9 @@ from tbq.cli.options import (
     curve_options,
     curves,
     logdir_argument,
+    opened,
     read_options,
     select_options,
-    source,
     timed_output_options,
 )
 from tbq.errors import UsageError
@@ -90,7 +90,6 @@ def command(
     {run} in OUT writes one file per run. --kind all writes every table into the folder OUT (as parquet, or
     --format), or into one xlsx, sqlite or duckdb file.
     """
-    import tbq
     from tbq.cli.emit import say, tell
     from tbq.progress import progress_bar
     from tbq.text import counted, shell_word
@@ -111,7 +110,7 @@ def command(
         )
     if kind != "all":
         out.check(schema(kind) if layout == "long" else None)
-    log = tbq.open(source(logdir))
+    log = opened(logdir, reading)
     with progress_bar() as progress:
         options = {**selection, **reading, "progress": progress}
         if kind == "all":

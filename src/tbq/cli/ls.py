@@ -10,10 +10,10 @@ import click
 from tbq.cli.options import (
     logdir_argument,
     names,
+    opened,
     quiet,
     read_options,
     run_option,
-    source,
     timed_output_options,
 )
 
@@ -35,10 +35,9 @@ Examples:
 @timed_output_options
 def command(logdir: tuple[str, ...], run: tuple[str, ...], reading: dict[str, Any], out: Output) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
-    import tbq
 
     out.check()
-    out.emit(tbq.open(source(logdir)).table("runs", run=names(run), **quiet(reading)), _draw)
+    out.emit(opened(logdir, reading).table("runs", run=names(run), **quiet(reading)), _draw)
 
 
 def _draw(table: Table) -> None:

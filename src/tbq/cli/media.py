@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, read_options, select_options, source
+from tbq.cli.options import logdir_argument, names, opened, read_options, select_options
 
 _KINDS = ("images", "audio", "texts", "tensors", "meshes", "graphs")
 _EXAMPLES = """\b
@@ -39,11 +39,10 @@ def command(
 
     manifest.csv in DIR lists every file with its run, tag, step and time. Names are made safe for every file system.
     """
-    import tbq
     from tbq.cli.emit import say
     from tbq.progress import progress_bar
 
-    log = tbq.open(source(logdir))
+    log = opened(logdir, reading)
     with progress_bar() as progress:
         written = log.write_media(
             output,

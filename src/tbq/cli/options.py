@@ -16,6 +16,7 @@ import click
 from tbq.cli.emit import Output
 
 if TYPE_CHECKING:
+    from tbq.logdir import LogDir
     from tbq.table.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,8 +56,16 @@ def _selection(run: tuple[str, ...], tag: tuple[str, ...], steps: str | None) ->
     return {"run": names(run), "tag": names(tag), "steps": steps}
 
 
-def _reading(restarts: str, strict: bool, threads: int | None) -> dict[str, Any]:
-    return {"restarts": restarts, "threads": threads, "on_error": "raise" if strict else "warn"}
+def _reading(restarts: str, strict: bool, threads: int | None, merge: str | None) -> dict[str, Any]:
+    on_error = "raise" if strict else "warn"
+    return {"restarts": restarts, "threads": threads, "on_error": on_error, "merge": merge}
+
+
+def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
+    """The log that a command reads; what of `reading` is for opening it is taken out."""
+    import tbq
+
+    return tbq.open(logdir if isinstance(logdir, str) else source(logdir), merge=reading.pop("merge"))
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -135,6 +144,12 @@ read_options: Decorator[Any] = _bundled(
         default="resume",
         show_default=True,
         help="Which rows of a resumed run count.",
+    ),
+    click.option(
+        "--merge-runs",
+        "merge",
+        metavar="re:EXPR",
+        help="Make one run of those that EXPR matches; its first brackets hold the name.",
     ),
     click.option("--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."),
     threads_option,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, output_options, read_options, select_options, source
+from tbq.cli.options import logdir_argument, names, opened, output_options, read_options, select_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,17 +55,17 @@ def command(
 
     std has ddof=1; mean ± ci95 is the interval of 95 % by Student's t. n says how many runs have a value at a step.
     """
-    import tbq
     from tbq.cli.emit import say
     from tbq.text import counted
 
+    log = opened(logdir, reading)
     options = {"stats": stat, **selection, **reading}
     groups = names(group) or "*"
     if not as_events:
         out.check()
-        out.emit(tbq.open(source(logdir)).reduce(groups, **options))
+        out.emit(log.reduce(groups, **options))
         return
     if out.path is None:
         raise UsageError("--as-events needs a directory", hint="-o DIR")
-    runs = tbq.open(source(logdir)).write_reduced(out.path, group=groups, **options)
+    runs = log.write_reduced(out.path, group=groups, **options)
     say(f"{out.path}: {counted(len(runs), 'run')}; tensorboard --logdir {out.path}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import read_options
+from tbq.cli.options import opened, read_options
 
 _EXAMPLES = """\b
 Examples:
@@ -27,7 +27,6 @@ def command(logdir: str, tag: str, step: int | None, run: str | None, reading: d
     A text (of its control characters, only line breaks and tabs are kept), a tensor's statistics and first elements,
     a histogram as bars, the size and format of an image or an audio clip and how to extract it.
     """
-    import tbq
     from tbq.cli.emit import show
 
-    show(tbq.open(logdir).show(tag, step=step, run=run, **reading))
+    show(opened(logdir, reading).show(tag, step=step, run=run, **reading))

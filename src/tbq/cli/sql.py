@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import read_options, source, timed_output_options
+from tbq.cli.options import opened, read_options, timed_output_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +50,11 @@ def command(
     Tables: scalars, wide (one column per tag), summary (one row per run), runs, tags, files, problems, and one for
     each other kind: tensors, histograms, images, audio, texts, hparams, …. Only what the query needs is read.
     """
-    import tbq
 
     out.check()
     text = sys.stdin.read() if query == "-" else query
     params = dict(_parameter(each) for each in param)
-    out.emit(tbq.open(source(logdir)).sql(text, params=params, unsafe=unsafe, **reading))
+    out.emit(opened(logdir, reading).sql(text, params=params, unsafe=unsafe, **reading))
 
 
 def _parameter(given: str) -> tuple[str, Any]:

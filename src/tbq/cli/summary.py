@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, output_options, read_options, select_options, source
+from tbq.cli.options import logdir_argument, opened, output_options, read_options, select_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,11 +56,10 @@ def command(
     out: Output,
 ) -> None:
     """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
-    import tbq
 
     out.check()
     best_of = _best(best)
-    table = tbq.open(source(logdir)).summary(
+    table = opened(logdir, reading).summary(
         stat, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
     )
     ordering = [name for tag in best_of for name in table.best[tag]]

@@ -9,11 +9,11 @@ import click
 from tbq.cli.options import (
     logdir_argument,
     names,
+    opened,
     output_options,
     quiet,
     read_options,
     run_option,
-    source,
     tag_option,
 )
 
@@ -38,10 +38,9 @@ def command(
     logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], reading: dict[str, Any], out: Output
 ) -> None:
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""
-    import tbq
 
     out.check()
-    table = tbq.open(source(logdir)).tags(names(run), tag=names(tag), **quiet(reading))
+    table = opened(logdir, reading).tags(names(run), tag=names(tag), **quiet(reading))
     out.emit(table, _draw)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, Options
 from tbq.progress import reporting
-from tbq.source.discover import Run, files_of
+from tbq.source.discover import Run, files_of, ranges_of
 
 if TYPE_CHECKING:
     from tbq._core import Result
@@ -51,7 +51,8 @@ def decode(
             select,
             first,
             last,
-            options.restarts,
+            # The sessions that are split have been made runs already.
+            "keep" if options.restarts == "split" else options.restarts,
             min(options.threads or cpu_count(), 64),
             options.block,
             options.split,
@@ -63,4 +64,5 @@ def decode(
             count,
             options.general_only,
             options.columns,
+            ranges_of(runs),
         )

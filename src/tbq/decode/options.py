@@ -11,7 +11,7 @@ from tbq.progress import Progress
 from tbq.select import MAX_STEP, MIN_STEP, Names, Selection, Steps
 
 #: Which rows of a run that was resumed count.
-Restarts = Literal["resume", "keep", "last", "tensorboard"]
+Restarts = Literal["resume", "keep", "last", "tensorboard", "split"]
 #: What happens if a file is damaged.
 OnError = Literal["warn", "raise", "ignore"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
 from tbq.decode.options import OnError, Options, Restarts
@@ -59,6 +60,17 @@ class Reader:
             return self.runs
         names = set(selection.require(self.names, where=self.path))
         return [each for each in self.runs if each.name in names]
+
+    def given(self, reading: Mapping[str, Any]) -> Reader:
+        """This reader; with `restarts="split"` one whose runs are the sessions."""
+        if reading.get("restarts") != "split":
+            return self
+        from tbq.decode.sessions import split_sessions
+
+        split = split_sessions(self.runs, self.unpacked, reading.get("threads"))
+        sessions = Reader(replace(self.found, runs=split), self.unpacked)
+        sessions.problems, sessions.began = self.problems, self.began
+        return sessions
 
     def read(
         self, runs: Sequence[Run], kinds: Sequence[str], options: Options, on_error: OnError = "warn"

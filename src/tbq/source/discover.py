@@ -22,6 +22,9 @@ from tbq.text import natural, shown_name, shown_path
 Source = StrPath | Sequence[StrPath] | Mapping[str, StrPath]
 
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
+#: The range of all bytes of a file.
+WHOLE = (0, 2**64 - 1)
+
 _WHO = "see who may read it, and the directories above it: ls -ld"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -32,6 +35,7 @@ class Run(NamedTuple):
     name: str
     path: str
     files: list[str]
+    ranges: list[tuple[int, int]] | None = None  # the bytes of each file that belong to it, None for all
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,14 @@ def _below(path: str, base: str) -> str:
 
 def _by_name(path: str) -> list[tuple[int, int, str]]:
     return natural(os.path.basename(path))
+
+
+def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
+    """The bytes of each file that are read; None if all are."""
+    listed = list(runs)
+    if all(run.ranges is None for run in listed):
+        return None
+    return [each for run in listed for each in run.ranges or [WHOLE] * len(run.files)]
 
 
 def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:

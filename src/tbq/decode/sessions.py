@@ -1,0 +1,42 @@
+"""`restarts="split"`: every session of a run as a run of its own, `name@1`, `name@2`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tbq.decode import decode
+from tbq.decode.options import Options
+from tbq.source.discover import WHOLE, Run
+
+
+def split_sessions(
+    runs: Sequence[Run], inflate: Callable[[bytes], bytes | None], threads: int | None = None
+) -> list[Run]:
+    """The sessions that logged a value, in order. A run with one of them stays as it is."""
+    import pyarrow as pa
+
+    result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, details=True)
+    sessions = pa.RecordBatchReader.from_stream(result.sessions()).read_all().to_pylist()
+    paths = [path for run in runs for path in run.files]
+    ranges: dict[tuple[int, int], tuple[int, int]] = {}
+    places = sorted((session["file"], session["offset"]) for session in sessions)
+    for (file, offset), (next_file, next_offset) in zip(places, [*places[1:], (-1, 0)], strict=True):
+        ranges[file, offset] = (offset, next_offset if next_file == file else WHOLE[1])
+    of_run: dict[int, list[tuple[int, int]]] = {}
+    for session in sessions:
+        if session["values"]:
+            of_run.setdefault(session["run"], []).append((session["file"], session["offset"]))
+    taken = {run.name for run in runs}
+    split = []
+    for index, run in enumerate(runs):
+        mine = of_run.get(index, [])
+        if len(mine) < 2:
+            split.append(run)
+            continue
+        for number, place in enumerate(mine, 1):
+            name = f"{run.name}@{number}"
+            while name in taken:  # a directory that is called so
+                name += "~"
+            taken.add(name)
+            split.append(Run(name, run.path, [paths[place[0]]], [ranges[place]]))
+    return split

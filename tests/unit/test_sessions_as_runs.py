@@ -1,0 +1,108 @@
+"""`restarts="split"`, and several directories as one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import eventfile as ef
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tbq
+from tbq.errors import SelectionError, UsageError
+
+
+def write(root: Path, name: str, *events: bytes) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    (root / f"events.out.tfevents.{name}").write_bytes(ef.event_file(list(events)))
+
+
+def session(wall: float, *steps: int, tag: str = "loss") -> list[bytes]:
+    return [ef.version(wall), *(ef.scalar(tag, step, wall + step, wall + step) for step in steps)]
+
+
+def rows(table: Any) -> list[tuple[str, int, float]]:
+    arrow = table.to_arrow()
+    return list(zip(*(arrow[name].to_pylist() for name in ("run", "step", "value")), strict=True))
+
+
+def test_every_session_is_a_run(tmp_path: Path) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0, 1, 2))
+    write(tmp_path / "a", "2", *session(200.0, 1, 2), *session(300.0, 2), *session(400.0))
+    write(tmp_path / "b", "1", *session(100.0, 0))
+    log = tbq.open(tmp_path)
+    assert rows(log.scalars(restarts="split")) == [
+        ("a@1", 0, 100.0), ("a@1", 1, 101.0), ("a@1", 2, 102.0), ("a@2", 1, 201.0), ("a@2", 2, 202.0),
+        ("a@3", 2, 302.0), ("b", 0, 100.0),
+    ]  # fmt: skip
+    assert {row[0] for row in rows(log.scalars(run="a", restarts="split"))} == {"a@1", "a@2", "a@3"}
+    assert rows(log.scalars(run="a@2", steps="2:", restarts="split")) == [("a@2", 2, 202.0)]
+    assert log.sql("select distinct run from scalars order by run", restarts="split").to_dicts() == [
+        {"run": name} for name in ("a@1", "a@2", "a@3", "b")
+    ]
+    tags = log.tags(restarts="split").to_dicts()
+    assert {row["run"]: row["count"] for row in tags} == {"a@1": 3, "a@2": 2, "a@3": 1, "b": 1}
+    assert [row["run"] for row in log.summary(restarts="split").to_dicts()] == ["a@1", "a@2", "a@3", "b"]
+    assert log.runs == ["a", "b"]
+
+
+def test_a_directory_that_is_called_like_a_session(tmp_path: Path) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0), *session(200.0, 0))
+    write(tmp_path / "a@1", "1", *session(300.0, 0))
+    names = [row[0] for row in rows(tbq.open(tmp_path).scalars(restarts="split"))]
+    assert sorted(names) == ["a@1", "a@1~", "a@2"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    files=st.lists(
+        st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=3), min_size=1, max_size=3
+    )
+)
+def test_sessions_together_are_what_keep_gives(tmp_path_factory: Any, files: list[list[list[int]]]) -> None:
+    root = tmp_path_factory.mktemp("log")
+    wall = 100.0
+    for number, sessions in enumerate(files):
+        events: list[bytes] = []
+        for steps in sessions:
+            events += session(wall, *steps)
+            wall += 50
+        write(root, str(number), *events)
+    log = tbq.open(root)
+    if not any(steps for sessions in files for steps in sessions):
+        return
+    keep = [row[1:] for row in rows(log.scalars(restarts="keep"))]
+    assert [row[1:] for row in rows(log.scalars(restarts="split"))] == keep
+
+
+def test_versions_are_one_run(tmp_path: Path) -> None:
+    for version in range(11):
+        write(tmp_path / f"a/version_{version}", "1", *session(100.0 * (version + 1), version))
+    write(tmp_path / "b", "1", *session(100.0, 0))
+    log = tbq.open(tmp_path, merge=r"re:(.*)/version_\d+")
+    assert log.runs == ["a", "b"]
+    assert [row[1] for row in rows(log.scalars(run="a"))] == list(range(11))
+    assert len(tbq.open(tmp_path).runs) == 12
+
+
+def test_restarts_are_resolved_over_merged_runs(tmp_path: Path) -> None:
+    write(tmp_path / "a/version_0", "1", *session(100.0, 0, 1, 2))
+    write(tmp_path / "a/version_1", "1", *session(200.0, 1, 2))
+    log = tbq.open(tmp_path, merge=r"re:(.*)/version_\d+")
+    assert rows(log.scalars(on_error="ignore")) == [("a", 0, 100.0), ("a", 1, 201.0), ("a", 2, 202.0)]
+    assert [row[0] for row in rows(log.scalars(restarts="split"))] == ["a@1"] * 3 + ["a@2"] * 2
+
+
+@pytest.mark.parametrize("merge", ["a", "re:(", "re:.*", 3])
+def test_a_wrong_expression_is_named(tmp_path: Path, merge: Any) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0))
+    with pytest.raises(UsageError, match="merge="):
+        tbq.open(tmp_path, merge=merge)
+
+
+def test_an_expression_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0))
+    with pytest.raises(SelectionError, match="no run matches"):
+        tbq.open(tmp_path, merge="re:(.*)/x")
