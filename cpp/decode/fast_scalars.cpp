@@ -1,13 +1,20 @@
 // The decoder's hottest loop, in a file of its own: inlined into another it would lose its registers.
 #include "decode/fast_scalars.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "event/head.hpp"
 
 namespace tbq {
 
 size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& total) {
-  Tally tally = total;
   TagPredictor<TagEntry> predictor = predictor_;
+  int64_t last = -1;  // no step that read_head gives
+  int64_t min = INT64_MAX;
+  int64_t max = INT64_MIN;
+  double earliest = HUGE_VAL;
+  double latest = -HUGE_VAL;
   size_t done = 0;
   for (; done < count; ++done) {
     const uint8_t* p = frames[done].payload;
@@ -21,6 +28,7 @@ size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& tot
       if (entry && !entry->scalar_template.known()) break;  // what comes next is most likely not a scalar
       entry = look_up({p, rest});
       if (!entry || !entry->scalar_template.fits(end, rest)) break;
+      predictor.correct(entry);
     }
     const double value = entry->scalar_template.number(p);
     if (entry->scalars.open == session_) {
@@ -30,12 +38,25 @@ size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& tot
     } else if (entry->scalars.skip != session_) {
       store(*entry, step, wall, value);
     }
-    predictor.follow(entry);
-    tally.steps.add(step);
-    tally.times.add(wall);
+    predictor.advance(entry);
+    if (step != last) {  // most often many tags share one
+      last = step;
+      min = std::min(min, step);
+      max = std::max(max, step);
+    }
+    earliest = std::min(earliest, wall);
+    latest = std::max(latest, wall);
   }
   predictor_ = predictor;
-  total = tally;
+  if (done == 0) return 0;
+  EventHead first;
+  read_head(Bytes(frames[0].payload, frames[0].length), first);
+  total.steps.merge({done, first.step, last, min, max});
+  if (earliest > 0) {
+    total.times.merge({latest > 0, first.wall_time, earliest, latest});
+  } else {  // some wall time is absent, or before 1970
+    for (size_t i = 0; i < done; ++i) total.times.add(load_le<double>(frames[i].payload + 1));
+  }
   return done;
 }
 

@@ -24,12 +24,13 @@ class EventBytes {
   explicit EventBytes(FileSource& source) : source_(&source), size_(source.size()) {}
 
   // Empty if the file does not have them any more.
-  Bytes of(Range range) const;
+  Bytes of(Range range) const { return source_ ? read(range) : memory_.subspan(range.offset, range.length); }
   uint64_t size() const { return size_; }
   // All of them; empty if they are in the file.
   Bytes memory() const { return memory_; }
 
  private:
+  Bytes read(Range range) const;
   Bytes memory_;
   FileSource* source_ = nullptr;
   uint64_t size_;

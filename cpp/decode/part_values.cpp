@@ -21,8 +21,7 @@ uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
 
 }  // namespace
 
-Bytes EventBytes::of(Range range) const {
-  if (!source_) return memory_.subspan(range.offset, range.length);
+Bytes EventBytes::read(Range range) const {
   const uint8_t* data = source_->at(range.offset, static_cast<size_t>(range.length));
   return data ? Bytes(data, static_cast<size_t>(range.length)) : Bytes();
 }

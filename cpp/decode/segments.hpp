@@ -21,7 +21,8 @@ class Segments {
  public:
   // Counts a value in the segment of `session`, where `stored` rows have been stored before it.
   void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
-    if (session != session_) begin(session, stored);
+    if (session != session_) [[unlikely]]
+      begin(session, stored);
     open_->seen.add(step, wall);
   }
   bool is_open(uint32_t session) const { return session == session_; }
@@ -31,14 +32,7 @@ class Segments {
   std::vector<Segment> all;
 
  private:
-  void begin(uint32_t session, uint64_t stored) {
-    finish(stored);
-    Segment segment;
-    segment.session = session_ = session;
-    segment.begin = segment.end = stored;
-    all.push_back(segment);
-    open_ = &all.back();
-  }
+  void begin(uint32_t session, uint64_t stored);
   uint32_t session_ = UINT32_MAX;
   Segment* open_ = nullptr;
 };

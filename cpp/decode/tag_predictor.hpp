@@ -15,7 +15,14 @@ class TagPredictor {
   Tag* last() const { return previous_; }
 
   void follow(Tag* tag) {
-    if (tag != guess_ && previous_) previous_->next = tag;
+    if (tag != guess_) correct(tag);
+    advance(tag);
+  }
+  // The two halves of it, for who knows whether the guess was right.
+  void correct(Tag* tag) {
+    if (previous_) previous_->next = tag;
+  }
+  void advance(Tag* tag) {
     previous_ = tag;
     guess_ = tag->next;
   }

@@ -15,13 +15,14 @@ struct StepSpan {
   int64_t max = 0;
 
   void add(int64_t step) {
+    if (step > max && count > 0) [[likely]] {
+      ++count;
+      last = max = step;
+      return;
+    }
     if (count++ == 0) first = min = max = step;
     last = step;
-    if (step > max) {
-      max = step;
-    } else if (step < min) {
-      min = step;
-    }
+    min = std::min(min, step);
   }
 
   // Adds what comes after it.
@@ -75,9 +76,10 @@ struct Span {
   double last_wall = 0;
 
   void add(int64_t step, double wall) {
-    if (steps.count == 0) first_wall = wall;
-    steps.add(step);
+    if (steps.count == 0) [[unlikely]]
+      first_wall = wall;
     last_wall = wall;
+    steps.add(step);
   }
 
   // Adds what comes after it.

@@ -132,7 +132,9 @@ def test_repair_saves_every_undamaged_record(folder: Path, records: list[bytes],
     left = iter(read)
     assert all(any(payload == other for other in left) for payload in want), (len(want), len(read))
     added = [payload for payload in read if payload not in {record[12:-4] for record in records}]
-    if added:  # a session whose file_version was lost gets another, so that it does not join the one before it
+    if (
+        added
+    ):  # a session whose file_version was lost gets another, so that it does not join the one before it
         assert hit & {0} and added == [read[0]] and event_pb2.Event.FromString(read[0]).file_version
     for payload in read:
         event_pb2.Event.FromString(payload)
