@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Axis = Literal["step", "relative", "wall"]
 _FEWEST = 12  # cells that a plot is at least wide, if there is room at all
 BROKEN = "✕"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Curve:
     takeovers: Sequence[float] = ()  # x where a later session took over
     value: float | None = None  # the last one, for the legend
     strong: bool = False  # drawn over the others
+    letter: str = ""  # marks its end, for terminals without colour
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class Chart:
     high: float
     axis: Axis = "step"
     log: bool = False
-    letters: bool = False  # mark the ends of curves, for terminals without colour
     hidden: int = 0  # curves that were left out
 
     def lines(self, width: int, height: int) -> list[Line]:
@@ -73,8 +72,9 @@ class Chart:
         self._draw(canvas, low, high)
         names = dict(zip((row for _, row in marks), (label for label, _ in marks), strict=True))
         out: list[Line] = []
-        gutter = width - plot - 1 - self.letters
-        ends = self._ends(low, high, body) if self.letters else {}
+        lettered = any(curve.letter for curve in self.curves)
+        gutter = width - plot - 1 - lettered
+        ends = self._ends(low, high, body) if lettered else {}
         for row, pieces in enumerate(canvas.rows()):
             label = names.get(row)
             line = [
@@ -82,7 +82,7 @@ class Chart:
                 Span("┤" if label else "│", dim=True),
                 *(self._styled(text, owner) for text, owner in pieces),
             ]
-            if self.letters:
+            if lettered:
                 line.append(Span(ends.get(row, " "), bold=True))
             out.append(filled(line, width))
         out.append(filled(self._x_axis(gutter, plot), width))
@@ -171,11 +171,11 @@ class Chart:
 
     def _ends(self, low: float, high: float, height: int) -> dict[int, str]:
         ends: dict[int, str] = {}
-        for i, curve in enumerate(self.curves[: len(_LETTERS)]):
+        for curve in sorted(self.curves, key=lambda curve: not curve.strong):
             values = curve.columns.last[~np.isnan(curve.columns.last)]
-            if len(values):
+            if curve.letter and len(values):
                 row = int(rows_of(self._scaled(values[-1:]), low, high, height * 4)[0]) // 4
-                ends.setdefault(row, _LETTERS[i])
+                ends.setdefault(row, curve.letter)
         return ends
 
     def _column(self, x: float, columns: int) -> int | None:
@@ -229,7 +229,7 @@ class Chart:
             value = "" if curve.value is None else f" {number(curve.value)}"
             left = len(order) - shown - 1 + self.hidden
             more = f" +{left}" if left else ""
-            key = f"{_LETTERS[i]} " if self.letters and i < len(_LETTERS) else "━ "
+            key = f"{curve.letter or '━'} "
             space = room - width(line) - len(key) - len(value) - len(more) - bool(line) * 2
             name = clipped(curve.name, space if not line else min(space, 24))
             if space < min(6, len(curve.name)):

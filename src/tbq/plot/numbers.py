@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
@@ -79,6 +80,18 @@ def rate(per_second: float) -> str:
         return f"{compact(per_second)} it/s"
     each = 1 / per_second
     return f"{number(each, 2)}s/it" if each < 60 else f"{duration(each).replace(' ', '')}/it"
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Numbers with their decimal points below each other; words like nan end where the whole digits end.
+
+    >>> aligned(["0.1939", "12", "nan"])
+    ['  0.1939', ' 12     ', 'nan     ']
+    """
+    parts = [text.partition(".") for text in texts]
+    before = max((len(whole) for whole, _, _ in parts), default=0)
+    after = max((len(point) + len(digits) for _, point, digits in parts), default=0)
+    return [f"{whole:>{before}}{point + digits:<{after}}" for whole, point, digits in parts]
 
 
 def _trimmed(text: str) -> str:

@@ -53,6 +53,7 @@ class WatchApp(App[None]):
     def __init__(self, follower: Follower, model: Model) -> None:
         super().__init__(ansi_color=True)
         self.model = model
+        model.plain = self.no_color
         self.feed = Feed(follower, self._from_feed, self._from_feed, self._from_feed)
         self.pictures: dict[tuple[str, str], Picture] = {}
         self.failure: BaseException | None = None
@@ -168,9 +169,8 @@ class WatchApp(App[None]):
             if not room or not height:
                 continue
             if tag is None:
-                text = screen.no_cards(model) if place == 0 else ""
                 pane.key = None
-                pane.show_lines([[Span(f" {text}")]] if text else [])
+                pane.show_lines(screen.nothing(model, room) if not cards and place == 0 else [])
                 continue
             want = want_of(model, tag, room)
             wants.append(want)
@@ -181,7 +181,7 @@ class WatchApp(App[None]):
             )  # fmt: skip
             if key != pane.key:
                 pane.key = key
-                pane.show_lines(card(model, tag, picture, room, height, self.no_color))
+                pane.show_lines(card(model, tag, picture, room, height))
         self.feed.want(tuple(wants))
 
     def _over_lines(self, room: int, height: int) -> list[Line]:

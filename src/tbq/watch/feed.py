@@ -53,7 +53,6 @@ class News:
     statuses: Mapping[str, str | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     exists: bool = True
-    first: bool = False
 
 
 class Feed:
@@ -127,7 +126,7 @@ class Feed:
         }
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        self._news(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists, first))
+        self._news(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
