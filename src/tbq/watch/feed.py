@@ -55,19 +55,18 @@ class News:
     exists: bool = True
 
 
-class Feed:
-    """Owns the follower. `news` and `pictures` are called in its thread."""
+Brought = News | list[Picture] | BaseException
 
-    def __init__(
-        self,
-        follower: Follower,
-        news: Callable[[News], None],
-        pictures: Callable[[list[Picture]], None],
-        failed: Callable[[BaseException], None],
-    ) -> None:
+
+class Feed:
+    """Reads by itself from `start` on; who connects gets what it brings: `News`, lists of `Picture`, a failure."""
+
+    def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._view = View(follower)
-        self._news, self._pictures, self._failed = news, pictures, failed
+        self._lock = threading.Lock()
+        self._taker: Callable[[Brought], None] | None = None
+        self._waiting: list[Brought] = []
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
         self._series: dict[str, dict[tuple[str, str], Series]] = {}
@@ -79,6 +78,21 @@ class Feed:
     def start(self) -> None:
         """Begin to look."""
         self._thread.start()
+
+    def connect(self, taker: Callable[[Brought], None]) -> None:
+        """Call this with everything that comes, in the thread of the feed, and with what has come already."""
+        with self._lock:
+            self._taker = taker
+            for what in self._waiting:
+                taker(what)
+            self._waiting = []
+
+    def _bring(self, what: Brought) -> None:
+        with self._lock:
+            if self._taker is None:
+                self._waiting.append(what)
+            else:
+                self._taker(what)
 
     def stop(self) -> None:
         """End, and wait for what is being read."""
@@ -108,7 +122,7 @@ class Feed:
                 self._wake.wait(max(due - time.monotonic(), 0.0))
         except BaseException as wrong:
             if not self._ended.is_set():
-                self._failed(wrong)
+                self._bring(wrong)
 
     def _look(self) -> set[tuple[str, str, str]]:
         """Poll once; the (run, kind, tag) whose rows changed."""
@@ -126,7 +140,7 @@ class Feed:
         }
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        self._news(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists))
+        self._bring(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
@@ -163,7 +177,7 @@ class Feed:
             ]
         self._made.update({picture.want: picture for picture in made})
         if made:
-            self._pictures(made)
+            self._bring(made)
 
     def _curves(self, want: Want) -> Picture:
         pairs = [(run, want.tag) for run in want.runs]
