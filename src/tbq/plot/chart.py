@@ -108,7 +108,11 @@ class Chart:
         if low == high:
             space = abs(low) / 2 or 1.0
             return (low - space, high + space) if math.isfinite(low + space) else (low, high)
+        if not math.isfinite(high - low):
+            return low, high
         size = ticks.step_size(high - low, 5) / 2
+        if not 0 < size < math.inf or not math.isfinite(low / size) or not math.isfinite(high / size):
+            return low, high
         rounded = math.floor(low / size) * size, math.ceil(high / size) * size
         return rounded if all(map(math.isfinite, rounded)) else (low, high)
 
@@ -182,8 +186,8 @@ class Chart:
         """The column of dots of an x; None if it is not on the axis."""
         if not self.low <= x <= self.high:
             return None
-        span = self.high - self.low
-        return min(int((x - self.low) / span * columns), columns - 1) if span > 0 else 0
+        span = self.high / 2 - self.low / 2  # halves, since the span of two finite numbers may be infinite
+        return min(int((x / 2 - self.low / 2) / span * columns), columns - 1) if span > 0 else 0
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
         """The axis with its labels in it, and a mark where values stop being finite."""
