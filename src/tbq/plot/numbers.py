@@ -83,15 +83,25 @@ def rate(per_second: float) -> str:
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
-    """Numbers with their decimal points below each other; words like nan end where the whole digits end.
+    """Numbers with their decimal points below each other; nan, inf and powers of ten end where the digits end.
 
     >>> aligned(["0.1939", "12", "nan"])
-    ['  0.1939', ' 12     ', 'nan     ']
+    [' 0.1939', '12     ', '    nan']
     """
-    parts = [text.partition(".") for text in texts]
+    parts = [text.partition(".") for text in texts if not _is_word(text)]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point) + len(digits) for _, point, digits in parts), default=0)
-    return [f"{whole:>{before}}{point + digits:<{after}}" for whole, point, digits in parts]
+    room = max([before + after, *map(len, texts)])
+    out = []
+    for text in texts:
+        whole, point, digits = text.partition(".")
+        lined = text if _is_word(text) else f"{whole}{point + digits:<{after}}"
+        out.append(f"{lined:>{room}}")
+    return out
+
+
+def _is_word(text: str) -> bool:
+    return "e" in text or "n" in text  # 1e-07, nan, inf
 
 
 def _trimmed(text: str) -> str:

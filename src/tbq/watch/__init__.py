@@ -51,11 +51,12 @@ def watch(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
         on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
     ) as follower:  # fmt: skip
+        shown = follower.path
         feed = Feed(follower)
         feed.start()
         from tbq.watch.app import WatchApp  # takes its time, while the log is read
         from tbq.watch.model import Model
         from tbq.watch.runs import STALLED_AFTER
 
-        model = Model(follower.path, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
+        model = Model(shown, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
         WatchApp(feed, model).show()

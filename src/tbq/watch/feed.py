@@ -71,6 +71,7 @@ class Feed:
         self._made: dict[Want, Picture] = {}
         self._series: dict[str, dict[tuple[str, str], Series]] = {}
         self._runs: tuple[str, ...] | None = None
+        self._existed = True
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
@@ -130,9 +131,9 @@ class Feed:
         runs = tuple(self._follower.runs)
         exists = bool(runs) or self._view.exists()
         first = self._runs is None
-        if not update and not first and runs == self._runs and exists:
+        if not update and not first and (runs, exists) == (self._runs, self._existed):
             return set()
-        self._runs = runs
+        self._runs, self._existed = runs, exists
         touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
         latest = self._view.latest(runs if first else touched)
         changed = {

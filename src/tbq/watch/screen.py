@@ -290,4 +290,4 @@ def _wrapped(text: str, room: int) -> list[str]:
 
     from tbq.text import printable
 
-    return textwrap.wrap(printable(text), max(room, 8)) or [""]
+    return textwrap.wrap(printable(text), max(room, 8), break_on_hyphens=False) or [""]
