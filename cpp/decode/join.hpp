@@ -21,7 +21,8 @@ class Joiner {
         pool_(pool),
         delivery_(delivery),
         keeps_parts_(keeps_parts || delivery),
-        packer_(pool, keeps_parts_) {}
+        // What is new of many runs is copied together once all of it is there: see join_short().
+        packer_(pool, keeps_parts_, delivery ? 1 : ScalarPacker::kDirect) {}
 
   // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
   // nothing was added.

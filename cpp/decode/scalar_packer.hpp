@@ -16,8 +16,12 @@ void join_short(std::vector<ScalarBatch>& batches);
 
 class ScalarPacker {
  public:
+  // Shorter stretches are copied together; longer ones are handed over as they are.
+  static constexpr uint64_t kDirect = 4096;
+
   // `exact`: a last block that is mostly empty is given back, and its rows get as much memory as they need.
-  explicit ScalarPacker(Pool& pool, bool exact = false) : pool_(pool), exact_(exact) {}
+  explicit ScalarPacker(Pool& pool, bool exact = false, uint64_t direct = kDirect)
+      : pool_(pool), exact_(exact), direct_(direct) {}
 
   // Adds rows [begin, end) of `from`, as rows of the series with this index.
   void add(ScalarSeries& from, uint32_t series, uint64_t begin, uint64_t end);
@@ -31,6 +35,7 @@ class ScalarPacker {
 
   Pool& pool_;
   bool exact_;
+  uint64_t direct_;
   Pool::Block packed_;
   uint32_t packed_rows_ = 0;
   std::vector<ScalarBatch::Stretch> packed_stretches_;

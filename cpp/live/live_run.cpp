@@ -140,7 +140,7 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
       part->truncated = 0;
       file.parts.push_back(std::move(part));
     }
-    file.remember(handle);
+    file.remember(handle, reader.reader);
   } else {
     file.tail = std::move(part);
   }

@@ -59,11 +59,7 @@ Update Store::poll() {
     std::move(from.retracted.begin(), from.retracted.end(), std::back_inserter(update.retracted));
     std::move(from.changes.begin(), from.changes.end(), std::back_inserter(update.changes));
     std::vector<uint32_t> places;
-    const size_t first = update.added.files.size();
     pending.run->reports(update.added.files, places);
-    update.changed_files.insert(update.changed_files.end(),
-                                update.added.files.begin() + static_cast<std::ptrdiff_t>(first),
-                                update.added.files.end());
     if (!from.rows) continue;
     for (BlobTable& rows : from.rows->blobs) {
       for (BlobRow& row : rows) row.file = places[row.file];

@@ -11,10 +11,11 @@
 namespace tbq {
 
 struct Update {
-  Result added;  // the rows that are new; runs are numbered as in the last set_files()
+  // The rows that are new, and the reports of all files of runs that changed; runs are numbered as in the
+  // last set_files().
+  Result added;
   std::vector<RetractedRow> retracted;
   std::vector<LiveChange> changes;
-  std::vector<FileReport> changed_files;  // of the runs that changed
 };
 
 class Store {

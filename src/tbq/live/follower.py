@@ -101,7 +101,9 @@ class Follower:
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
             raise bad("interval", interval, "seconds, 0 or more")
         tables = ("scalars", *_core.tables())
-        self._kind_of = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables}
+        self._kind_of = {
+            name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables
+        }
         #: the tables of updates
         self.kinds = (
             [name for name in tables if self._kind_of[name] == name]
@@ -227,7 +229,9 @@ class Follower:
             await asyncio.to_thread(self._prepare)
             if self.closed:
                 return
-            update = self.poll()  # what was prepared: if this task is cancelled meanwhile, the next one gets it
+            update = (
+                self.poll()
+            )  # what was prepared: if this task is cancelled meanwhile, the next one gets it
             if update:
                 yield update
             await asyncio.sleep(self._pause())
