@@ -60,7 +60,7 @@ void ScalarPacker::add(ScalarSeries& from, uint32_t series, uint64_t begin, uint
     if (low < high) {
       const auto offset = static_cast<uint32_t>(low - first);
       const auto rows = static_cast<uint32_t>(high - low);
-      if (rows >= direct_) {
+      if (rows >= kDirect) {
         finish();
         ScalarBatch batch;
         batch.owner = chunk.block.slab;

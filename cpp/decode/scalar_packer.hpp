@@ -20,8 +20,7 @@ class ScalarPacker {
   static constexpr uint64_t kDirect = 4096;
 
   // `exact`: a last block that is mostly empty is given back, and its rows get as much memory as they need.
-  explicit ScalarPacker(Pool& pool, bool exact = false, uint64_t direct = kDirect)
-      : pool_(pool), exact_(exact), direct_(direct) {}
+  explicit ScalarPacker(Pool& pool, bool exact = false) : pool_(pool), exact_(exact) {}
 
   // Adds rows [begin, end) of `from`, as rows of the series with this index.
   void add(ScalarSeries& from, uint32_t series, uint64_t begin, uint64_t end);
@@ -35,7 +34,6 @@ class ScalarPacker {
 
   Pool& pool_;
   bool exact_;
-  uint64_t direct_;
   Pool::Block packed_;
   uint32_t packed_rows_ = 0;
   std::vector<ScalarBatch::Stretch> packed_stretches_;

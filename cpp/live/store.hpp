@@ -24,7 +24,7 @@ class Store {
   explicit Store(DecodeOptions options);
 
   // The files to follow from now on: those of one run together, runs in order. Those that are not listed any
-  // more are gone.
+  // more are gone. Not between a poll() that failed and the next, which still numbers runs as before.
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
@@ -35,16 +35,11 @@ class Store {
   Result everything(Kinds kinds);
 
  private:
-  struct Pending {
-    LiveRun* run = nullptr;
-    RunUpdate update;
-  };
-
   DecodeOptions options_;
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
   std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;
-  std::vector<Pending> pending_;
+  std::vector<RunsUpdate> pending_;  // what was read and not yet given
 };
 
 }  // namespace tbq
