@@ -228,7 +228,7 @@ class Follower:
 
         while not self.closed:
             await asyncio.to_thread(self._prepare)
-            if self.closed:
+            if self._ended.is_set():
                 return
             update = (
                 self.poll()
