@@ -1,4 +1,4 @@
-"""torch's writer in a process of its own, at full speed, while a follower polls: nothing is lost, nothing comes twice."""
+"""torch's writer in its own process, at full speed, while a follower polls: nothing is lost, nothing comes twice."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ pytest.importorskip("torch.utils.tensorboard")
 
 CODE = """
 import sys
+import numpy
 from torch.utils.tensorboard import SummaryWriter
 writer = SummaryWriter(sys.argv[1], flush_secs=1)
 for step in range(5000):
     writer.add_scalar("loss", 1 / (1 + step), step)
     if step % 500 == 0:
-        writer.add_histogram("weights", [0.0, 1.0, 2.0], step)
+        writer.add_histogram("weights", numpy.arange(3.0), step)
         writer.flush()
 writer.close()
 """
