@@ -151,7 +151,7 @@ void bind_live(nb::module_& m) {
   nb::class_<Update>(m, "LiveUpdate", "What is new since the last poll.")
       .def_prop_ro(
           "added", [](Update& self) -> Result& { return self.added; }, nb::rv_policy::reference_internal,
-          "The rows that are new.")
+          "The rows that are new, and the reports of all files of runs that changed.")
       .def_prop_ro(
           "rows",
           [](const Update& self) {
@@ -187,8 +187,7 @@ void bind_live(nb::module_& m) {
             return out;
           },
           nb::sig("def changes(self, /) -> list[tuple[str, bytes, str]]"),
-          "What became of files: run, path, and new, grown, replaced or gone.")
-      .def_ro("files", &Update::changed_files, "The reports of all files of runs that changed.");
+          "What became of files: run, path, and new, grown, replaced or gone.");
 
   nb::class_<PythonStore>(m, "Store", "Everything that was read of a log directory that is followed.")
       .def(nb::init<const std::vector<std::string>&, nb::object, int64_t, int64_t, const std::string&,

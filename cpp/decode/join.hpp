@@ -14,14 +14,12 @@ namespace tbq {
 // What one thread has made so far: rows of consecutive runs, and the series they belong to.
 class Joiner {
  public:
-  // The memory of parts is taken from them, unless they are to be joined again: `delivery` says of which rows
-  // that are new, `keeps_parts` gives all rows each time.
-  Joiner(const DecodeOptions& options, Pool& pool, Delivery* delivery = nullptr, bool keeps_parts = false)
-      : options_(options),
-        pool_(pool),
-        delivery_(delivery),
-        keeps_parts_(keeps_parts || delivery),
-        packer_(pool, keeps_parts_) {}
+  // The memory of parts is taken from them, unless it is kept because they will be joined again.
+  Joiner(const DecodeOptions& options, Pool& pool, bool keeps_parts = false)
+      : options_(options), pool_(pool), keeps_parts_(keeps_parts), packer_(pool, keeps_parts) {}
+
+  // From now on only rows that are new are given; null for all rows. Parts must be kept.
+  void set_delivery(Delivery* delivery) { delivery_ = delivery; }
 
   // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
   // nothing was added.
@@ -48,7 +46,7 @@ class Joiner {
 
   const DecodeOptions& options_;
   Pool& pool_;
-  Delivery* delivery_;
+  Delivery* delivery_ = nullptr;
   bool keeps_parts_;
   uint32_t session_base_ = 0;  // where this run's sessions begin in the report
   bool uncounted_ = false;     // rows were dropped that nobody has stored

@@ -7,20 +7,17 @@
 #include <utility>
 
 namespace tbq {
-namespace {
-
-// Shorter stretches are copied together; longer ones are handed over as they are.
-constexpr uint64_t kDirect = 4096;
-
-}  // namespace
-
 ScalarBatch copied_together(std::span<const ScalarBatch> batches) {
   ScalarBatch out;
   size_t rows = 0;
   for (const ScalarBatch& batch : batches) rows += batch.rows;
   const bool walls = !batches.empty() && batches[0].walls;
-  out.owner = {::operator new((walls ? 3 : 2) * rows * sizeof(double)),
-               [](void* data) { ::operator delete(data); }};
+  const size_t bytes = (walls ? 3 : 2) * rows * sizeof(double);
+  if (bytes < kSlab) {
+    out.owner = {::operator new(bytes), [](void* data) { ::operator delete(data); }};
+  } else {
+    out.owner = make_slab((bytes + kSlab - 1) / kSlab * kSlab);
+  }
   auto* const steps = static_cast<int64_t*>(out.owner.get());
   auto* const values = reinterpret_cast<double*>(steps + rows);
   double* const times = walls ? values + rows : nullptr;
@@ -41,7 +38,8 @@ void join_short(std::vector<ScalarBatch>& batches) {
   std::vector<ScalarBatch> joined;
   for (size_t first = 0; first < batches.size();) {
     size_t last = first;
-    for (uint64_t rows = 0; last < batches.size() && batches[last].rows < kDirect && rows < Pool::kLargest; ++last)
+    for (uint64_t rows = 0;
+         last < batches.size() && batches[last].rows < ScalarPacker::kDirect && rows < Pool::kLargest; ++last)
       rows += batches[last].rows;
     if (last - first > 1) {
       joined.push_back(copied_together(std::span(batches).subspan(first, last - first)));

@@ -16,6 +16,9 @@ void join_short(std::vector<ScalarBatch>& batches);
 
 class ScalarPacker {
  public:
+  // Shorter stretches are copied together; longer ones are handed over as they are.
+  static constexpr uint64_t kDirect = 4096;
+
   // `exact`: a last block that is mostly empty is given back, and its rows get as much memory as they need.
   explicit ScalarPacker(Pool& pool, bool exact = false) : pool_(pool), exact_(exact) {}
 

@@ -47,10 +47,17 @@ FileChange LiveFile::compare(const FileStatus& found) const {
   return FileChange::grown;
 }
 
-void LiveFile::remember(const File& file) {
-  const size_t count = static_cast<size_t>(std::min<uint64_t>(settled, kCompared));
-  first = bytes_at(file, 0, count);
-  last = bytes_at(file, settled - count, count);
+void LiveFile::remember(const File& file, BlockReader& reader) {
+  const auto count = static_cast<size_t>(std::min<uint64_t>(settled, kCompared));
+  const uint8_t* data = reader.view(settled - count, count);  // it was read just now
+  last =
+      data ? std::string(reinterpret_cast<const char*>(data), count) : bytes_at(file, settled - count, count);
+  if (settled == count) {
+    first = last;
+  } else if (first.size() < kCompared) {
+    data = reader.view(0, count);
+    first = data ? std::string(reinterpret_cast<const char*>(data), count) : bytes_at(file, 0, count);
+  }
 }
 
 bool LiveFile::remembers(const File& file) const {

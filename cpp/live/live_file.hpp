@@ -21,7 +21,7 @@ struct LiveFile {
   FileStatus status;  // when it was read last
   bool known = false;
   bool again = false;  // reading it was stopped before its end
-  FileReport opened;  // what opening it said
+  FileReport opened;   // what opening it said
 
   FileStatus now;  // found by the last look
   FileChange change = FileChange::none;
@@ -36,8 +36,8 @@ struct LiveFile {
 
   // What an ordered look at its status says; a file that may have grown must be compared yet.
   FileChange compare(const FileStatus& found) const;
-  // Notes the bytes to compare by.
-  void remember(const File& file);
+  // Notes the bytes to compare by; the reader has just read the file.
+  void remember(const File& file, BlockReader& reader);
   // Whether the file still has them.
   bool remembers(const File& file) const;
 };

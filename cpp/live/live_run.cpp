@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <unordered_map>
 
 #include "decode/file_opener.hpp"
@@ -141,7 +142,7 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
       part->truncated = 0;
       file.parts.push_back(std::move(part));
     }
-    file.remember(handle);
+    file.remember(handle, reader.reader);
   } else {
     file.tail = std::move(part);
   }
@@ -184,7 +185,7 @@ void LiveRun::correct_plugins(LiveReader& reader, Parts& parts, RunSessions& ses
   sessions = order_run(parts, reports_, by_path);
 }
 
-void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunUpdate& out) {
+void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunsUpdate& out) {
   dirty_ = true;  // until all is done
   for (auto& file : files_) {
     if (file->change == FileChange::none) continue;
@@ -213,24 +214,41 @@ void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunUp
   std::vector<SessionState> states = states_of(sessions);
   Delivery delivery{delivered_, fresh_, std::move(stale), states != states_, false, {}};
   states_ = std::move(states);
-  out.rows = std::make_unique<Joiner>(options_, reader.pool, &delivery);
-  out.rows->add(index, parts, sessions);
-  out.rows->finish();
-  for (const Delivery::Retracted& row : delivery.retracted) {
-    out.retracted.push_back({name_, row.tag, row.kind, row.step, row.wall_time, row.value});
-  }
-  fresh_.clear();
   for (const auto& file : files_) {
     FileReport& report = reports_[file->id];
     report = file->opened;
     report.path = file->path;
-    report.run = index;
     report_file(file->id, parts, report);
     report.truncated += file->unfinished;
   }
-  out.changes = std::move(changes_);
+  if (!out.rows) out.rows = std::make_unique<Joiner>(options_, reader.pool, true);
+  out.rows->set_delivery(&delivery);
+  join(*out.rows, parts, sessions, out.files);
+  out.rows->set_delivery(nullptr);
+  for (const Delivery::Retracted& row : delivery.retracted) {
+    out.retracted.push_back({name_, row.tag, row.kind, row.step, row.wall_time, row.value});
+  }
+  fresh_.clear();
+  std::move(changes_.begin(), changes_.end(), std::back_inserter(out.changes));
   changes_.clear();
   dirty_ = false;
+}
+
+void LiveRun::join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
+                   std::vector<FileReport>& files) const {
+  size_t before[kKindCount];
+  for (size_t kind = 0; kind < kKindCount; ++kind) before[kind] = joiner.blobs[kind].size();
+  joiner.add(index, parts, sessions);
+  std::vector<uint32_t> places(reports_.size());
+  for (const auto& file : files_) {
+    places[file->id] = static_cast<uint32_t>(files.size());
+    files.push_back(reports_[file->id]);
+    files.back().run = index;
+  }
+  for (size_t kind = 0; kind < kKindCount; ++kind) {
+    BlobTable& rows = joiner.blobs[kind];
+    for (size_t row = before[kind]; row < rows.size(); ++row) rows[row].file = places[rows[row].file];
+  }
 }
 
 void LiveRun::retract(const Part& part, std::vector<RetractedRow>& out) {
@@ -303,8 +321,9 @@ void LiveRun::merge_parts(LiveReader& reader) {
   const Parts parts = all_parts();
   delivered_.clear();
   Delivery delivery{delivered_, fresh_, {}, true, true, {}};
-  Joiner(options_, reader.pool, &delivery)
-      .add(index, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard));
+  Joiner joiner(options_, reader.pool, true);
+  joiner.set_delivery(&delivery);
+  joiner.add(index, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard));
 }
 
 std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
@@ -365,18 +384,9 @@ std::pair<double, double> LiveRun::times() const {
   return began <= ended ? std::pair(began, ended) : std::pair(std::nan(""), std::nan(""));
 }
 
-void LiveRun::join_all(Joiner& joiner) const {
+void LiveRun::join_all(Joiner& joiner, std::vector<FileReport>& files) const {
   const Parts parts = all_parts();
-  joiner.add(index, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard));
-}
-
-void LiveRun::reports(std::vector<FileReport>& out, std::vector<uint32_t>& places) const {
-  places.assign(reports_.size(), 0);
-  for (const auto& file : files_) {
-    places[file->id] = static_cast<uint32_t>(out.size());
-    out.push_back(reports_[file->id]);
-    out.back().run = index;
-  }
+  join(joiner, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard), files);
 }
 
 }  // namespace tbq

@@ -39,9 +39,10 @@ struct LiveChange {
   FileChange what = FileChange::none;
 };
 
-// What is new in one run.
-struct RunUpdate {
-  std::unique_ptr<Joiner> rows;
+// What is new in runs that one thread reads, one after the other.
+struct RunsUpdate {
+  std::unique_ptr<Joiner> rows;  // their files are numbered as in `files`
+  std::vector<FileReport> files;
   std::vector<RetractedRow> retracted;
   std::vector<LiveChange> changes;
 };
@@ -57,8 +58,8 @@ class LiveRun {
   void set_files(const std::vector<std::string>& paths);
   // Whether there is anything to read; asks the system for the status of each file.
   bool look();
-  // Reads what look() found.
-  void read(LiveReader& reader, const std::atomic<bool>* cancelled, RunUpdate& out);
+  // Reads what look() found; what is new comes after what is in `out` already.
+  void read(LiveReader& reader, const std::atomic<bool>* cancelled, RunsUpdate& out);
   // Decodes parts of a file again as one, if there are many.
   void merge_parts(LiveReader& reader);
   // The visible points of these tags, in the order of rows.
@@ -67,11 +68,8 @@ class LiveRun {
   std::vector<Latest> latest(uint64_t back) const;
   // When the first and the last event of any kind were written; NaN if no wall time is known.
   std::pair<double, double> times() const;
-  // All rows, into a Joiner that leaves the memory of parts alone.
-  void join_all(Joiner& joiner) const;
-
-  // The reports of files that are there, and where each LiveFile::id is among them.
-  void reports(std::vector<FileReport>& out, std::vector<uint32_t>& places) const;
+  // All rows, into a Joiner that leaves the memory of parts alone, and the reports of files.
+  void join_all(Joiner& joiner, std::vector<FileReport>& files) const;
 
  private:
   struct SessionState {
@@ -83,6 +81,9 @@ class LiveRun {
   };
 
   Parts all_parts() const;
+  // Joins parts, and numbers the files of their rows as in `files`, to which the reports are added.
+  void join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
+            std::vector<FileReport>& files) const;
   void read_file(LiveReader& reader, LiveFile& file, const std::atomic<bool>* cancelled);
   bool read_on(LiveReader& reader, LiveFile& file, const File& handle, const std::atomic<bool>* cancelled);
   std::shared_ptr<Part> decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,

@@ -1,5 +1,6 @@
 #include "live/store.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <unordered_map>
@@ -40,35 +41,34 @@ Update Store::poll() {
   for (const auto& run : runs_) {
     if (run->look()) changed.push_back(run.get());
   }
+  // Runs that follow each other are one job, so that their rows lie together.
+  const size_t jobs = std::min<size_t>(changed.size(), options_.threads > 1 ? options_.threads * 16 : 1);
   const size_t before = pending_.size();
-  pending_.resize(before + changed.size());
-  for (size_t i = 0; i < changed.size(); ++i) pending_[before + i].run = changed[i];
+  pending_.resize(before + jobs);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
   {
     Crew crew;
     const auto tick = [this] { return !options_.tick || options_.tick({}); };
     crew.run(
-        changed.size(), options_.threads,
-        [&](unsigned worker, size_t i) {
-          changed[i]->read(*readers_[worker], &crew.cancelled(), pending_[before + i].update);
+        jobs, options_.threads,
+        [&](unsigned worker, size_t job) {
+          const size_t end = changed.size() * (job + 1) / jobs;
+          for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i)
+            changed[i]->read(*readers_[worker], &crew.cancelled(), pending_[before + job]);
         },
         tick);
   }
   Update update;
-  for (Pending& pending : pending_) {
-    RunUpdate& from = pending.update;
+  for (RunsUpdate& from : pending_) {
     std::move(from.retracted.begin(), from.retracted.end(), std::back_inserter(update.retracted));
     std::move(from.changes.begin(), from.changes.end(), std::back_inserter(update.changes));
-    std::vector<uint32_t> places;
-    const size_t first = update.added.files.size();
-    pending.run->reports(update.added.files, places);
-    update.changed_files.insert(update.changed_files.end(),
-                                update.added.files.begin() + static_cast<std::ptrdiff_t>(first),
-                                update.added.files.end());
     if (!from.rows) continue;
+    const auto files_before = static_cast<uint32_t>(update.added.files.size());
+    std::move(from.files.begin(), from.files.end(), std::back_inserter(update.added.files));
     for (BlobTable& rows : from.rows->blobs) {
-      for (BlobRow& row : rows) row.file = places[row.file];
+      for (BlobRow& row : rows) row.file += files_before;
     }
+    from.rows->finish();
     append_rows(update.added, *from.rows);
   }
   join_short(update.added.scalars);
@@ -97,18 +97,8 @@ Result Store::everything(Kinds kinds) {
   Result result;
   DecodeOptions options = options_;
   options.kinds = kinds;
-  Joiner joiner(options, readers_[0]->pool, nullptr, true);
-  for (const auto& run : runs_) {
-    size_t before[kKindCount];
-    for (size_t kind = 0; kind < kKindCount; ++kind) before[kind] = joiner.blobs[kind].size();
-    run->join_all(joiner);
-    std::vector<uint32_t> places;
-    run->reports(result.files, places);
-    for (size_t kind = 0; kind < kKindCount; ++kind) {
-      BlobTable& rows = joiner.blobs[kind];
-      for (size_t row = before[kind]; row < rows.size(); ++row) rows[row].file = places[rows[row].file];
-    }
-  }
+  Joiner joiner(options, readers_[0]->pool, true);
+  for (const auto& run : runs_) run->join_all(joiner, result.files);
   joiner.finish();
   append_rows(result, joiner);
   return result;

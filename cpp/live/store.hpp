@@ -11,10 +11,11 @@
 namespace tbq {
 
 struct Update {
-  Result added;  // the rows that are new; runs are numbered as in the last set_files()
+  // The rows that are new, and the reports of all files of runs that changed; runs are numbered as in the
+  // last set_files().
+  Result added;
   std::vector<RetractedRow> retracted;
   std::vector<LiveChange> changes;
-  std::vector<FileReport> changed_files;  // of the runs that changed
 };
 
 class Store {
@@ -23,7 +24,7 @@ class Store {
   explicit Store(DecodeOptions options);
 
   // The files to follow from now on: those of one run together, runs in order. Those that are not listed any
-  // more are gone.
+  // more are gone. Not between a poll() that failed and the next, which still numbers runs as before.
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
@@ -44,16 +45,11 @@ class Store {
   Result everything(Kinds kinds);
 
  private:
-  struct Pending {
-    LiveRun* run = nullptr;
-    RunUpdate update;
-  };
-
   DecodeOptions options_;
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
   std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;
-  std::vector<Pending> pending_;
+  std::vector<RunsUpdate> pending_;  // what was read and not yet given
 };
 
 }  // namespace tbq

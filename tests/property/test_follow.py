@@ -7,8 +7,9 @@ import shutil
 import struct
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from tables import examples
 import tbq
 from tbq import _core
 from tbq.errors import TbqError
+from tbq.kinds.values import locate
 
 KINDS = ["scalars", *(name for name in _core.tables() if _core.kind_of_table(name) == name)]
 POLICIES = ["resume", "keep", "last", "tensorboard"]
@@ -45,29 +47,65 @@ def rows_of(table: tbq.Table) -> list[tuple[Any, ...]]:
     return [tuple(exact(value) for value in row.values()) for row in arrow.to_pylist()]
 
 
-def opened(root: Path, selection: dict[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
-    """Every table that `tbq.open` has rows of; none if there is nothing to open."""
+class Opened(NamedTuple):
+    """What `tbq.open` gives: rows of tables, and the key of each value that they are made of."""
+
+    rows: dict[str, list[tuple[Any, ...]]]
+    keys: dict[str, Counter[tuple[Any, ...]]]
+
+
+def opened(root: Path, selection: dict[str, Any]) -> Opened:
+    """Every table of `tbq.open`; without rows if there is nothing to open."""
+    rows: dict[str, list[tuple[Any, ...]]] = {kind: [] for kind in KINDS}
+    keys: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in KINDS}
     try:
         log = tbq.open(root)
     except TbqError:
-        return {}
-    found = {}
+        return Opened(rows, keys)
     for kind in KINDS:
         try:
-            found[kind] = rows_of(log.table(kind, on_error="ignore", **selection))
+            rows[kind] = rows_of(log.table(kind, on_error="ignore", **selection))
         except TbqError:
-            found[kind] = []
-    return {kind: rows for kind, rows in found.items() if rows}
+            continue
+        if kind == "scalars":
+            keys[kind] = Counter(rows[kind])
+        else:
+            keys[kind] = keys_of(locate(log._reader, kind, on_error="ignore", **selection).keys())
+    return Opened(rows, keys)
+
+
+def keys_of(table: Any) -> Counter[tuple[Any, ...]]:
+    """Run, tag, step and wall time of each value."""
+    table = table if isinstance(table, pa.Table) else pa.table(table)
+    columns = (table[name].to_pylist() for name in ("run", "tag", "step", "wall_time"))
+    return Counter((run, tag, step, exact(wall)) for run, tag, step, wall in zip(*columns, strict=True))
+
+
+class Recorder:
+    """A store that keeps its last update: an update of a follower has rows, of which one value may have several."""
+
+    def __init__(self, store: Any) -> None:
+        self.set_files, self.everything = store.set_files, store.everything
+        self._store = store
+        self.last: Any = None
+
+    def poll(self) -> Any:
+        self.last = self._store.poll()
+        return self.last
 
 
 class Sum:
-    """What updates gave, less what they retracted: the keys of rows."""
+    """What the updates of a follower gave, less what they retracted."""
 
-    def __init__(self) -> None:
+    def __init__(self, follower: tbq.Follower) -> None:
+        self._follower = follower
+        self._store = Recorder(follower._store)
+        follower._store = self._store  # type: ignore[assignment]
         self.keys: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in KINDS}
         self.delivered: dict[str, set[tuple[Any, ...]]] = {kind: set() for kind in KINDS}
 
-    def add(self, update: tbq.Update) -> None:
+    def poll(self) -> None:
+        update = self._follower.poll()
         for row in update.retracted_rows.to_arrow().to_pylist():
             key = row["run"], row["tag"], row["step"], exact(row["wall_time"])
             if row["kind"] == "scalars":
@@ -77,37 +115,25 @@ class Sum:
         for kind, table in update.tables.items():
             rows = rows_of(table)
             self.delivered[kind].update(rows)
-            self.keys[kind].update(self._keys(kind, rows))
+            self.keys[kind] += (
+                Counter(rows)
+                if kind == "scalars"
+                else keys_of(_core.keys(self._store.last.added, kind, self._follower.runs))
+            )
 
-    @staticmethod
-    def _keys(kind: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        if kind == "scalars":
-            return rows
-        keys = [row[:4] for row in rows]
-        return list(dict.fromkeys(keys)) if kind in MANY else keys
-
-    def check(self, want: dict[str, list[tuple[Any, ...]]]) -> None:
+    def check(self, want: Opened) -> None:
         for kind in KINDS:
-            rows = want.get(kind, [])
-            assert set(rows) <= self.delivered[kind]
-            if kind in MANY:
-                assert set(self._keys(kind, rows)) == set(+self.keys[kind])
-            else:
-                assert +self.keys[kind] == Counter(self._keys(kind, rows))
-
-
-#: Tables with several rows for one value.
-MANY = ("pr_curves", "hparams", "custom_scalars")
+            assert set(want.rows[kind]) <= self.delivered[kind]
+            assert +self.keys[kind] == want.keys[kind]
 
 
 def agree(root: Path, follower: tbq.Follower, total: Sum, selection: dict[str, Any]) -> None:
-    total.add(follower.poll())
+    total.poll()
     want = opened(root, selection)
     for kind in KINDS:
-        assert rows_of(follower.table(kind)) == want.get(kind, []), kind
+        assert rows_of(follower.table(kind)) == want.rows[kind], kind
     total.check(want)
-    if set(selection) == {"restarts"}:
-        assert not follower.poll()
+    assert not follower.poll()
 
 
 @examples(150)
@@ -119,8 +145,8 @@ def test_a_follower_has_what_open_gives(
 ) -> None:
     root = folder / "log"
     shutil.rmtree(root, ignore_errors=True)
-    total = Sum()
     with tbq.follow(root, threads=threads, on_error="ignore", **selection) as follower:
+        total = Sum(follower)
         assert not follower.poll()  # there is nothing yet
         log = LiveLog(root)
         log.apply(New(0, 1, 1.0))

@@ -143,7 +143,7 @@ def test_a_compressed_file_is_unpacked_anew_when_it_changes(tmp_path: Path) -> N
     follower = tbq.follow(tmp_path)
     with pytest.warns(TbqWarning, match="cut off"):
         update = follower.poll()
-    assert [problem.code for problem in update.problems][0] == "unpacking"
+    assert update.problems[0].code == "unpacking"
     some = len(update.table())
     assert 0 < some < 500
     path.write_bytes(packed)

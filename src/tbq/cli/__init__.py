@@ -20,12 +20,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "media": ("media", "Images, audio, texts, tensors, meshes and graphs as files."),
     "sql": ("sql", "Ask the tables in SQL."),
     "follow": ("follow", "New rows as they are written, and an alarm if something goes wrong."),
+    "watch": ("watch", "Runs and curves live, on the whole terminal."),
     "summary": ("summary", "The leaderboard: one row per run, the best first, with its hyperparameters."),
     "reduce": ("reduce", "Mean, std and more over seeds, step by step."),
     "compare": ("compare", "What differs between two runs."),
     "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
     "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
-    "watch": ("watch", "Runs and curves live, on the whole terminal."),
     "doctor": ("doctor", "Why nothing shows up, what was lost, and what to do."),
     "rewrite": ("rewrite", "New event files: merged, repaired, pruned, renamed; else byte for byte."),
 }

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import RESTARTS, TIMES, logdir_argument, select_options, source, threads_option, unpack_option
+from tbq.cli.options import (
+    RESTARTS,
+    TIMES,
+    logdir_argument,
+    select_options,
+    source,
+    threads_option,
+    unpack_option,
+)
 from tbq.errors import UsageError
 from tbq.export.stream import FORMATS
 from tbq.schema import KINDS as _TABLES
@@ -19,7 +27,9 @@ if TYPE_CHECKING:
     from tbq.cli.lines import Lines, Rows
     from tbq.cli.watchdog import Event, Watchdog
 
-KINDS = tuple(name for name in _TABLES if name not in ("media", "projector", "runs", "tags", "files", "problems"))
+KINDS = tuple(
+    name for name in _TABLES if name not in ("media", "projector", "runs", "tags", "files", "problems")
+)
 FAILED = 3  # what --fail-on exits with
 
 _EXAMPLES = """\b
@@ -126,7 +136,7 @@ def command(
     format = format or "csv"
     if len(kinds) > 1 and format != "jsonl" and not plain:
         raise UsageError(f"{format} rows are of one kind, got {', '.join(kinds)}", hint="use --format jsonl")
-    watchdog = Watchdog(fail_on)
+    watchdog = Watchdog(fail_on, selection["tag"])
     if command_line is not None and not watchdog:
         raise UsageError("--exec needs something to watch for", hint="add --fail-on, e.g. --fail-on nan")
     session = Session(
@@ -141,13 +151,10 @@ def command(
         idle=None if idle is None else seconds(idle, "--idle"),
     )
     read = [*kinds, *(["scalars"] if watchdog.reads_values or until_step is not None else [])]
-    wanted = selection["tag"]
-    if wanted is not None and watchdog.reads_values:
-        wanted = None if watchdog.tags is None else [*wanted, *watchdog.tags]
     options = {"run": selection["run"], "steps": selection["steps"], "restarts": restarts, "threads": threads}
     if every is not None:
         options["interval"] = seconds(every, "--every")
-    with tbq.follow(source(logdir), tag=wanted, kinds=read, **options) as follower:
+    with tbq.follow(source(logdir), tag=watchdog.tags, kinds=read, **options) as follower:
         try:
             if plain:
                 from tbq.cli.lines import Lines
@@ -242,7 +249,6 @@ class Session:
         """Show an update, unless it is of what was there before; the first check that fails."""
         from tbq.cli.emit import tell
         from tbq.cli.lines import retraction
-        from tbq.cli.watchdog import first
 
         for runs in (update.runs.new, update.runs.grown):
             self._last_run = runs[-1] if runs else self._last_run
@@ -256,7 +262,7 @@ class Session:
         for kind in self._shown:
             if kind in update.tables:
                 printer.new(kind, self._selected(update.tables[kind]))
-        return first(self._watchdog.check(update.tables["scalars"])) if "scalars" in update.tables else None
+        return self._watchdog.check(update.tables["scalars"]) if "scalars" in update.tables else None
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
         """The rows of tags that were asked for; others are read only to be watched."""

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tbq.export.stream import RowStream
-
     import tbq
+    from tbq.export.stream import RowStream
 
 _KEYS = ("run", "tag", "step", "wall_time")
 _WIDE = 40  # of a name
@@ -94,7 +93,9 @@ class Lines:
             value = row["value"] or ""
             return f"\033[31m{value}\033[0m" if self._colour and value in ("nan", "inf", "-inf") else value
         rest = [
-            f"{name} {printable(shortened(cell, _WIDE))}" for name, cell in row.items() if name not in _KEYS and cell
+            f"{name} {printable(shortened(cell, _WIDE))}"
+            for name, cell in row.items()
+            if name not in _KEYS and cell
         ]
         return "  ".join([self._dim(kind), *rest])
 

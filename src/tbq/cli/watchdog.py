@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -67,9 +67,10 @@ class Event:
 
 
 class Watchdog:
-    """The checks of `--fail-on`."""
+    """The checks of `--fail-on`; `tags` are those that are shown, in which nan and inf are looked for."""
 
-    def __init__(self, checks: Sequence[str]) -> None:
+    def __init__(self, checks: Sequence[str], tags: Sequence[str] | None = None) -> None:
+        self._shown = Selection.of(tags)
         self._values: list[tuple[str, Selection, Callable[[float], bool]]] = []
         #: the check for a stall, and after how many seconds it is one
         self.stall: tuple[str, float] | None = None
@@ -81,32 +82,33 @@ class Watchdog:
 
     @property
     def tags(self) -> list[str] | None:
-        """The tags that are watched; None if all of them are."""
-        if any(selection.everything for _, selection, _ in self._values):
+        """The tags that are shown or watched; None if that is all of them."""
+        if self._shown.items is None:
             return None
-        return [item for _, selection, _ in self._values for item in selection.items or ()]
+        watched = [item for _, selection, _ in self._values for item in selection.items or ()]
+        return list(dict.fromkeys([*self._shown.items, *watched]))
 
     @property
     def reads_values(self) -> bool:
         """Whether scalars are needed for it."""
         return bool(self._values)
 
-    def check(self, scalars: Table) -> Iterator[Event]:
-        """What these rows set off, in their order."""
-        from tbq._core import float_text
-
+    def check(self, scalars: Table) -> Event | None:
+        """The first event that these rows set off, by their wall times."""
         if not self._values or not len(scalars):
-            return
+            return None
         arrow = scalars.to_arrow()
         tags = {tag: self._of_tag(tag) for tag in arrow["tag"].unique().to_pylist()}
         if not any(tags.values()):
-            return
-        columns = (arrow[name].to_pylist() for name in ("run", "tag", "step", "value"))
-        for run, tag, step, value in zip(*columns, strict=True):
-            for check, holds in tags[tag]:
-                if holds(value):
-                    shown = float_text(value, True) if math.isfinite(value) else str(value)
-                    yield Event(check, run, tag, step, shown)
+            return None
+        columns = (arrow[name].to_pylist() for name in ("run", "tag", "step", "wall_time", "value"))
+        events = [
+            (wall_time, Event(check, run, tag, step, _text(value)))
+            for run, tag, step, wall_time, value in zip(*columns, strict=True)
+            for check, holds in tags[tag]
+            if holds(value)
+        ]
+        return min(events, key=lambda event: event[0], default=(0.0, None))[1]
 
     def _of_tag(self, tag: str) -> list[tuple[str, Callable[[float], bool]]]:
         return [(check, holds) for check, selection, holds in self._values if selection.matches(tag)]
@@ -115,9 +117,9 @@ class Watchdog:
         text = check.strip()
         name, equals, rest = text.partition("=")
         if text == "nan":
-            self._values.append((check, Selection(None), math.isnan))
+            self._values.append((check, self._shown, math.isnan))
         elif text == "inf":
-            self._values.append((check, Selection(None), math.isinf))
+            self._values.append((check, self._shown, math.isinf))
         elif name.strip() == "stall" and equals and not rest.startswith("="):
             self.stall = (check, seconds(rest, "--fail-on stall"))
         else:
@@ -131,11 +133,19 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
     try:
         limit = float(parts[3])
     except ValueError:
-        raise UsageError(f"--fail-on: {parts[3]!r} is not a number in {text!r}", hint=f"want {_WANT}") from None
+        raise UsageError(
+            f"--fail-on: {parts[3]!r} is not a number in {text!r}", hint=f"want {_WANT}"
+        ) from None
     compare = _OPERATORS[parts[2]]
     selection = Selection.of(parts[1])
     selection.resolve([])  # raises if it is not a regular expression
     return selection, lambda value: compare(value, limit)
+
+
+def _text(value: float) -> str:
+    from tbq._core import float_text
+
+    return float_text(value, True) if math.isfinite(value) else str(value)
 
 
 def execute(command: str, event: Event) -> int:
@@ -146,9 +156,4 @@ def execute(command: str, event: Event) -> int:
     except (OSError, ValueError):  # a stderr that is no file
         output = subprocess.DEVNULL
     environment = {**os.environ, **event.environment}
-    return subprocess.run(command, shell=True, env=environment, stdout=output, check=False).returncode  # noqa: S602
-
-
-def first(events: Iterable[Event]) -> Event | None:
-    """The first of some events."""
-    return next(iter(events), None)
+    return subprocess.run(command, shell=True, env=environment, stdout=output, check=False).returncode

@@ -23,9 +23,8 @@ class Discovery:
 
     def __init__(self, items: Sequence[tuple[str | None, str]]) -> None:
         self._items = list(items)
-        self._patterns = [
-            item for _, path in self._items if glob.has_magic(item := os.path.expanduser(path))
-        ]
+        self._places = [os.path.expanduser(path) for _, path in self._items]
+        self._patterns = [place for place in self._places if glob.has_magic(place)]
         self._directories = WatchedPaths()
         self._matches: list[list[str]] = []
         self._absent: list[str] = []
@@ -52,7 +51,7 @@ class Discovery:
             problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
             self.found = Found(self.found.paths, self.found.runs, [problem])
         self._searched = True
-        self._absent = [path for _, path in self._items if not os.path.lexists(os.path.expanduser(path))]
+        self._absent = [place for place in self._places if not os.path.lexists(place)]
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
@@ -60,4 +59,4 @@ class Discovery:
 
     def _appeared(self) -> bool:
         """Whether a path is there that was not."""
-        return any(os.path.lexists(os.path.expanduser(path)) for path in self._absent)
+        return any(map(os.path.lexists, self._absent))

@@ -101,7 +101,9 @@ class Follower:
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
             raise bad("interval", interval, "seconds, 0 or more")
         tables = ("scalars", *_core.tables())
-        self._kind_of = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables}
+        self._kind_of = {
+            name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables
+        }
         #: the tables of updates
         self.kinds = (
             [name for name in tables if self._kind_of[name] == name]
@@ -124,6 +126,7 @@ class Follower:
         self._reader = Reader(self._discovery.found, unpacked)
         self._runs: list[Run] = []
         self._names: set[str] = set()  # of runs that updates have named
+        self._interrupted = False
         self._told = Told()
         self._ready: deque[Update] = deque()  # updates that were made and not yet taken
         self._lock = threading.RLock()
@@ -225,9 +228,11 @@ class Follower:
 
         while not self.closed:
             await asyncio.to_thread(self._prepare)
-            if self.closed:
+            if self._ended.is_set():
                 return
-            update = self.poll()  # what was prepared: if this task is cancelled meanwhile, the next one gets it
+            update = (
+                self.poll()
+            )  # what was prepared: if this task is cancelled meanwhile, the next one gets it
             if update:
                 yield update
             await asyncio.sleep(self._pause())
@@ -279,13 +284,16 @@ class Follower:
 
     def _look(self, rows: bool = True) -> Update:
         store = self._open_store()
-        if self._discovery.search():
+        # After a look that was interrupted the next one is at the same runs, and gives what was read then.
+        if not self._interrupted and self._discovery.search():
             found = self._discovery.found
             self._reader.found = found
             wanted = set(self._run.resolve([run.name for run in found.runs]).names)
             self._runs = [run for run in found.runs if run.name in wanted]
             store.set_files([run.name for run in self._runs], *files_of(self._runs))
+        self._interrupted = True
         core = store.poll()
+        self._interrupted = False
         runs = list(self._runs)
         problems = list(self._discovery.found.problems)
         if core.changes:

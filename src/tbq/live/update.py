@@ -54,7 +54,9 @@ class Tables(Mapping[str, "Table"]):
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return "{" + ", ".join(f"{kind!r}: {counted(rows, 'value')}" for kind, rows in self._rows.items()) + "}"
+        return (
+            "{" + ", ".join(f"{kind!r}: {counted(rows, 'value')}" for kind, rows in self._rows.items()) + "}"
+        )
 
 
 class Update:

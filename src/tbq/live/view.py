@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -118,8 +119,8 @@ class View:
 
     def exists(self) -> bool:
         """Whether one of the paths that are followed is there."""
-        paths = self._follower._discovery.found.paths
-        return any(os.path.lexists(os.path.expanduser(path)) for path in paths)
+        paths = [path for _, path in self._follower._discovery._items]
+        return any(os.path.lexists(os.path.expanduser(path)) or glob.glob(path) for path in paths)
 
     def _places(self) -> dict[str, int]:
         return {run.name: place for place, run in enumerate(self._follower._runs)}

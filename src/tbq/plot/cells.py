@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len as cell_len
+from rich.cells import set_cell_size
 
 from tbq.text import GAP, printable, shortened
 

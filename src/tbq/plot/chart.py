@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Axis = Literal["step", "relative", "wall"]
 _FEWEST = 12  # cells that a plot is at least wide, if there is room at all
 BROKEN = "✕"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Curve:
     takeovers: Sequence[float] = ()  # x where a later session took over
     value: float | None = None  # the last one, for the legend
     strong: bool = False  # drawn over the others
+    letter: str = ""  # marks its end, for terminals without colour
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class Chart:
     high: float
     axis: Axis = "step"
     log: bool = False
-    letters: bool = False  # mark the ends of curves, for terminals without colour
     hidden: int = 0  # curves that were left out
 
     def lines(self, width: int, height: int) -> list[Line]:
@@ -73,8 +72,9 @@ class Chart:
         self._draw(canvas, low, high)
         names = dict(zip((row for _, row in marks), (label for label, _ in marks), strict=True))
         out: list[Line] = []
-        gutter = width - plot - 1 - self.letters
-        ends = self._ends(low, high, body) if self.letters else {}
+        lettered = any(curve.letter for curve in self.curves)
+        gutter = width - plot - 1 - lettered
+        ends = self._ends(low, high, body) if lettered else {}
         for row, pieces in enumerate(canvas.rows()):
             label = names.get(row)
             line = [
@@ -82,7 +82,7 @@ class Chart:
                 Span("┤" if label else "│", dim=True),
                 *(self._styled(text, owner) for text, owner in pieces),
             ]
-            if self.letters:
+            if lettered:
                 line.append(Span(ends.get(row, " "), bold=True))
             out.append(filled(line, width))
         out.append(filled(self._x_axis(gutter, plot), width))
@@ -108,7 +108,11 @@ class Chart:
         if low == high:
             space = abs(low) / 2 or 1.0
             return (low - space, high + space) if math.isfinite(low + space) else (low, high)
+        if not math.isfinite(high - low):
+            return low, high
         size = ticks.step_size(high - low, 5) / 2
+        if not 0 < size < math.inf or not math.isfinite(low / size) or not math.isfinite(high / size):
+            return low, high
         rounded = math.floor(low / size) * size, math.ceil(high / size) * size
         return rounded if all(map(math.isfinite, rounded)) else (low, high)
 
@@ -171,19 +175,19 @@ class Chart:
 
     def _ends(self, low: float, high: float, height: int) -> dict[int, str]:
         ends: dict[int, str] = {}
-        for i, curve in enumerate(self.curves[: len(_LETTERS)]):
+        for curve in sorted(self.curves, key=lambda curve: not curve.strong):
             values = curve.columns.last[~np.isnan(curve.columns.last)]
-            if len(values):
+            if curve.letter and len(values):
                 row = int(rows_of(self._scaled(values[-1:]), low, high, height * 4)[0]) // 4
-                ends.setdefault(row, _LETTERS[i])
+                ends.setdefault(row, curve.letter)
         return ends
 
     def _column(self, x: float, columns: int) -> int | None:
         """The column of dots of an x; None if it is not on the axis."""
         if not self.low <= x <= self.high:
             return None
-        span = self.high - self.low
-        return min(int((x - self.low) / span * columns), columns - 1) if span > 0 else 0
+        span = self.high / 2 - self.low / 2  # halves, since the span of two finite numbers may be infinite
+        return min(int((x / 2 - self.low / 2) / span * columns), columns - 1) if span > 0 else 0
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
         """The axis with its labels in it, and a mark where values stop being finite."""
@@ -229,7 +233,7 @@ class Chart:
             value = "" if curve.value is None else f" {number(curve.value)}"
             left = len(order) - shown - 1 + self.hidden
             more = f" +{left}" if left else ""
-            key = f"{_LETTERS[i]} " if self.letters and i < len(_LETTERS) else "━ "
+            key = f"{curve.letter or '━'} "
             space = room - width(line) - len(key) - len(value) - len(more) - bool(line) * 2
             name = clipped(curve.name, space if not line else min(space, 24))
             if space < min(6, len(curve.name)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
@@ -79,6 +80,28 @@ def rate(per_second: float) -> str:
         return f"{compact(per_second)} it/s"
     each = 1 / per_second
     return f"{number(each, 2)}s/it" if each < 60 else f"{duration(each).replace(' ', '')}/it"
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Numbers with their decimal points below each other; nan, inf and powers of ten end where the digits end.
+
+    >>> aligned(["0.1939", "12", "nan"])
+    [' 0.1939', '12     ', '    nan']
+    """
+    parts = [text.partition(".") for text in texts if not _is_word(text)]
+    before = max((len(whole) for whole, _, _ in parts), default=0)
+    after = max((len(point) + len(digits) for _, point, digits in parts), default=0)
+    room = max([before + after, *map(len, texts)])
+    out = []
+    for text in texts:
+        whole, point, digits = text.partition(".")
+        lined = text if _is_word(text) else f"{whole}{point + digits:<{after}}"
+        out.append(f"{lined:>{room}}")
+    return out
+
+
+def _is_word(text: str) -> bool:
+    return "e" in text or "n" in text  # 1e-07, nan, inf
 
 
 def _trimmed(text: str) -> str:

@@ -34,25 +34,29 @@ def watch(
     `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
     (default: 120, or 20 times its usual pause if that is more).
     """
+    import importlib.util
     import sys
 
-    try:
-        import textual  # noqa: F401 - an extra
-    except ImportError:
-        raise missing("textual", needed_for="tbq watch", extra="watch") from None
+    if importlib.util.find_spec("textual") is None:
+        raise missing("textual", needed_for="tbq watch", extra="watch")
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
         raise UsageError(
             "tbq watch needs a terminal, and neither input nor output redirected",
             hint="for a pipe or a file: tbq follow, tbq export",
         )
     from tbq.live.follower import follow
-    from tbq.watch.app import WatchApp
-    from tbq.watch.model import Model
-    from tbq.watch.runs import STALLED_AFTER
+    from tbq.watch.feed import Feed
 
     with follow(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
         on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
     ) as follower:  # fmt: skip
-        model = Model(follower.path, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
-        WatchApp(follower, model).show()
+        shown = follower.path
+        feed = Feed(follower)
+        feed.start()
+        from tbq.watch.app import WatchApp  # takes its time, while the log is read
+        from tbq.watch.model import Model
+        from tbq.watch.runs import STALLED_AFTER
+
+        model = Model(shown, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
+        WatchApp(feed, model).show()

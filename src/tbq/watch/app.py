@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,15 +12,13 @@ from textual.widgets import Input
 from tbq.plot.cells import Line, Span
 from tbq.watch import screen
 from tbq.watch.cards import card, want_of
-from tbq.watch.feed import Feed, News, Picture
+from tbq.watch.feed import Brought, Feed, News, Picture
 from tbq.watch.keys import KEYS
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
 
 if TYPE_CHECKING:
     from textual.events import Key, Resize
-
-    from tbq.live.follower import Follower
 
 _ALWAYS = ("tab", "shift+tab")  # Textual moves its own focus by these
 
@@ -50,10 +48,11 @@ class WatchApp(App[None]):
         Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, follower: Follower, model: Model) -> None:
+    def __init__(self, feed: Feed, model: Model) -> None:
         super().__init__(ansi_color=True)
         self.model = model
-        self.feed = Feed(follower, self._from_feed, self._from_feed, self._from_feed)
+        model.plain = self.no_color
+        self.feed = feed
         self.pictures: dict[tuple[str, str], Picture] = {}
         self.failure: BaseException | None = None
         self._filtering: tuple[str, str] | None = None  # what is filtered, and the filter before
@@ -88,7 +87,7 @@ class WatchApp(App[None]):
         self.query_one("#filter", Input).can_focus = False
         self.set_interval(1.0, self._tick)
         self.sync()
-        self.feed.start()
+        self.feed.connect(self._from_feed)
 
     def on_resize(self, _event: Resize) -> None:
         """Lay out again."""
@@ -96,11 +95,11 @@ class WatchApp(App[None]):
 
     # What the feed brings, from its thread.
 
-    def _from_feed(self, what: object) -> None:
+    def _from_feed(self, what: Brought) -> None:
         if self.is_running:
             self.call_later(self._take, what)
 
-    def _take(self, what: Any) -> None:
+    def _take(self, what: Brought) -> None:
         if isinstance(what, BaseException):
             self.failure = what
             self.exit(return_code=1)
@@ -113,8 +112,12 @@ class WatchApp(App[None]):
         self.sync()
 
     def _tick(self) -> None:
+        before = self.model.states
         self.model.tick()
-        self.sync()
+        if self.model.states != before or self.model.wide or self.model.sort == "recent":
+            self.sync()
+        elif self._built:
+            self._sync_edges()
 
     # What is on the screen.
 
@@ -127,9 +130,7 @@ class WatchApp(App[None]):
         division = screen.layout(model, size.width, body)
         model.per_page = max(division.columns * division.rows, 1)
         self._divide(division)
-        self.query_one("#header", Pane).show_lines([screen.header(model, size.width)])
-        footer = self.query_one("#footer", Pane)
-        footer.show_lines([self._prompt() if self._filtering else screen.footer(model, size.width)])
+        self._sync_edges()
         if self._over:
             self.query_one("#over", Pane).show_lines(self._over_lines(size.width, body))
         elif division.list_width:
@@ -139,6 +140,12 @@ class WatchApp(App[None]):
                 screen.run_list(model, division.list_width, body, runs.first_to_show(place, body))
             )
         self._sync_cards()
+
+    def _sync_edges(self) -> None:
+        model, room = self.model, self.size.width
+        self.query_one("#header", Pane).show_lines([screen.header(model, room)])
+        footer = self._prompt() if self._filtering else screen.footer(model, room)
+        self.query_one("#footer", Pane).show_lines([footer])
 
     def _divide(self, division: screen.Layout) -> None:
         if division == self._division:
@@ -168,9 +175,8 @@ class WatchApp(App[None]):
             if not room or not height:
                 continue
             if tag is None:
-                text = screen.no_cards(model) if place == 0 else ""
                 pane.key = None
-                pane.show_lines([[Span(f" {text}")]] if text else [])
+                pane.show_lines(screen.nothing(model, room) if not cards and place == 0 else [])
                 continue
             want = want_of(model, tag, room)
             wants.append(want)
@@ -181,7 +187,7 @@ class WatchApp(App[None]):
             )  # fmt: skip
             if key != pane.key:
                 pane.key = key
-                pane.show_lines(card(model, tag, picture, room, height, self.no_color))
+                pane.show_lines(card(model, tag, picture, room, height))
         self.feed.want(tuple(wants))
 
     def _over_lines(self, room: int, height: int) -> list[Line]:

@@ -38,17 +38,15 @@ def want_of(model: Model, tag: str, room: int) -> Want:
     )
 
 
-def card(
-    model: Model, tag: str, picture: Picture | None, room: int, height: int, plain: bool = False
-) -> list[Line]:
-    """The card of a tag in exactly `room` × `height` cells; `plain` if the terminal shows no colours."""
+def card(model: Model, tag: str, picture: Picture | None, room: int, height: int) -> list[Line]:
+    """The card of a tag in exactly `room` × `height` cells."""
     body_height = height - 1
     fits = picture is not None and picture.want.kind == model.kind
     if picture is None or not fits:
         body: list[Line] = [[Span(" …", dim=True)]]
         about = ""
     elif model.kind == "scalars":
-        body, about = _chart(model, tag, picture, room, body_height, plain)
+        body, about = _chart(model, tag, picture, room, body_height)
     else:
         body, about = _value(model, picture, room, body_height)
     lines = [_title(model, tag, about, room), *body]
@@ -67,9 +65,7 @@ def _title(model: Model, tag: str, about: str, room: int) -> Line:
     return [*left, Span(rule * space, dim=not chosen), *right, Span(rule, dim=not chosen)]
 
 
-def _chart(
-    model: Model, tag: str, picture: Picture, room: int, height: int, plain: bool
-) -> tuple[list[Line], str]:
+def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> tuple[list[Line], str]:
     want, curves = picture.want, picture.curves
     if curves is None or want.width != plot_width(room) * 2:
         return [[Span(" …", dim=True)]], ""
@@ -89,10 +85,13 @@ def _chart(
                 _takeovers(series.takeovers, want.axis, run.began),
                 series.value,
                 strong=name == model.run,
+                letter=model.letters.get(name, "") if model.plain else "",
             )
         )
+    if not drawn:
+        return [[Span(" the runs that have it are not drawn", dim=True)]], ""
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
-    chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, plain, max(hidden, 0))
+    chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
     return chart.lines(room, height), _about(model, tag)
 
 

@@ -53,26 +53,25 @@ class News:
     statuses: Mapping[str, str | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     exists: bool = True
-    first: bool = False
+
+
+Brought = News | list[Picture] | BaseException
 
 
 class Feed:
-    """Owns the follower. `news` and `pictures` are called in its thread."""
+    """Reads by itself from `start` on; who connects gets what it brings: `News`, lists of `Picture`, a failure."""
 
-    def __init__(
-        self,
-        follower: Follower,
-        news: Callable[[News], None],
-        pictures: Callable[[list[Picture]], None],
-        failed: Callable[[BaseException], None],
-    ) -> None:
+    def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._view = View(follower)
-        self._news, self._pictures, self._failed = news, pictures, failed
+        self._lock = threading.Lock()
+        self._taker: Callable[[Brought], None] | None = None
+        self._waiting: list[Brought] = []
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
         self._series: dict[str, dict[tuple[str, str], Series]] = {}
         self._runs: tuple[str, ...] | None = None
+        self._existed = True
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
@@ -80,6 +79,21 @@ class Feed:
     def start(self) -> None:
         """Begin to look."""
         self._thread.start()
+
+    def connect(self, taker: Callable[[Brought], None]) -> None:
+        """Call this with everything that comes, in the thread of the feed, and with what has come already."""
+        with self._lock:
+            self._taker = taker
+            for what in self._waiting:
+                taker(what)
+            self._waiting = []
+
+    def _bring(self, what: Brought) -> None:
+        with self._lock:
+            if self._taker is None:
+                self._waiting.append(what)
+            else:
+                self._taker(what)
 
     def stop(self) -> None:
         """End, and wait for what is being read."""
@@ -109,7 +123,7 @@ class Feed:
                 self._wake.wait(max(due - time.monotonic(), 0.0))
         except BaseException as wrong:
             if not self._ended.is_set():
-                self._failed(wrong)
+                self._bring(wrong)
 
     def _look(self) -> set[tuple[str, str, str]]:
         """Poll once; the (run, kind, tag) whose rows changed."""
@@ -117,9 +131,9 @@ class Feed:
         runs = tuple(self._follower.runs)
         exists = bool(runs) or self._view.exists()
         first = self._runs is None
-        if not update and not first and runs == self._runs and exists:
+        if not update and not first and (runs, exists) == (self._runs, self._existed):
             return set()
-        self._runs = runs
+        self._runs, self._existed = runs, exists
         touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
         latest = self._view.latest(runs if first else touched)
         changed = {
@@ -127,7 +141,7 @@ class Feed:
         }
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        self._news(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists, first))
+        self._bring(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
@@ -164,7 +178,7 @@ class Feed:
             ]
         self._made.update({picture.want: picture for picture in made})
         if made:
-            self._pictures(made)
+            self._bring(made)
 
     def _curves(self, want: Want) -> Picture:
         pairs = [(run, want.tag) for run in want.runs]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Key(NamedTuple):
-    """`keys` as Textual calls them, the action of the app (`model` calls a method of the model), how people write them, and what they do."""
+    """`keys` as Textual calls them, the action (`model` calls a method of the model), and how people are told."""
 
     keys: str
     action: str
@@ -26,19 +26,19 @@ KEYS = (
     Key("left,shift+tab", "model('move_tag', -1)", "←", "", "previous chart"),
     Key("pagedown,n", "page(1)", "n PgDn", "", "next page of charts"),
     Key("pageup,b", "page(-1)", "b PgUp", "", "previous page of charts"),
-    Key("enter", "model('toggle_full')", "⏎", "model('toggle_full')", "this chart on the whole screen"),
+    Key("enter", "model('toggle_full')", "⏎", "full", "this chart on the whole screen"),
     Key("s", "model('next_smooth', 1)", "s", "smooth", "more smoothing; at last none"),
     Key("S", "model('next_smooth', -1)", "S", "", "less smoothing"),
-    Key("l", "model('toggle_log')", "l", "model('toggle_log')", "log scale"),
-    Key("x", "model('next_axis')", "x", "model('next_axis')", "x: step, relative, wall time"),
+    Key("l", "model('toggle_log')", "l", "log", "log scale"),
+    Key("x", "model('next_axis')", "x", "axis", "x: step, relative, wall time"),
     Key("plus,equals_sign", "zoom(0.5)", "+", "zoom", "zoom in; the axis then stays"),
     Key("minus", "zoom(2)", "-", "", "zoom out"),
     Key("left_square_bracket", "pan(-0.25)", "[", "", "move left"),
     Key("right_square_bracket", "pan(0.25)", "]", "", "move right"),
     Key("0", "model('unzoom')", "0", "", "show all, follow again"),
-    Key("p", "model('pin')", "p", "model('pin')", "pin: first, values with runs"),
-    Key("c", "model('compare')", "c", "model('compare')", "compare: on one run, another"),
-    Key("o", "model('next_sort')", "o", "model('next_sort')", "sort runs by something else"),
+    Key("p", "model('pin')", "p", "pin", "pin: first, values with runs"),
+    Key("c", "model('compare')", "c", "compare", "compare: on one run, another"),
+    Key("o", "model('next_sort')", "o", "sort", "sort runs by something else"),
     Key("space", "model('hide')", "Space", "", "run in charts or not"),
     Key("a", "model('show_only')", "a", "", "this run alone, or all"),
     Key("w", "model('toggle_wide')", "w", "", "runs on the whole width"),

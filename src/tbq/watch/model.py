@@ -52,6 +52,7 @@ class Model:
     wide: bool = False  # the runs take the whole width
     comparing: list[str] = field(default_factory=list)
     per_page: int = 4
+    plain: bool = False  # the terminal shows no colours
 
     # What there is.
 
@@ -76,7 +77,8 @@ class Model:
         """What a look at the log found."""
         now = self.clock()
         for name, latest in news.latest.items():
-            self.runs.setdefault(name, Run(name)).update(latest, now, news.first)
+            first = name not in self.runs  # its rows may be old, whenever its directory came
+            self.runs.setdefault(name, Run(name)).update(latest, now, first)
         for name, status in news.statuses.items():
             self.runs[name].status = status
         self.runs = {name: self.runs[name] for name in news.runs if name in self.runs}
@@ -139,6 +141,11 @@ class Model:
         if len(self.comparing) == 2:
             return [name for name in self.comparing if name in self.runs]
         return [name for name in self.listed if name not in self.hidden]
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """A letter for each of the first runs that are drawn, for terminals without colour."""
+        return dict(zip(self.drawn, "abcdefghijklmnopqrstuvwxyz", strict=False))
 
     def curves_of(self, tag: str) -> list[str]:
         """The runs that have a curve in the chart of a tag: at most `MOST_CURVES`, the selected one among them."""

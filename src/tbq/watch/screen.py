@@ -7,15 +7,16 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tbq.plot.cells import Line, Span, beside, clipped, filled, fitted, width
+from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED
-from tbq.plot.numbers import ago, number, rate
+from tbq.plot.numbers import ago, aligned, number, rate
 from tbq.text import counted
 from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model
 from tbq.watch.runs import SIGNS, STATES, Run, State, tags_of
 
 _CARD_WIDTH, _CARD_HEIGHT = 40, 10  # a chart should have at least this
+_LEAST = 7  # cells of a column of values: it should not move with each value
 
 
 class Layout(NamedTuple):
@@ -107,8 +108,6 @@ def run_list(model: Model, room: int, height: int, top: int) -> list[Line]:
         columns.title(),
         *(columns.row(model.runs[name]) for name in model.listed[top : top + height - 1]),
     ]
-    if not model.listed:
-        lines += _nothing(model, room)
     return [filled(line, room) for line in lines[:height]] + [
         filled([], room) for _ in range(height - len(lines))
     ]
@@ -120,11 +119,13 @@ class _Columns:
     def __init__(self, model: Model, room: int, tags: Sequence[str], wide: bool) -> None:
         self.model, self.room, self.tags, self.wide = model, room, list(tags), wide
         runs = [model.runs[name] for name in model.listed]
+        self.letters = model.letters if model.plain else {}
+        self.drawn = set(model.drawn)
         self.step = max([len(f"{run.step:,}") for run in runs if run.step is not None], default=1)
-        values = {tag: [self._value(run, tag) for run in runs] for tag in self.tags}
+        self.texts = {tag: self._texts(runs, tag) for tag in self.tags}
         self.values = {
-            tag: max([len(text) for text in texts], default=3) if not wide else max(12, min(len(tag), 16))
-            for tag, texts in values.items()
+            tag: max(max(map(len, texts.values()), default=0), _LEAST, min(cell_len(tag), 16) if wide else 0)
+            for tag, texts in self.texts.items()
         }
         self.more = 20 if wide else 0  # rate and age
         self.name = room - 3 - self.step - 2 - self.more - sum(each + 1 for each in self.values.values())
@@ -157,12 +158,12 @@ class _Columns:
         model = self.model
         state = model.states.get(run.name, "running")
         sign = SIGNS[state]
-        hidden = run.name not in model.drawn
+        hidden = run.name not in self.drawn
         chosen = run.name == model.run
         mark = "A" if model.comparing[:1] == [run.name] else "B" if model.comparing[1:] == [run.name] else ""
         colour = None if hidden else model.colours.get(run.name)
         line: Line = [
-            Span(mark or ("▎" if not hidden else " "), colour, bold=bool(mark)),
+            Span(mark or (" " if hidden else self.letters.get(run.name, "▎")), colour, bold=bool(mark)),
             Span(f"{sign.shape} ", sign.colour),
             Span(fitted(run.name, self.name), None, bold=chosen, dim=hidden),
             Span(f" {'' if run.step is None else f'{run.step:,}':>{self.step}} ", dim=hidden),
@@ -170,38 +171,34 @@ class _Columns:
         if self.wide:
             line.append(Span(f"{rate(run.rate):>12}{ago(run.age(model.clock())):>7} ", dim=True))
         for tag in self.tags:
-            text = self._value(run, tag)
-            bad = text in ("nan", "inf", "-inf")
-            line.append(Span(f"{text:>{self.values[tag]}} ", RED if bad else None, bold=bad, dim=hidden))
+            bad = tag in run.broken
+            text = f"{self.texts[tag].get(run.name, ''):>{self.values[tag]}} "
+            line.append(Span(text, RED if bad else None, bold=bad, dim=hidden))
         line = filled(line, self.room)
         return [span._replace(reverse=True) for span in line] if chosen else line
 
     @staticmethod
-    def _value(run: Run, tag: str) -> str:
-        series = run.scalars.get(tag)
-        return "" if series is None else number(series.value)
+    def _texts(runs: Sequence[Run], tag: str) -> dict[str, str]:
+        """The last values of a tag by run, their decimal points below each other."""
+        having = [run for run in runs if tag in run.scalars]
+        texts = aligned([number(run.scalars[tag].value) for run in having])
+        return {run.name: text for run, text in zip(having, texts, strict=True)}
 
 
-def _nothing(model: Model, room: int) -> list[Line]:
-    """Why the list is empty, and what happens next."""
-    return [[Span(line)] for line in _wrapped(waiting(model), room - 1)]
+def nothing(model: Model, room: int) -> list[Line]:
+    """Why there are no charts, and what happens next."""
+    return [[], *([Span(f" {line}")] for line in _wrapped(_reason(model), room - 2))]
 
 
-def waiting(model: Model) -> str:
-    """Why nothing is shown."""
-    if model.runs and not model.listed:
-        return f"No run matches {clipped(model.run_filter, 40)!r}. Esc clears the filter."
+def _reason(model: Model) -> str:
     if not model.loaded:
         return "Reading …"
-    if not model.exists:
+    if not model.runs and not model.exists:
         return f"{clipped(model.path, 60)} is not there. Waiting for it; this screen fills by itself."
-    return f"No event files yet in {clipped(model.path, 60)}. Waiting; this screen fills by itself."
-
-
-def no_cards(model: Model) -> str:
-    """Why there are no charts."""
     if not model.runs:
-        return ""
+        return f"No event files yet in {clipped(model.path, 60)}. Waiting; this screen fills by itself."
+    if not model.listed:
+        return f"No run matches {clipped(model.run_filter, 40)!r}. Esc clears the filter."
     if model.tag_filter and tags_of(model.runs.values(), model.kind):
         return f"No tag matches {clipped(model.tag_filter, 40)!r}. Esc clears the filter."
     others = [kind for kind in KINDS if tags_of(model.runs.values(), kind)]
@@ -293,4 +290,4 @@ def _wrapped(text: str, room: int) -> list[str]:
 
     from tbq.text import printable
 
-    return textwrap.wrap(printable(text), max(room, 8)) or [""]
+    return textwrap.wrap(printable(text), max(room, 8), break_on_hyphens=False) or [""]

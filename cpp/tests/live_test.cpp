@@ -1,0 +1,299 @@
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <stdexcept>
+
+#include "decode/delivered.hpp"
+#include "live/crew.hpp"
+#include "live/store.hpp"
+#include "live/watched_paths.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+#include "tests/files.hpp"
+
+namespace {
+
+using tbq::FileChange;
+using tbq::Stretches;
+// Run, tag, step and value of each row, and how often it is there.
+using Rows = std::map<std::tuple<std::string, std::string, int64_t, double>, int>;
+
+void add_rows(Rows& rows, const tbq::Result& result, const std::vector<std::string>& runs) {
+  for (const tbq::ScalarBatch& batch : result.scalars) {
+    size_t at = 0;
+    for (const auto& stretch : batch.stretches) {
+      const tbq::SeriesReport& series = result.series[stretch.series];
+      for (uint32_t i = 0; i < stretch.rows; ++i, ++at)
+        ++rows[{runs[series.run], series.tag, batch.steps[at], batch.values[at]}];
+    }
+  }
+}
+
+Rows rows_of(const tbq::Result& result, const std::vector<std::string>& runs) {
+  Rows rows;
+  add_rows(rows, result, runs);
+  return rows;
+}
+
+tbq::DecodeOptions options(tbq::Restarts restarts = tbq::Restarts::resume) {
+  tbq::DecodeOptions made;
+  made.kinds = tbq::bit(tbq::Kind::scalars);
+  made.restarts = restarts;
+  made.threads = 2;
+  return made;
+}
+
+std::string log(int first, int last, double wall) {
+  std::string file = bytes::record(bytes::version(wall));
+  for (int step = first; step < last; ++step)
+    file += bytes::record(bytes::scalar("loss", step, static_cast<float>(step), wall + step));
+  return file;
+}
+
+std::string more(int first, int last, double wall) {
+  return log(first, last, wall).substr(bytes::record(bytes::version(wall)).size());
+}
+
+// What a store gave so far.
+class Following {
+ public:
+  explicit Following(tbq::DecodeOptions asked) : options_(asked), store_(asked) {}
+
+  // Polls, and compares with a fresh decode.
+  std::vector<FileChange> poll(const std::vector<std::string>& runs,
+                               const std::vector<tbq::FileSpec>& files) {
+    store_.set_files(runs, files);
+    const tbq::Update update = store_.poll();
+    for (const tbq::RetractedRow& row : update.retracted) {
+      const auto found = rows_.find({row.run, row.tag, row.step, row.value});
+      CHECK(found != rows_.end());
+      if (found != rows_.end() && --found->second == 0) rows_.erase(found);
+    }
+    retracted = update.retracted.size();
+    add_rows(rows_, update.added, runs);
+    tbq::DecodeOptions asked = options_;
+    asked.verify = true;
+    const Rows want = rows_of(tbq::decode(files, asked), runs);
+    CHECK(rows_ == want);
+    CHECK(rows_of(store_.everything(asked.kinds), runs) == want);
+    std::vector<FileChange> changes;
+    for (const tbq::LiveChange& change : update.changes) changes.push_back(change.what);
+    return changes;
+  }
+  size_t retracted = 0;
+
+ private:
+  tbq::DecodeOptions options_;
+  tbq::Store store_;
+  Rows rows_;
+};
+
+}  // namespace
+
+TEST(stretches_without_others) {
+  CHECK((tbq::minus({{0, 10}}, {}) == Stretches{{0, 10}}));
+  CHECK((tbq::minus({}, {{0, 10}}).empty()));
+  CHECK((tbq::minus({{0, 10}}, {{0, 10}}).empty()));
+  CHECK((tbq::minus({{0, 10}}, {{3, 4}, {6, 20}}) == Stretches{{0, 3}, {4, 6}}));
+  CHECK((tbq::minus({{2, 4}, {6, 8}}, {{3, 7}}) == Stretches{{2, 3}, {7, 8}}));
+  CHECK((tbq::minus({{2, 4}, {6, 8}, {9, 12}}, {{0, 1}, {4, 6}, {10, 11}}) ==
+         Stretches{{2, 4}, {6, 8}, {9, 10}, {11, 12}}));
+  CHECK((tbq::minus({{0, 2}, {2, 5}}, {{1, 3}}) == Stretches{{0, 1}, {3, 5}}));
+  // All sets of rows below eight, against bits.
+  const auto stretches_of = [](unsigned bits) {
+    Stretches out;
+    for (unsigned row = 0; row < 8; ++row) {
+      if ((bits >> row & 1) == 0) continue;
+      if (!out.empty() && out.back().end == row) {
+        ++out.back().end;
+      } else {
+        out.push_back({row, row + 1});
+      }
+    }
+    return out;
+  };
+  bool same = true;
+  for (unsigned from = 0; from < 256; ++from) {
+    for (unsigned without = 0; without < 256; ++without) {
+      same = same && tbq::minus(stretches_of(from), stretches_of(without)) == stretches_of(from & ~without);
+    }
+  }
+  CHECK(same);
+}
+
+TEST(parts_are_merged_before_there_are_many) {
+  tbq::Parts parts;
+  size_t most = 0;
+  uint64_t merged_bytes = 0;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    auto part = std::make_shared<tbq::Part>();
+    part->begin = i * 100;
+    part->stopped = (i + 1) * 100;
+    parts.push_back(part);
+    const size_t first = tbq::parts_to_merge(parts);
+    if (first < parts.size()) {
+      auto all = std::make_shared<tbq::Part>();
+      all->begin = parts[first]->begin;
+      all->stopped = parts.back()->stopped;
+      merged_bytes += all->stopped - all->begin;
+      parts.resize(first);
+      parts.push_back(all);
+    }
+    most = std::max(most, parts.size());
+  }
+  CHECK(most < 40);
+  CHECK(merged_bytes < uint64_t{5000} * 100 * 20);  // each byte is read again a few times
+  CHECK(parts.front()->begin == 0 && parts.back()->stopped == 500'000);
+  for (size_t i = 1; i < parts.size(); ++i) CHECK(parts[i]->begin == parts[i - 1]->stopped);
+}
+
+TEST(a_file_that_grows_is_read_on) {
+  const std::string data = log(0, 30, 10);
+  TestFile file("");
+  Following following(options());
+  for (size_t size = 0; size <= data.size(); size += 7) {
+    file.write(data.substr(0, size));
+    following.poll({"a"}, {{file.path(), 0}});
+    CHECK(following.retracted == 0 || size < 200);
+  }
+  file.write(data);
+  following.poll({"a"}, {{file.path(), 0}});
+  CHECK(following.poll({"a"}, {{file.path(), 0}}).empty());
+}
+
+TEST(what_became_of_a_file) {
+  const TestFile file(log(0, 5, 10));
+  Following following(options());
+  const std::vector<tbq::FileSpec> files{{file.path(), 0}};
+  using Changes = std::vector<FileChange>;
+  CHECK((following.poll({"a"}, files) == Changes{FileChange::added}));
+  CHECK(following.poll({"a"}, files).empty());
+  file.write(log(0, 5, 10) + more(5, 9, 10));
+  CHECK((following.poll({"a"}, files) == Changes{FileChange::grown} && following.retracted == 0));
+  file.write(log(0, 3, 10));
+  CHECK((following.poll({"a"}, files) == Changes{FileChange::replaced} && following.retracted == 9));
+  file.write(log(0, 50, 77));  // longer, but another one
+  CHECK((following.poll({"a"}, files) == Changes{FileChange::replaced} && following.retracted == 3));
+  CHECK((following.poll({}, {}) == Changes{FileChange::gone} && following.retracted == 50));
+  CHECK((following.poll({"b"}, files) == Changes{FileChange::added}));
+  std::filesystem::remove(file.path());
+  CHECK((following.poll({"b"}, files) == Changes{FileChange::gone} && following.retracted == 50));
+  CHECK(following.poll({"b"}, files).empty());
+  file.write(log(0, 2, 10));
+  CHECK((following.poll({"b"}, files) == Changes{FileChange::replaced} && following.retracted == 0));
+}
+
+TEST(a_restart_retracts_what_it_overtook) {
+  const TestFile first(log(0, 10, 10)), second(log(7, 8, 100));
+  Following following(options());
+  following.poll({"a"}, {{first.path(), 0}});
+  following.poll({"a"}, {{first.path(), 0}, {second.path(), 0}});
+  CHECK(following.retracted == 3);
+  following.poll({"a"}, {{first.path(), 0}});  // and what comes back is new
+  CHECK(following.retracted == 1);
+}
+
+TEST(whatever_happens_a_store_has_what_decode_gives) {
+  std::mt19937 random(1);
+  const auto below = [&](unsigned count) { return static_cast<int>(random() % count); };
+  for (const auto policy :
+       {tbq::Restarts::resume, tbq::Restarts::keep, tbq::Restarts::last, tbq::Restarts::tensorboard}) {
+    const TestFile files[] = {TestFile(""), TestFile(""), TestFile("")};
+    std::string held[3];
+    Following following(options(policy));
+    double wall = 10;
+    for (int round = 0; round < 60; ++round) {
+      const int which = below(3);
+      std::string& data = held[which];
+      wall += below(8) == 0 ? -30 : 10;
+      switch (below(8)) {
+        case 0:
+          data += log(below(10), 10, wall);
+          break;
+        case 1:
+          data.resize(static_cast<size_t>(below(static_cast<unsigned>(data.size()) + 1)));
+          data += bytes::record(bytes::version(wall));  // no two contents of one size are alike
+          break;
+        case 2:
+          data = log(0, below(12), wall);
+          break;
+        case 3: {
+          std::string damaged = more(below(10), 10, wall);
+          if (!damaged.empty())
+            damaged[static_cast<size_t>(below(static_cast<unsigned>(damaged.size())))] ^= 4;
+          data += damaged;
+          break;
+        }
+        case 4:
+          data += std::string(static_cast<size_t>(below(60)), '\0');
+          break;
+        default:
+          data += more(below(6), 10, wall);
+          break;
+      }
+      files[which].write(data);
+      if (below(3) == 0) continue;
+      std::vector<tbq::FileSpec> listed{{files[0].path(), 0}, {files[1].path(), 0}};
+      if (below(4) != 0) listed.push_back({files[2].path(), 1});
+      following.poll({"a", "b"}, listed);
+    }
+  }
+}
+
+TEST(what_was_stopped_goes_on_with_the_next_poll) {
+  const TestFile file(log(0, 100, 10));
+  bool fails = true;
+  tbq::DecodeOptions asked = options();
+  asked.select = [&](uint32_t, std::string_view) {
+    if (fails) throw std::runtime_error("stopped");
+    return true;
+  };
+  tbq::Store store(asked);
+  store.set_files({"a"}, {{file.path(), 0}});
+  bool thrown = false;
+  try {
+    store.poll();
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  fails = false;
+  CHECK(thrown && store.poll().added.scalar_rows() == 100 && store.poll().added.scalar_rows() == 0);
+  CHECK(store.everything(asked.kinds).scalar_rows() == 100);
+}
+
+TEST(a_crew_does_each_job_once_and_says_what_failed) {
+  std::atomic<int> done[50] = {};
+  tbq::Crew crew;
+  crew.run(50, 3, [&](unsigned worker, size_t job) { done[job] += worker < 3 ? 1 : 100; }, {});
+  for (const auto& count : done) CHECK(count == 1);
+  bool thrown = false;
+  tbq::Crew failing;
+  try {
+    failing.run(50, 2,
+                [](unsigned, size_t job) {
+                  if (job == 7) throw std::runtime_error("seven");
+                },
+                {});
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  CHECK(thrown);
+}
+
+TEST(directories_that_change_are_noticed_at_any_moment) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("tbq_watched_" + std::to_string(std::random_device{}()));
+  fs::create_directories(root);
+  tbq::WatchedPaths watched;
+  CHECK(!watched.changed());
+  watched.set({root.string()});
+  CHECK(watched.changed());  // it is new
+  for (int i = 0; i < 100; ++i) {
+    fs::create_directory(root / std::to_string(i));  // within one tick of the clock of the file system
+    CHECK(watched.changed());
+    watched.set({root.string()});
+  }
+  fs::remove_all(root);
+  CHECK(watched.changed());
+}

@@ -1,0 +1,150 @@
+"""`tbq watch` as a user has it: in a terminal, typed into and read from."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tbq
+
+if os.name == "nt":
+    pytest.skip(
+        "terminals of Windows are not ptys; tests/unit/test_watch_app.py runs there", allow_module_level=True
+    )
+
+import escapes
+from terminal import Terminal, Tmux
+
+BRAILLE = re.compile("[\u2801-\u28ff]")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+def charts(text: str) -> bool:
+    return len(BRAILLE.findall(text)) > 40
+
+
+def test_in_a_terminal_of_80_by_24(runs: Path) -> None:
+    terminal = Terminal("watch", runs)
+    terminal.until(charts)
+    screen = terminal.shows("runs (9)", "✕ diverged", "○ lr=0.01/seed=0", "? help", "q quit")
+    assert all(len(line) <= 80 for line in screen.splitlines())
+    terminal.type("/")
+    terminal.shows("Esc drops it")
+    terminal.type("val/l*")
+    terminal.shows("1 tags", "val/loss")
+    terminal.type("\r")
+    screen = terminal.until(lambda text: "train/loss" not in text and "Esc drops" not in text)
+    terminal.type("s")
+    terminal.shows("smooth 0.3")
+    terminal.type("l")
+    terminal.shows("log")
+    terminal.type("x")
+    terminal.shows("x: relative", "5m")
+    terminal.type("jjj")
+    terminal.shows("○ lr=0.03/seed=0  step 200")
+    terminal.type("\r")
+    terminal.until(lambda text: "runs (9)" not in text)
+    terminal.type("+")
+    terminal.shows("zoom")
+    terminal.type("?")
+    terminal.shows("filter tags", "compare", "◐ stalled")
+    terminal.type("q")
+    terminal.until(lambda text: "filter tags" not in text)
+    terminal.type("0")
+    terminal.resize(20, 60)
+    terminal.until(lambda text: len(text.splitlines()) == 20 and charts(text))
+    terminal.type("q")
+    assert terminal.end() == 0
+    assert b"Traceback" not in terminal.raw
+
+
+def test_without_colour(runs: Path) -> None:
+    terminal = Terminal("watch", runs, "--tag", "train/*", NO_COLOR="1")
+    terminal.until(charts)
+    screen = terminal.shows("✕ diverged", "○ lr=0.01/seed=0")
+    assert re.search(r"^a✕ diverged", screen, re.MULTILINE)  # letters where others have colours
+    assert re.search(r"[a-z]$", screen, re.MULTILINE)
+    terminal.type("q")
+    assert terminal.end() == 0
+    assert not re.search(rb"\x1b\[[0-9;]*(?:3[0-7]|38|4[0-7]|48|9[0-7])[;m]", terminal.raw)
+
+
+def test_a_directory_that_comes_and_goes(tmp_path: Path, runs: Path) -> None:
+    terminal = Terminal("watch", "runs", "--every", "0.1", "--tag", "train/loss", cwd=tmp_path)
+    terminal.shows("is not there", "Waiting")
+    (tmp_path / "runs").mkdir()
+    terminal.shows("No event files yet")
+    shutil.copytree(runs / "resumed", tmp_path / "runs" / "first")
+    terminal.shows("runs (1)", "first")
+    terminal.until(charts)
+    with tbq.SummaryWriter(tmp_path / "runs" / "second") as writer:
+        for step in range(20):
+            writer.add_scalar("train/loss", 0.25 + step / 64, step)
+    terminal.shows("runs (2)", "● second", "0.5469")
+    shutil.rmtree(tmp_path / "runs")
+    terminal.shows("is not there")
+    terminal.type("q")
+    assert terminal.end() == 0
+
+
+def test_names_cannot_take_over_the_terminal(tmp_path: Path) -> None:
+    escapes.write(tmp_path / "runs")
+    terminal = Terminal("watch", tmp_path / "runs", rows=40, columns=140)
+    terminal.shows("run-", "tag-")
+    for key in "234w?j!":
+        terminal.type(key)
+        terminal.until(lambda text: "tbq watch" in text)
+    terminal.type("jq")
+    assert terminal.end() == 0
+    for attack in (b"owned", b"evil.example", b"cm0gLXJm"):
+        assert not re.search(rb"[\x1b\x9b\x9d][^\x1b]{0,6}" + attack, terminal.raw)
+    assert "\u202e".encode() not in terminal.raw
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="the same is tested in a pty; tmux is not installed")
+def test_in_tmux(runs: Path, tmp_path: Path) -> None:
+    terminal = Tmux(tmp_path, "watch", runs)
+    try:
+        screen = terminal.shows("runs (9)", "⣀", "q quit")
+        assert charts(screen)
+        terminal.type("p", "j", "s", "s")
+        terminal.shows("◆ hparam/accuracy", "smooth 0.6", "○ lr=0.01/seed=0  step 200")
+        terminal.type("4")
+        terminal.shows("weights/layer1", "█", "median")
+        terminal.type("q")
+        terminal.shows("exit code 0")
+    finally:
+        terminal.close()
+
+
+def watch(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tbq", "watch", *map(str, args)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options
+    )  # type: ignore[call-overload, no-any-return]
+
+
+def test_without_a_terminal(runs: Path) -> None:
+    done = watch(runs)
+    assert done.returncode == 2
+    assert "needs a terminal" in done.stderr
+
+
+def test_without_textual(runs: Path, tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['textual'] = None\nfrom tbq.cli import main\nmain(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden, "watch", str(runs)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'tbq[watch]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,209 @@
+"""What `tbq watch` shows, as plain data: states of runs, filters, sorting, pages, zoom."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tbq.live.view import LatestOfRun, Series
+from tbq.plot.colours import PALETTE, colours
+from tbq.watch.feed import News
+from tbq.watch.model import SMOOTHS, Model, chosen
+from tbq.watch.runs import Run
+
+NOW = 1_000_000.0
+
+
+def series(
+    tag: str = "loss", value: float = 0.5, step: int = 100, wall: float = NOW, kind: str = "scalars"
+) -> Series:
+    """A series whose last 50 steps took 10 s each."""
+    return Series(kind, tag, 51, step, wall, value, step - 50, wall - 500.0, [])
+
+
+def latest(*of_run: Series, ended: float = NOW) -> LatestOfRun:
+    return LatestOfRun(NOW - 5000, ended, list(of_run))
+
+
+def model(**runs: LatestOfRun) -> Model:
+    made = Model("runs", clock=lambda: NOW)
+    made.take(News(tuple(runs), runs))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("age", "status", "value", "state"),
+    [
+        (0.0, None, 0.5, "running"),
+        (199.0, None, 0.5, "running"),  # 20 pauses of 10 s
+        (201.0, None, 0.5, "stalled"),
+        (3601.0, None, 0.5, "finished"),
+        (1.0, "success", 0.5, "finished"),
+        (1.0, "failure", 0.5, "failed"),
+        (1.0, "running", 0.5, "running"),
+        (1e6, "running", 0.5, "finished"),
+        (1.0, None, math.nan, "failed"),
+        (1.0, None, math.inf, "failed"),
+        (1.0, "success", math.nan, "failed"),
+        (-30.0, None, 0.5, "running"),  # a clock that is a little ahead
+    ],
+)
+def test_state_of_a_run(age: float, status: str | None, value: float, state: str) -> None:
+    run = Run("a", status=status)
+    run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), NOW, first=True)
+    assert run.state(NOW) == state
+
+
+def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
+    run = Run("a")
+    run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), NOW, first=True)
+    assert run.state(NOW) == "finished"
+    run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), NOW, first=False)
+    assert run.state(NOW) == "running"
+    assert run.state(NOW + 1000) == "stalled"
+
+
+def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
+    run = Run("a")
+    run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW, first=True)
+    assert [run.state(NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
+
+
+def test_rate_and_step() -> None:
+    run = Run("a")
+    run.update(latest(series(), series("val", step=7)), NOW, first=True)
+    assert (run.step, run.rate, run.pause) == (100, 0.1, 10.0)
+
+
+def test_filters_take_the_patterns_of_the_commands() -> None:
+    tags = ["loss[0]", "train/loss", "val/acc", "val/loss"]
+    assert chosen("val/*", tags, "tag") == ["val/acc", "val/loss"]
+    assert chosen("re:.*/l.*", tags, "tag") == ["train/loss", "val/loss"]
+    assert chosen("loss[0]", tags, "tag") == ["loss[0]"]
+    assert chosen("LOSS", tags, "tag") == ["loss[0]", "train/loss", "val/loss"]
+    assert chosen("train/loss val/acc", tags, "tag") == ["train/loss", "val/acc"]
+    assert chosen("nothing", tags, "tag") == []
+    assert chosen("exp", ["exp/a", "exp/b", "other"], "run") == ["exp/a", "exp/b"]
+
+
+def test_sorting_runs() -> None:
+    made = model(
+        a=latest(series(value=3.0, step=5), ended=NOW - 9000),
+        b=latest(series(value=1.0, step=50)),
+        c=latest(series(value=math.nan, step=20)),
+    )
+    orders = {}
+    for _ in range(5):
+        orders[made.sort] = made.listed
+        made.next_sort()
+    assert orders == {
+        "name": ["a", "b", "c"],
+        "state": ["b", "a", "c"],
+        "step": ["b", "c", "a"],
+        "recent": ["b", "c", "a"],
+        "value": ["b", "a", "c"],
+    }
+
+
+def test_selection_survives_news_and_ends_with_its_run() -> None:
+    made = model(a=latest(series()), b=latest(series()), c=latest(series()))
+    made.move_run(1)
+    made.hide()
+    made.take(News(("a", "b", "c", "d"), {"d": latest(series())}))
+    assert (made.run, made.hidden) == ("b", {"b"})
+    made.take(News(("a", "c"), {}))
+    assert (made.run, made.hidden, made.listed) == ("a", set(), ["a", "c"])
+    made.take(News((), {}, exists=False))
+    assert (made.run, made.tag, made.cards, made.exists) == (None, None, [], False)
+
+
+def test_pages_and_full_screen() -> None:
+    made = model(a=latest(*(series(f"t{i}") for i in range(12))))
+    made.per_page = 5
+    assert made.tags[9:] == ["t9", "t10", "t11"]  # digits are numbers
+    assert (made.cards, made.page) == (["t0", "t1", "t2", "t3", "t4"], (1, 3))
+    made.move_tag(11)
+    assert (made.cards, made.page) == (["t10", "t11"], (3, 3))
+    made.toggle_full()
+    assert made.cards == ["t11"]
+    made.back()
+    assert not made.full
+
+
+def test_pins_come_first_and_give_the_values() -> None:
+    made = model(a=latest(series("x"), series("y"), series("z")))
+    assert made.value_tags == ["x"]
+    made.move_tag(2)
+    made.pin()
+    made.move_tag(1)
+    assert (made.tags, made.value_tags, made.tag) == (["z", "x", "y"], ["z"], "x")
+    made.pin()
+    assert made.value_tags == ["z", "x"]
+    made.pin()
+    assert made.value_tags == ["z"]
+
+
+def test_comparing_two_runs() -> None:
+    made = model(a=latest(series()), b=latest(series()), c=latest(series()))
+    made.compare()
+    assert made.drawn == ["a", "b", "c"]
+    made.move_run(2)
+    made.compare()
+    assert (made.drawn, made.curves_of("loss")) == (["a", "c"], ["a", "c"])
+    made.take(News(("a", "b"), {}))
+    assert made.drawn == ["a", "b"]  # one of the two is gone
+    made.comparing = ["a", "b"]
+    made.compare()
+    assert made.comparing == []
+
+
+def test_the_selected_run_is_always_drawn() -> None:
+    made = model(**{f"r{i:03}": latest(series()) for i in range(100)})
+    made.move_run(99)
+    assert len(made.curves_of("loss")) == 40
+    assert "r099" in made.curves_of("loss")
+
+
+def test_zoom_keeps_the_end_and_pans() -> None:
+    made = model(a=latest(series()))
+    made.zoom_by(0.5, 0, 100, 100)
+    assert made.zoom == (50, 100)
+    made.pan_by(-0.5, *made.zoom)
+    assert made.zoom == (25, 75)
+    made.zoom_by(0.5, *made.zoom, 100)
+    assert made.zoom == (37.5, 62.5)
+    made.next_axis()
+    assert (made.axis, made.zoom) == ("relative", None)
+    made.zoom_by(0.5, 3, 3, 3)
+    assert made.zoom is None
+
+
+def test_smoothing_goes_round() -> None:
+    made = Model("runs", smooth=0.55)
+    seen = []
+    for _ in SMOOTHS:
+        made.next_smooth(1)
+        seen.append(made.smooth)
+    assert seen == [0.8, 0.9, 0.95, 0.99, 0.0, 0.3, 0.6]
+
+
+def test_kinds_that_are_there() -> None:
+    made = model(a=latest(series(), series("pic", kind="images"), series("say", kind="texts")))
+    kinds = []
+    for _ in range(4):
+        made.show_kind(0)
+        kinds.append((made.kind, made.tags))
+    assert kinds == [("images", ["pic"]), ("texts", ["say"]), ("scalars", ["loss"]), ("images", ["pic"])]
+    assert made.shown_run("pic") == "a"
+    made.show_kind(4)
+    assert made.cards == []
+
+
+def test_colours_are_those_of_names_and_do_not_change() -> None:
+    names = [f"run{i}" for i in range(25)]
+    few, many = colours(names[:7]), colours(names)
+    assert all(many[name] == colour for name, colour in few.items())
+    assert len(set(few.values())) == 7
+    assert set(many.values()) == set(PALETTE)
+    assert colours(["x"]) == colours(["x"])
