@@ -21,8 +21,8 @@ GROUND = (
 )  # fmt: skip
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "watch", "doctor", "rewrite", "write",
-    "results", "serve", "lake", "compat", "logdir", "opening", "cli",
+    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "watch", "doctor", "rewrite",
+    "write", "results", "serve", "lake", "compat", "logdir", "opening", "cli",
 )  # fmt: skip
 
 MODULES = sorted(

@@ -1,4 +1,4 @@
-"""Every column's least and largest value has a dot, whatever is drawn; and a chart is as large as it was asked to be."""
+"""Every column's least and largest value has a dot, whatever is drawn; a chart is as large as it was asked to be."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def check(follower: tbq.Follower) -> None:
 def test_where_a_session_took_over(tmp_path: Path) -> None:
     import eventfile as ef
 
-    for number, steps in enumerate((range(0, 100), range(60, 90), range(80, 120))):
+    for number, steps in enumerate((range(100), range(60, 90), range(80, 120))):
         wall = 1000.0 * (number + 1)
         events = [ef.version(wall), *(ef.scalar("loss", step, 0.5, wall + step) for step in steps)]
         (tmp_path / f"events.out.tfevents.{number + 1}.h").write_bytes(ef.event_file(events))
