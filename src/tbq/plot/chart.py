@@ -113,7 +113,7 @@ class Chart:
         size = ticks.step_size(high - low, 5) / 2
         if not 0 < size < math.inf or not math.isfinite(low / size) or not math.isfinite(high / size):
             return low, high
-        rounded = math.floor(low / size) * size, math.ceil(high / size) * size
+        rounded = math.floor(low / size + 1e-9) * size, math.ceil(high / size - 1e-9) * size
         return rounded if all(map(math.isfinite, rounded)) else (low, high)
 
     def _scaled(self, values: Floats) -> Floats:
@@ -191,7 +191,7 @@ class Chart:
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
         """The axis with its labels in it, and a mark where values stop being finite."""
-        most = max(2, plot // 8)
+        most = max(2, plot // 7)
         if self.axis == "step":
             places = ticks.linear(self.low, self.high, most)
             places = [place for place in places if place == int(place)] or places[:1]

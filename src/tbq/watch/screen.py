@@ -15,7 +15,7 @@ from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model
 from tbq.watch.runs import SIGNS, STATES, Run, State, tags_of
 
-_CARD_WIDTH, _CARD_HEIGHT = 40, 10  # a chart should have at least this
+_CARD_WIDTH, _CARD_HEIGHT = 36, 10  # a chart should have at least this
 _LEAST = 7  # cells of a column of values: it should not move with each value
 
 
