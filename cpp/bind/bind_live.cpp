@@ -12,9 +12,9 @@
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
+#include "live/retracted.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
-#include "tables/retracted.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
