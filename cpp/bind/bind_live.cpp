@@ -11,7 +11,7 @@
 #include "bind/stream.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
-#include "tables/retracted.hpp"
+#include "live/retracted.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
