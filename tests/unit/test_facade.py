@@ -35,10 +35,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
-        "Finding", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "__version__", "demo",
-        "doctor", "errors", "explain", "follow", "open", "read", "release_memory", "results", "rewrite", "watch",
+        "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
+        "__version__", "demo", "doctor", "errors", "explain", "follow", "open", "read", "release_memory", "results", "rewrite",
     ]  # fmt: skip
-    for name in ("demo", "doctor", "explain", "follow", "open", "read", "rewrite", "watch"):
+    for name in ("demo", "doctor", "explain", "follow", "open", "read", "rewrite"):
         assert inspect.isfunction(getattr(tbq, name)), name
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
