@@ -68,9 +68,12 @@ class Histogram:
 
         counts, edges = self.numpy()
         even = edges[0] * np.linspace(1, 0, buckets + 1) + edges[-1] * np.linspace(0, 1, buckets + 1)
-        below = np.interp(even, edges, np.concatenate([[0.0], np.cumsum(counts)]))
-        below[0], below[-1] = 0.0, counts.sum()  # also if the first or the last bucket has no width
-        return np.diff(below), even
+        total = counts.sum() or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # a bucket so narrow that it is a step
+            below = np.interp(even, edges, np.concatenate([[0.0], np.cumsum(counts / total)]))
+        below = np.maximum.accumulate(np.nan_to_num(np.clip(below, 0.0, 1.0)))
+        below[0], below[-1] = 0.0, counts.sum() / total  # also if the first or the last bucket has no width
+        return np.clip(np.diff(below), 0.0, None) * total, even
 
     def density(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.
