@@ -14,7 +14,7 @@
 #include "bytes/names.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
-#include "tables/retracted.hpp"
+#include "live/retracted.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

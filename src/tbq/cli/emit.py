@@ -105,6 +105,12 @@ def draw_table(table: Table) -> None:
     print_table(table.to_arrow(), table.kind, Console(), Console(stderr=True))
 
 
+def draw_lines(lines: list[str]) -> None:
+    """Lines for the terminal as they are, at once: made of parts that are harmless, and of colours."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
 def show(text: str) -> None:
     """Text for people on stdout, line by line."""
     import click

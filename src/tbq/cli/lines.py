@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time as clock
 from typing import TYPE_CHECKING, Any
 
@@ -23,28 +22,28 @@ _WIDE = 40  # of a name
 class Rows:
     """For programs. A row of JSON Lines that is retracted comes again, with `"retracted": true`."""
 
-    def __init__(self, stream: RowStream, kinds: list[str], is_json: bool) -> None:
-        self._stream = stream
+    def __init__(self, rows: RowStream, kinds: list[str], is_json: bool) -> None:
+        self._rows = rows
         self._kinds = kinds
         self._json = is_json
 
     def begin(self, empty: Mapping[str, tbq.Table]) -> None:
         """Write the header, before there are rows."""
         if not self._json:
-            self._stream.write(next(iter(empty.values())).to_arrow())
+            self._rows.write(next(iter(empty.values())).to_arrow())
 
     def retracted(self, rows: tbq.Table) -> None:
         """Rows that do not count any more."""
         if self._json and len(rows):
             arrow = rows.to_arrow()
-            self._stream.write(_with(arrow, "retracted", True), rows.began)
+            self._rows.write(_with(arrow, "retracted", True), rows.began)
 
     def new(self, kind: str, rows: tbq.Table) -> None:
         """Rows that are new."""
         arrow = rows.to_arrow()
         if self._json and len(self._kinds) > 1:
             arrow = _with(arrow, "kind", kind)
-        self._stream.write(arrow, rows.began)
+        self._rows.write(arrow, rows.began)
 
 
 class Lines:
@@ -62,6 +61,7 @@ class Lines:
 
     def new(self, kind: str, rows: tbq.Table) -> None:
         """Rows that are new."""
+        from tbq.cli.emit import draw_lines
         from tbq.export.cells import cell_rows
 
         arrow = _without_bytes(rows.to_arrow())
@@ -70,8 +70,7 @@ class Lines:
         rows_shown = [dict(zip(arrow.column_names, cells[i], strict=True)) for i in order]
         names = [self._names(row) for row in rows_shown]
         lines = [self._line(kind, row, of_row) for row, of_row in zip(rows_shown, names, strict=True)]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-        sys.stdout.flush()
+        draw_lines(lines)
 
     def _names(self, row: dict[str, str | None]) -> dict[str, str]:
         """What a row is called, and room for it."""

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
@@ -95,6 +95,8 @@ class Watchdog:
 
     def check(self, scalars: Table) -> Event | None:
         """The first event that these rows set off, by their wall times."""
+        from tbq.export.cells import cell_rows
+
         if not self._values or not len(scalars):
             return None
         arrow = scalars.to_arrow()
@@ -103,12 +105,16 @@ class Watchdog:
             return None
         columns = (arrow[name].to_pylist() for name in ("run", "tag", "step", "wall_time", "value"))
         events = [
-            (wall_time, Event(check, run, tag, step, _text(value)))
-            for run, tag, step, wall_time, value in zip(*columns, strict=True)
+            (wall_time, row, Event(check, run, tag, step))
+            for row, (run, tag, step, wall_time, value) in enumerate(zip(*columns, strict=True))
             for check, holds in tags[tag]
             if holds(value)
         ]
-        return min(events, key=lambda event: event[0], default=(0.0, None))[1]
+        if not events:
+            return None
+        _, row, event = min(events, key=lambda event: event[:2])
+        (cells,) = cell_rows(arrow.select(["value"]).slice(row, 1))
+        return replace(event, value=cells[0] or "")
 
     def _of_tag(self, tag: str) -> list[tuple[str, Callable[[float], bool]]]:
         return [(check, holds) for check, selection, holds in self._values if selection.matches(tag)]
@@ -140,12 +146,6 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
     selection = Selection.of(parts[1])
     selection.resolve([])  # raises if it is not a regular expression
     return selection, lambda value: compare(value, limit)
-
-
-def _text(value: float) -> str:
-    from tbq._core import float_text
-
-    return float_text(value, True) if math.isfinite(value) else str(value)
 
 
 def execute(command: str, event: Event) -> int:

@@ -1,4 +1,4 @@
-#include "tables/retracted.hpp"
+#include "live/retracted.hpp"
 
 #include "bytes/names.hpp"
 #include "tables/builders.hpp"
