@@ -111,6 +111,20 @@ def test_names_cannot_take_over_the_terminal(tmp_path: Path) -> None:
     assert "\u202e".encode() not in terminal.raw
 
 
+def test_a_terminal_is_left_as_it_was(runs: Path) -> None:
+    terminal = Terminal("watch", runs)
+    terminal.until(charts)
+    terminal.terminate()
+    assert terminal.end() == 143
+    for opened, closed in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?1000h", b"\x1b[?1000l")):
+        assert opened in terminal.raw
+        assert terminal.raw.rindex(closed) > terminal.raw.rindex(opened)
+    terminal = Terminal("watch", runs)
+    terminal.until(charts)
+    terminal.type("\x03")
+    assert terminal.end() == 0
+
+
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="the same is tested in a pty; tmux is not installed")
 def test_in_tmux(runs: Path, tmp_path: Path) -> None:
     terminal = Tmux(tmp_path, "watch", runs)

@@ -36,18 +36,20 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
-        "__version__", "demo", "doctor", "errors", "explain", "follow", "open", "read", "release_memory", "results", "rewrite",
+        "__version__", "demo", "doctor", "errors", "explain", "follow", "open", "read", "release_memory", "results",
+        "rewrite", "watch",
     ]  # fmt: skip
-    for name in ("demo", "doctor", "explain", "follow", "open", "read", "rewrite"):
+    for name in ("demo", "doctor", "explain", "follow", "open", "read", "rewrite", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
 
 def test_functions_stay_functions_once_their_packages_are_imported() -> None:
     code = (
-        "import tbq, tbq.doctor.checks, tbq.rewrite.plan, inspect\n"
+        "import tbq, tbq.doctor.checks, tbq.rewrite.plan, tbq.watch.model, inspect\n"
         "from tbq.doctor import Finding\n"
         "assert inspect.isfunction(tbq.doctor) and inspect.isfunction(tbq.rewrite)\n"
+        "assert inspect.isfunction(tbq.watch)\n"
         "import tbq.doctor, tbq.rewrite\n"
         "assert inspect.isfunction(tbq.doctor) and inspect.isfunction(tbq.rewrite)\n"
     )

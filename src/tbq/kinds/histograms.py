@@ -62,6 +62,19 @@ class Histogram:
         edges = np.insert(np.append(self.left, self.right[-1]), gaps + 1, self.right[gaps])
         return counts, edges
 
+    def evenly(self, buckets: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`(counts, edges)` of this many buckets of one width, from the first edge to the last."""
+        import numpy as np
+
+        counts, edges = self.numpy()
+        even = edges[0] * np.linspace(1, 0, buckets + 1) + edges[-1] * np.linspace(0, 1, buckets + 1)
+        total = counts.sum() or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # a bucket so narrow that it is a step
+            below = np.interp(even, edges, np.concatenate([[0.0], np.cumsum(counts / total)]))
+        below = np.maximum.accumulate(np.nan_to_num(np.clip(below, 0.0, 1.0)))
+        below[0], below[-1] = 0.0, counts.sum() / total  # also if the first or the last bucket has no width
+        return np.clip(np.diff(below), 0.0, None) * total, even
+
     def density(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.
 
@@ -144,15 +157,12 @@ def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
     0 … 1  ██    1
     1 … 2  ████  2
     """
-    import numpy as np
 
     counts, edges = histogram.numpy()
     if not len(counts):
         return "(empty)"
     if len(counts) > rows:
-        even = np.linspace(edges[0], edges[-1], rows // 2 + 1)
-        below = np.concatenate([[0.0], np.cumsum(counts)])
-        edges, counts = even, np.diff(np.interp(even, edges, below))
+        counts, edges = histogram.evenly(rows // 2)
     most = counts.max() or 1.0
     labels = [f"{a:.4g} … {b:.4g}" for a, b in itertools.pairwise(edges)]
     wide = max(map(len, labels))

@@ -97,9 +97,10 @@ def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
     """
     if not high > low:
         return np.where(np.isnan(values), np.nan, float((height - 1) // 2))
-    # Halves, since the span of two finite numbers may be infinite.
-    share = (high / 2 - np.clip(values, low, high) / 2) / (high / 2 - low / 2)
-    return np.rint(share * (height - 1))
+    inside = np.clip(values, low, high)
+    if high / 2 - low / 2 > 1:  # halves, since the span of two finite numbers may be infinite
+        low, high, inside = low / 2, high / 2, inside / 2
+    return np.rint((high - inside) / (high - low) * (height - 1))
 
 
 def _joined(first: Floats, last: Floats, top: Floats, bottom: Floats) -> tuple[Floats, Floats]:

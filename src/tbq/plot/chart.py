@@ -124,7 +124,7 @@ class Chart:
 
     def _value_ticks(self, low: float, high: float, height: int) -> list[tuple[str, int]]:
         """Labels and the rows that they are at."""
-        most = max(2, height // 2)
+        most = max(2, min(height // 2, 4 + height // 6))
         if self.log:
             try:
                 values = ticks.logarithmic(10.0**low, 10.0**high, most)

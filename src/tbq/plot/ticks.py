@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from collections.abc import Iterator, Sequence
 
 from tbq.plot.numbers import compact, duration
 
+_LARGEST = sys.float_info.max
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _TIMES = (
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, _MINUTE, 2 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 15 * _MINUTE, 30 * _MINUTE,
@@ -56,7 +58,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for factors in ((1, 2, 5), (1, 3), (1,)):
         ticks = [float(f"{factor}e{power}") for power in range(first, last + 1) for factor in factors]
-        ticks = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        ticks = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= min(high * (1 + 1e-9), _LARGEST)]
         if len(ticks) <= most:
             return ticks if len(ticks) > 1 else linear(low, high, most)
     every = -(-len(ticks) // max(most, 1))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
@@ -84,6 +87,8 @@ class WatchApp(App[None]):
     def on_mount(self) -> None:
         """Begin to look at the log."""
         self._built = True
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, another thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._terminate)
         self.query_one("#filter", Input).can_focus = False
         self.set_interval(1.0, self._tick)
         self.sync()
@@ -92,6 +97,10 @@ class WatchApp(App[None]):
     def on_resize(self, _event: Resize) -> None:
         """Lay out again."""
         self.sync()
+
+    def _terminate(self) -> None:
+        """Leave the terminal as it was, then end as a process does that was terminated."""
+        self.exit(return_code=128 + signal.SIGTERM)
 
     # What the feed brings, from its thread.
 

@@ -89,7 +89,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
             )
         )
     if not drawn:
-        return [[Span(" the runs that have it are not drawn", dim=True)]], ""
+        return [[Span(" its runs are not drawn", dim=True)]], ""
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
     chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
     return chart.lines(room, height), _about(model, tag)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import warnings
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tbq.errors import DamageError, DependencyError
+from tbq.export.pictures import picture
+from tbq.kinds.histograms import Histogram
 from tbq.plot import ticks
 from tbq.plot.cells import Line, Span, filled
 from tbq.plot.numbers import compact, number
@@ -15,39 +17,24 @@ from tbq.plot.numbers import compact, number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.kinds.histograms import Histogram
 
-_MOST_PIXELS = 50_000_000  # that are decoded for a picture on a terminal
+_NEAREST, _BOX = 0, 4  # as PIL numbers its filters
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def half_blocks(data: bytes, size: str, room: int, height: int) -> list[Line]:
     """An encoded image, two pixels in each cell; what it is in words if it cannot be drawn."""
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        return [[Span(f" {size}", dim=True)], [Span(" to see it: pip install 'tbq[media]'", dim=True)]]
     if room < 1 or height < 1:
         return []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image: Image.Image = Image.open(io.BytesIO(data))
-        if image.width * image.height > _MOST_PIXELS:
-            return [[Span(f" {size}: too large to be drawn", dim=True)]]
+        image = picture(data)
         scale = min(room / image.width, height * 2 / image.height)
         shape = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
-        how = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.BOX
-        pixels = np.asarray(image.convert("RGB").resize(shape, how))
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        UnidentifiedImageError,
-        Image.DecompressionBombError,
-        MemoryError,
-    ):
-        return [[Span(f" {size}: cannot be decoded", dim=True)]]
+        pixels = np.asarray(image.convert("RGB").resize(shape, _NEAREST if scale >= 1 else _BOX))
+    except DependencyError as absent:
+        return [[Span(f" {size}", dim=True)], [Span(f" to see it: {absent.hint}", dim=True)]]
+    except (DamageError, OSError, ValueError, ZeroDivisionError, MemoryError):
+        return [[Span(f" {size}: cannot be drawn", dim=True)]]
     lines: list[Line] = []
     for top in range(0, len(pixels), 2):
         line: Line = []
@@ -70,8 +57,14 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
     """A histogram as upright bars over an axis of values; each cell has what lies in its share of the axis."""
     if not len(histogram.count) or height < 2 or room < 4:
         return [[Span(" empty", dim=True)]]
+    full = (histogram.count > 0) & np.isfinite(histogram.left) & np.isfinite(histogram.right)
+    histogram = Histogram(histogram.left[full], histogram.right[full], histogram.count[full])
+    if not full.any() or not math.isfinite(histogram.total):
+        return [[Span(" nothing that can be drawn", dim=True)]]
     low, middle, high = (float(value) for value in histogram.quantiles([0.0, 0.5, 1.0]))
-    counts = _spread(histogram, low, high, room)
+    about = f"{compact(histogram.total)} values, {number(low)} to {number(high)}, median {number(middle)}"
+    counts, edges = histogram.evenly(room)
+    low, high = float(edges[0]), float(edges[-1])
     bars = height - 2 if height >= 4 else height - 1
     largest = float(counts.max()) or 1.0
     eighths = np.ceil(counts / largest * bars * 8).astype(np.int64)
@@ -81,37 +74,14 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
     ]
     axis = ["─"] * room
     free = 0
-    places = ticks.linear(low, high, max(room // 12, 2))
+    places = ticks.linear(low, high, max(room // 8, 2))
     for place, label in zip(places, ticks.labels(places), strict=True):
-        at = int((place - low) / (high - low) * (room - 1)) if high > low else 0
+        at = int((place / 2 - low / 2) / (high / 2 - low / 2) * (room - 1)) if high > low else 0
         start = min(max(at - len(label) // 2, 0), room - len(label))
         if start >= free:
             axis[start : start + len(label)] = label
             free = start + len(label) + 1
     lines.append([Span("".join(axis), dim=True)])
     if height >= 4:
-        about = f"{compact(histogram.total)} values, {number(low)} to {number(high)}, median {number(middle)}"
         lines.append(filled([Span(about, dim=True)], room))
     return lines
-
-
-def _spread(histogram: Histogram, low: float, high: float, cells: int) -> NDArray[np.float64]:
-    """How many values lie in each of the cells from low to high; those of a bucket lie evenly in it."""
-    counts = np.zeros(cells)
-    if not high > low:
-        counts[cells // 2] = histogram.total
-        return counts
-    edges = np.linspace(low, high, cells + 1)
-    order = np.argsort(histogram.left, kind="stable")
-    left, right, count = histogram.left[order], histogram.right[order], histogram.count[order]
-    for begin, end, values in zip(left.tolist(), right.tolist(), count.tolist(), strict=True):
-        if not values > 0:
-            continue
-        begin, end = max(begin, low), min(end, high)
-        if not end > begin:
-            at = min(max(int((begin - low) / (high - low) * cells), 0), cells - 1)
-            counts[at] += values
-            continue
-        overlap = np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], begin), 0, None)
-        counts += values * overlap / (end - begin)
-    return counts

@@ -41,8 +41,9 @@ def layout(model: Model, room: int, height: int) -> Layout:
     wanted = min(max(longest + 20, 28), 48)
     list_width = min(wanted, max(room * 42 // 100, 22))
     count = max(len(model.tags), 1)
-    columns = min(max((room - list_width) // _CARD_WIDTH, 1), count)
-    rows = min(max(height // _CARD_HEIGHT, 1), -(-count // columns))
+    most_rows = max(height // _CARD_HEIGHT, 1)
+    columns = min(max((room - list_width) // _CARD_WIDTH, 1), -(-count // most_rows))  # wide rather than high
+    rows = min(most_rows, -(-count // columns))
     return Layout(list_width, columns, rows)
 
 
