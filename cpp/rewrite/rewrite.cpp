@@ -125,7 +125,8 @@ class RunRewriter {
     append_file_version(payload, wall_time);
     record_.clear();
     append_record(record_, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()});
-    if (pass_ == Pass::write) ++report_.records_out;
+    ++report_.records_out;
+    ++report_.headers;
     return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
   }
 
