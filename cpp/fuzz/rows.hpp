@@ -13,7 +13,7 @@
 #include "io/memory_file.hpp"
 
 // By tag and kind, the rows as bytes: step, wall time, form and value; for histograms their numbers, wherever
-// they lie. A deferred value is read from `file`, and is no row if its record is damaged.
+// they lie. A deferred value is read from `file`, and is not a row if its record is damaged.
 struct Rows {
   struct Key {
     std::string tag;

@@ -20,7 +20,7 @@ class MemoryFile {
   const std::string& content() const { return *content_; }
 
   static bool is_path(const std::string& path) { return !path.empty() && path[0] == '\0'; }
-  // The content of the file at `path`, or null if there is no such file (any more).
+  // The content of the file at `path`, or null if there is no such file.
   static std::shared_ptr<std::string> find(const std::string& path);
 
  private:

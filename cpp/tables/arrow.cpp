@@ -234,4 +234,11 @@ std::shared_ptr<const Column> tag_dictionary(const std::vector<std::string>& tag
   return string_dictionary(names);
 }
 
+void export_batch(Batch batch, ArrowArrayStream* out) {
+  Batch schema = batch;
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  export_stream(std::move(schema), std::move(batches), out);
+}
+
 }  // namespace tbq

@@ -53,6 +53,8 @@ struct Batch {
 // Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary
 // are used).
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
+// The same of one batch, which may be empty.
+void export_batch(Batch batch, ArrowArrayStream* out);
 
 // A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end. If
 // it throws, the consumer gets an errno and the message, and the stream has ended.

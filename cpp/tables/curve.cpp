@@ -1,3 +1,4 @@
+// Values that are not finite pass through, and count for nothing.
 #include "tables/curve.hpp"
 
 #include <algorithm>

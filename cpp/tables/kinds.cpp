@@ -68,10 +68,7 @@ void export_keys(const Result& result, Kind kind, const std::vector<std::string>
   batch.columns.push_back(step.finish("step"));
   batch.columns.push_back(wall_time.finish("wall_time"));
   batch.columns.push_back(bytes.finish("bytes"));
-  Batch schema = batch;
-  std::vector<Batch> batches;
-  batches.push_back(std::move(batch));
-  export_stream(std::move(schema), std::move(batches), out);
+  export_batch(std::move(batch), out);
 }
 
 }  // namespace tbq

@@ -71,10 +71,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   batch.columns.push_back(dropped_last.finish("dropped_last"));
   batch.columns.push_back(rounded.finish("rounded"));
   batch.columns.push_back(refused.finish("refused"));
-  Batch schema = batch;
-  std::vector<Batch> batches;
-  batches.push_back(std::move(batch));
-  export_stream(std::move(schema), std::move(batches), out);
+  export_batch(std::move(batch), out);
 }
 
 }  // namespace tbq

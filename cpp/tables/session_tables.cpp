@@ -25,10 +25,7 @@ class Rows {
       batch.columns.push_back(slot.real ? slot.numbers.finish(slot.name) : slot.integers.finish(slot.name));
       batch.columns.back().length = batch.length;
     }
-    Batch schema = batch;
-    std::vector<Batch> batches;
-    batches.push_back(std::move(batch));
-    export_stream(std::move(schema), std::move(batches), out);
+    export_batch(std::move(batch), out);
   }
 
  private:

@@ -31,11 +31,8 @@ TEST(a_stream_owns_what_it_hands_out) {
   batch.columns.push_back(flags.finish("flags"));
   batch.columns.push_back(tbq::dictionary_column("tag", tbq::Buffer::of(std::vector<int32_t>(20, 1)), 20,
                                                  tbq::string_dictionary({"a", "b\xff"})));
-  tbq::Batch schema = batch;
   ArrowArrayStream stream;
-  std::vector<tbq::Batch> batches;
-  batches.push_back(std::move(batch));
-  tbq::export_stream(std::move(schema), std::move(batches), &stream);
+  tbq::export_batch(std::move(batch), &stream);
 
   ArrowSchema types;
   CHECK(stream.get_schema(&stream, &types) == 0);

@@ -1,3 +1,4 @@
+// Cells are written one after the other into a buffer that has room for the longest of them.
 #include "text/text_rows.hpp"
 
 #include <algorithm>

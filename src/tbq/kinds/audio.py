@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import DamageError, UsageError
+from tbq.errors import DamageError
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ class AudioTable(Table):
 
     def waveform(self, row: int) -> tuple[int, NDArray[Any]]:
         """One clip: its rate, and its samples as an array of (frames, channels)."""
-        if not 0 <= row < len(self):
-            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
-        return waveform(self.to_arrow()["data"][row].as_py())
+        return waveform(self.to_arrow()["data"][self._row(row)].as_py())
 
 
 def waveform(data: bytes) -> tuple[int, NDArray[Any]]:

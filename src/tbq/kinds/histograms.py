@@ -115,9 +115,7 @@ class HistogramTable(Table):
         """One row; it has no buckets if they could not be read."""
         import numpy as np
 
-        values = self.to_arrow().slice(row, 1)
-        if len(values) != 1:
-            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
+        values = self.to_arrow().slice(self._row(row), 1)
         return Histogram(
             *(np.asarray(values[name][0].as_py() or (), np.float64) for name in ("left", "right", "count"))
         )

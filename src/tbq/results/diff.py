@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.results.checkpoint import parameters
-from tbq.results.weights import _path, _where, choose
+from tbq.results.weights import _path, _Where, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,9 +42,9 @@ def weights_diff(
     [{'layer': 'w', 'status': 'changed', 'changed': 1, 'max_abs': 2.0}]
     """
     with (
-        _where(model),
+        _Where(model),
         parameters(model, max_unpacked) as ours,
-        _where(other),
+        _Where(other),
         parameters(other, max_unpacked) as theirs,
     ):
         # A layer that only one side has is a match too, so the selection sees both sides together.

@@ -126,7 +126,7 @@ def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[mem
 
     def runs() -> Iterator[tuple[_core.ElementLines, int, NDArray[Any]]]:
         for parameter in parameters:
-            writer = _core.ElementLines(_prefix(parameter, separator), (parameter.count,), separator)
+            writer = _core.ElementLines(_prefix(parameter, separator), separator)
             start = 0
             for block in parameter.blocks(LINES):
                 values = _real(parameter, block)

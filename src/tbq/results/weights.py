@@ -91,7 +91,7 @@ def weights(
     from tbq.table import Table
 
     rows = []
-    with _where(model), parameters(model, max_unpacked) as opened:
+    with _Where(model), parameters(model, max_unpacked) as opened:
         for parameter in choose(opened, layer, _path(model)):
             row = parameter.row
             if parameter.unreadable:
@@ -114,19 +114,19 @@ def _schema() -> pa.Schema:
 
 
 def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size | None) -> Rows:
-    with _where(model), parameters(model, max_unpacked) as opened:
+    with _Where(model), parameters(model, max_unpacked) as opened:
         choose(opened, layer, _path(model))  # so that a wrong file or name fails now, not at the first use
 
     def batches() -> Iterator[pa.RecordBatch]:
         from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as opened:
+        with _Where(model), parameters(model, max_unpacked) as opened:
             yield from elements.batches(choose(opened, layer, _path(model)))
 
     def lines(separator: str, stream: IO[bytes]) -> None:
         from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as opened:
+        with _Where(model), parameters(model, max_unpacked) as opened:
             stream.write(elements.header(separator))
             for text in elements.lines(choose(opened, layer, _path(model)), separator):
                 stream.write(text)
@@ -134,7 +134,7 @@ def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size 
     def parquet(stream: IO[bytes]) -> None:
         from tbq.results import elements
 
-        with _where(model), parameters(model, max_unpacked) as opened:
+        with _Where(model), parameters(model, max_unpacked) as opened:
             elements.write_parquet(choose(opened, layer, _path(model)), stream)
 
     return Rows(
@@ -168,7 +168,7 @@ def _path(model: Any) -> str | None:
     return os.fspath(model)
 
 
-class _where:  # noqa: N801 - reads like a word in use
+class _Where:
     """Adds the path to an error that was raised without one."""
 
     def __init__(self, model: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.arrays import raw, widen
 from tbq.errors import TbqError, UsageError
 
@@ -19,21 +20,10 @@ def bad(argument: str, message: str, *, hint: str | None = None) -> UsageError:
     return UsageError(f"{argument}: {message}", hint=hint, code="argument")
 
 
-def shown(value: object) -> str:
-    """A value for an error message: short, with its type."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # an int with more than 4,300 digits, or a user's own repr
-        text = "…"
-    if len(text) > 60:
-        text = text[:57] + "..."
-    return f"{text} ({type(value).__name__})"
-
-
 def as_tag(tag: object, argument: str = "tag") -> str:
     """A tag: non-empty text that UTF-8 can encode."""
     if not isinstance(tag, str):
-        raise bad(argument, f"got {shown(tag)}, want a str")
+        raise bad(argument, f"got {described(tag)}, want a str")
     if not tag:
         raise bad(argument, "got an empty str, want a name", hint="TensorBoard shows nothing without a tag")
     try:
@@ -56,7 +46,7 @@ def as_step(step: object, argument: str = "global_step") -> int | None:
         if isinstance(value, float) and not value.is_integer():
             raise bad(
                 argument,
-                f"got {shown(step)}, want an integer",
+                f"got {described(step)}, want an integer",
                 hint="steps are integers: 0.1 and 0.9 would both become step 0",
             ) from None
         number = int(value)
@@ -81,31 +71,31 @@ def as_number(value: object, argument: str) -> int | float:
     if isinstance(got, (int, float)):
         return got
     if value is None or isinstance(value, str | bytes | bytearray | complex):
-        raise bad(argument, f"got {shown(value)}, want a number")
+        raise bad(argument, f"got {described(value)}, want a number")
     if not hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
         try:
             return float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
-            raise bad(argument, f"got {shown(value)}, want a number") from None
+            raise bad(argument, f"got {described(value)}, want a number") from None
     array = as_array(value, argument)
     if array.size != 1:
         raise bad(argument, f"got an array of shape {array.shape}, want one number")
     got = array.reshape(()).item()
     if not isinstance(got, int | float):
-        raise bad(argument, f"got {shown(got)}, want a real number")
+        raise bad(argument, f"got {described(got)}, want a real number")
     return got
 
 
 def as_elements(value: Any, argument: str) -> tuple[np.ndarray[Any, Any], str]:
     """The elements of any array, tensor, number or (nested) list, and the name of their dtype; see `tbq.arrays.raw`."""
     if isinstance(value, str | bytes) or value is None:
-        raise bad(argument, f"got {shown(value)}, want an array")
+        raise bad(argument, f"got {described(value)}, want an array")
     try:
         elements, name = raw(value)
     except TbqError:
         raise
     except Exception as error:  # whatever the library of the array raises
-        raise bad(argument, f"got {shown(value)}, which is not an array: {error}") from error
+        raise bad(argument, f"got {described(value)}, which is not an array: {error}") from error
     if elements.dtype.kind not in "biufc":
         raise bad(argument, f"got an array of dtype {elements.dtype}, want numbers")
     return elements, name

@@ -6,9 +6,10 @@ import io
 import wave
 from typing import Any
 
+from tbq.arguments import described
 from tbq.errors import warn
 from tbq.write import wire
-from tbq.write.arguments import as_array, bad, real, shown
+from tbq.write.arguments import as_array, bad, real
 
 
 def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:
@@ -16,7 +17,7 @@ def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return _from_file(bytes(value), argument)
     if not isinstance(sample_rate, int | float) or not sample_rate > 0:
-        raise bad("sample_rate", f"got {shown(sample_rate)}, want samples per second")
+        raise bad("sample_rate", f"got {described(sample_rate)}, want samples per second")
     samples = _samples(value, argument)
     frames, channels = samples.shape
     out = io.BytesIO()

@@ -7,9 +7,10 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.errors import OutputError, UsageError, warn
 from tbq.write import wire
-from tbq.write.arguments import as_number, as_step, as_tag, as_wall_time, bad, shown
+from tbq.write.arguments import as_number, as_step, as_tag, as_wall_time, bad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ class Core:
         status = self._file.buffer.scalar(tag, value, step, wall_time, style, metadata)
         if status & CONVERT:
             raise UsageError(
-                f"scalar_value: got {shown(value)}, which does not fit a scalar", code="argument"
+                f"scalar_value: got {described(value)}, which does not fit a scalar", code="argument"
             )
         self._attend(status)
 
@@ -167,7 +168,7 @@ def serialized(message: Any, argument: str) -> bytes:
         return message
     serialize = getattr(message, "SerializeToString", None)
     if serialize is None:
-        raise bad(argument, f"got {shown(message)}, want a protobuf message or its bytes")
+        raise bad(argument, f"got {described(message)}, want a protobuf message or its bytes")
     data = serialize()
     assert isinstance(data, bytes)
     return data

@@ -7,10 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+from tbq.arguments import described
 from tbq.errors import warn
 from tbq.export.target import make_folder, output
 from tbq.write import image
-from tbq.write.arguments import as_array, bad, real, shown
+from tbq.write.arguments import as_array, bad, real
 
 
 def write(
@@ -57,7 +58,7 @@ def _labels(metadata: Any, header: Any, count: int) -> list[str]:
     if not header:
         return [str(label) for label in metadata]
     if any(len(row) != len(header) for row in metadata):
-        raise bad("metadata_header", f"got {shown(header)}, want as many names as metadata has columns")
+        raise bad("metadata_header", f"got {described(header)}, want as many names as metadata has columns")
     return ["\t".join(map(str, row)) for row in [header, *metadata]]
 
 

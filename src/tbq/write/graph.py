@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq.arguments import described
 from tbq.errors import missing
 from tbq.write import wire
-from tbq.write.arguments import bad, shown
+from tbq.write.arguments import bad
 from tbq.write.core import serialized
 
 
@@ -17,7 +18,7 @@ def encode(model: Any, input_to_model: Any, verbose: bool, use_strict_trace: boo
     if hasattr(model, "as_graph_def"):  # a TensorFlow graph
         return [wire.text(4, serialized(model.as_graph_def(), "model"))]
     if not (hasattr(model, "forward") and hasattr(model, "state_dict")):
-        raise bad("model", f"got {shown(model)}, want a GraphDef, its bytes, or a torch module")
+        raise bad("model", f"got {described(model)}, want a GraphDef, its bytes, or a torch module")
     try:
         from torch.utils.tensorboard._pytorch_graph import graph
     except ImportError:

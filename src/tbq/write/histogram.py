@@ -6,8 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tbq import _core
+from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_array, as_number, bad, real, shown
+from tbq.write.arguments import as_array, as_number, bad, real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +43,7 @@ def encode(values: Any, bins: Any, max_bins: int | None, argument: str = "values
         try:
             counts, limits = np.histogram(array, bins=bins)
         except (ValueError, TypeError) as error:
-            raise bad("bins", f"got {shown(bins)}: {error}") from None
+            raise bad("bins", f"got {described(bins)}: {error}") from None
         low, high = float(array.min()), float(array.max())
         total, squares = float(array.sum()), float(array.dot(array))
     counts, limits = _fewer(counts, limits, max_bins)
@@ -57,7 +58,7 @@ def _fewer(counts: Array, limits: Array, max_bins: int | None) -> tuple[Array, A
     if max_bins is None or len(counts) <= max_bins:
         return counts, limits
     if not isinstance(max_bins, int) or max_bins < 1:
-        raise bad("max_bins", f"got {shown(max_bins)}, want a number of bins")
+        raise bad("max_bins", f"got {described(max_bins)}, want a number of bins")
     joined = len(counts) // max_bins
     rest = len(counts) % joined
     if rest:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from tbq.arguments import described
 from tbq.errors import UsageError
 from tbq.write import wire
-from tbq.write.arguments import as_number, as_tag, bad, shown
+from tbq.write.arguments import as_number, as_tag, bad
 
 _STRING, _BOOL, _FLOAT64 = 1, 2, 3
 _SUCCESS = 1
@@ -19,10 +20,10 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
     """(tag, SummaryMetadata) of experiment, session start and session end."""
     for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
         if not isinstance(given, dict):
-            raise bad(name, f"got {shown(given)}, want a dict")
+            raise bad(name, f"got {described(given)}, want a dict")
     domains = hparam_domain_discrete or {}
     if not isinstance(domains, dict):
-        raise bad("hparam_domain_discrete", f"got {shown(domains)}, want a dict of lists")
+        raise bad("hparam_domain_discrete", f"got {described(domains)}, want a dict of lists")
     for name, domain in domains.items():
         want = type(hparam_dict.get(name))
         if (
@@ -31,7 +32,8 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
             or not all(isinstance(choice, want) for choice in domain)
         ):
             raise bad(
-                f"hparam_domain_discrete[{name!r}]", f"got {shown(domain)}, want a list of the hparam's type"
+                f"hparam_domain_discrete[{name!r}]",
+                f"got {described(domain)}, want a list of the hparam's type",
             )
     infos, session = b"", b""
     for name, given in hparam_dict.items():
@@ -67,7 +69,7 @@ def _value(given: Any, argument: str) -> tuple[int, bytes]:
     try:
         number = float(as_number(given, argument))
     except (UsageError, OverflowError):
-        raise bad(argument, f"got {shown(given)}, want a number, a bool or a str") from None
+        raise bad(argument, f"got {described(given)}, want a number, a bool or a str") from None
     return _FLOAT64, wire.varint(2 << 3 | 1) + struct.pack("<d", number)
 
 

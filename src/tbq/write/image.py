@@ -9,9 +9,10 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.errors import missing
 from tbq.write import wire
-from tbq.write.arguments import as_array, bad, real, shown
+from tbq.write.arguments import as_array, bad, real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +47,7 @@ def to_hwc(array: Array, dataformats: str, argument: str) -> Array:
         sorted("CHW"),
         sorted("HW"),
     ):
-        raise bad("dataformats", f"got {shown(dataformats)}, want an order of NCHW, CHW or HW")
+        raise bad("dataformats", f"got {described(dataformats)}, want an order of NCHW, CHW or HW")
     axes = dataformats.upper()
     if array.ndim != len(axes):
         raise bad(
@@ -191,7 +192,7 @@ def _figure(figure: Any, close: bool) -> Array:
     import numpy as np
 
     if not hasattr(figure, "canvas"):
-        raise bad("figure", f"got {shown(figure)}, want a matplotlib figure or a list of them")
+        raise bad("figure", f"got {described(figure)}, want a matplotlib figure or a list of them")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     canvas = FigureCanvasAgg(figure)
@@ -212,7 +213,7 @@ def video(value: Any, fps: float, argument: str = "vid_tensor") -> bytes:
     except ImportError:
         raise missing("pillow", needed_for="add_video", extra="media") from None
     if not isinstance(fps, int | float) or not fps > 0:
-        raise bad("fps", f"got {shown(fps)}, want frames per second")
+        raise bad("fps", f"got {described(fps)}, want frames per second")
     array = real(as_array(value, argument), argument)
     if array.ndim != 5 or array.size == 0 or array.shape[2] not in (1, 3):
         raise bad(argument, f"got shape {array.shape}, want [N, T, C, H, W] with 1 or 3 channels")

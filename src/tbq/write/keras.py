@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.errors import missing
-from tbq.write.arguments import bad, shown
+from tbq.write.arguments import bad
 from tbq.write.writer import SummaryWriter
 
 try:
@@ -31,7 +32,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         super().__init__()
         if update_freq not in ("epoch", "batch") and not (isinstance(update_freq, int) and update_freq > 0):
             raise bad(
-                "update_freq", f"got {shown(update_freq)}, want 'epoch', 'batch' or a number of batches"
+                "update_freq", f"got {described(update_freq)}, want 'epoch', 'batch' or a number of batches"
             )
         self.log_dir = Path(log_dir).absolute()
         self._every = update_freq if isinstance(update_freq, int) else {"epoch": 0, "batch": 1}[update_freq]

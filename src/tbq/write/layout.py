@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_tag, bad, shown
+from tbq.write.arguments import as_tag, bad
 
 TAG = "custom_scalars__config__"
 METADATA = wire.metadata("custom_scalars")
@@ -14,11 +15,11 @@ METADATA = wire.metadata("custom_scalars")
 def encode(layout: Any) -> bytes:
     """A TensorProto with the Layout {category: {chart: ["Multiline" | "Margin", tags]}}."""
     if not isinstance(layout, dict):
-        raise bad("layout", f"got {shown(layout)}, want a dict of categories")
+        raise bad("layout", f"got {described(layout)}, want a dict of categories")
     categories = b""
     for category, charts in layout.items():
         if not isinstance(charts, dict):
-            raise bad(f"layout[{category!r}]", f"got {shown(charts)}, want a dict of charts")
+            raise bad(f"layout[{category!r}]", f"got {described(charts)}, want a dict of charts")
         content = wire.text(1, as_tag(category, "layout"))
         for title, chart in charts.items():
             content += wire.message(2, _chart(title, chart, f"layout[{category!r}][{title!r}]"))
@@ -28,10 +29,10 @@ def encode(layout: Any) -> bytes:
 
 def _chart(title: Any, chart: Any, where: str) -> bytes:
     if not isinstance(chart, list | tuple) or len(chart) != 2 or chart[0] not in ("Multiline", "Margin"):
-        raise bad(where, f"got {shown(chart)}, want ['Multiline' or 'Margin', tags]")
+        raise bad(where, f"got {described(chart)}, want ['Multiline' or 'Margin', tags]")
     kind, tags = chart
     if isinstance(tags, str) or not hasattr(tags, "__iter__"):
-        raise bad(where, f"got {shown(tags)}, want a list of tags")
+        raise bad(where, f"got {described(tags)}, want a list of tags")
     tags = [as_tag(tag, where) for tag in tags]
     head = wire.text(1, as_tag(title, where))
     if kind == "Multiline":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_tag, bad, shown
+from tbq.write.arguments import as_tag, bad
 from tbq.write.core import Core
 
 # SummaryMetadata of plugin text.
@@ -111,7 +112,7 @@ class Media(Core):
 
         as_tag(tag)
         if not isinstance(dataformats, str) or sorted(dataformats.upper()) != sorted("NTCHW"):
-            raise bad("dataformats", f"got {shown(dataformats)}, want an order of NTCHW")
+            raise bad("dataformats", f"got {described(dataformats)}, want an order of NTCHW")
         array = as_array(vid_tensor, "vid_tensor")
         if array.ndim == 5:
             array = array.transpose([dataformats.upper().index(axis) for axis in "NTCHW"])
@@ -141,7 +142,7 @@ class Media(Core):
         >>> writer.add_text("config", "**lr** = 0.1", 0)
         """
         if not isinstance(text_string, str):
-            raise bad("text_string", f"got {shown(text_string)}, want a str")
+            raise bad("text_string", f"got {described(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
         self._add(as_tag(tag) + "/text_summary", wire.TENSOR, payload, _TEXT, global_step, walltime)
 

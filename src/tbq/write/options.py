@@ -8,34 +8,35 @@ import socket
 from datetime import datetime
 from pathlib import Path
 
+from tbq.arguments import described
 from tbq.errors import OutputError
 from tbq.text import counted
 from tbq.write import existing
-from tbq.write.arguments import bad, shown
+from tbq.write.arguments import bad
 from tbq.write.file import unwritable
 
 
 def directory(log_dir: object, comment: object, run: object) -> str:
     """The absolute directory of a run."""
     if not isinstance(comment, str):
-        raise bad("comment", f"got {shown(comment)}, want a str")
+        raise bad("comment", f"got {described(comment)}, want a str")
     if log_dir is None or log_dir == "":
         now = datetime.now().strftime("%b%d_%H-%M-%S")
         log_dir = Path("runs", f"{now}_{socket.gethostname()}{comment}")
     try:
         path: str | bytes = os.fspath(log_dir)  # type: ignore[call-overload]
     except TypeError:
-        raise bad("log_dir", f"got {shown(log_dir)}, want a path") from None
+        raise bad("log_dir", f"got {described(log_dir)}, want a path") from None
     path = os.fsdecode(path)
     if "\0" in path:
-        raise bad("log_dir", f"got {shown(path)}, which has a null character")
+        raise bad("log_dir", f"got {described(path)}, which has a null character")
     if "://" in path:
         raise bad(
             "log_dir", f"got {path!r}, want a local directory", hint="write locally, then copy or sync it"
         )
     if run is not None:
         if not isinstance(run, str) or not run:
-            raise bad("run", f"got {shown(run)}, want the name of a run")
+            raise bad("run", f"got {described(run)}, want the name of a run")
         if Path(run).is_absolute() or ".." in Path(run).parts:
             raise bad("run", f"got {run!r}, want a name below log_dir")
         path = str(Path(path, run))
@@ -74,17 +75,17 @@ def count(max_queue: object) -> int | None:
     """`max_queue`; 0 means no limit, as in torch."""
     if max_queue is None or (isinstance(max_queue, int) and max_queue >= 0):
         return max_queue or None
-    raise bad("max_queue", f"got {shown(max_queue)}, want a number of events")
+    raise bad("max_queue", f"got {described(max_queue)}, want a number of events")
 
 
 def seconds(argument: str, value: object, *, forever: bool = False) -> float:
     """A number of seconds; infinity only if `forever` makes sense."""
     if isinstance(value, int | float) and value >= 0 and (forever or not math.isinf(value)):
         return float(value)
-    raise bad(argument, f"got {shown(value)}, want a number of seconds")
+    raise bad(argument, f"got {described(value)}, want a number of seconds")
 
 
 def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise if `value` is not one of `choices`."""
     if value not in choices:
-        raise bad(argument, f"got {shown(value)}, want one of {', '.join(map(repr, choices))}")
+        raise bad(argument, f"got {described(value)}, want one of {', '.join(map(repr, choices))}")

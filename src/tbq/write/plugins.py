@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_number, as_tag, bad, shown
+from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import Core
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Plugins(Core):
         metrics = {tag: as_number(value, f"metric_dict[{tag!r}]") for tag, value in metric_dict.items()}
         run_name = run_name or name
         if run_name is not None and not isinstance(run_name, str):
-            raise bad("run_name", f"got {shown(run_name)}, want a name, or '.' for this run")
+            raise bad("run_name", f"got {described(run_name)}, want a name, or '.' for this run")
         step, walltime = self._stamp(global_step, None)
         target: Any = self if run_name == "." else self._sub_writer(run_name or str(time.time()))
         try:

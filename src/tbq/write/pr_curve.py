@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_array, bad, real, shown
+from tbq.write.arguments import as_array, bad, real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +63,7 @@ def raw(counts: dict[str, Any], num_thresholds: int) -> tuple[bytes, bytes]:
 
 def _thresholds(num_thresholds: Any) -> int:
     if not isinstance(num_thresholds, int) or num_thresholds < 2:
-        raise bad("num_thresholds", f"got {shown(num_thresholds)}, want 2 or more")
+        raise bad("num_thresholds", f"got {described(num_thresholds)}, want 2 or more")
     return min(num_thresholds, _MOST)
 
 

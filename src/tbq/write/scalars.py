@@ -7,9 +7,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import described
 from tbq.errors import UsageError
 from tbq.write import wire
-from tbq.write.arguments import as_number, as_tag, bad, shown
+from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import CONVERT, Core, _stamps
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Scalars(Core):
                 self._attend(status)
                 return
         if not hasattr(metrics, "items"):
-            raise bad("metrics", f"got {shown(metrics)}, want a mapping of tags to numbers")
+            raise bad("metrics", f"got {described(metrics)}, want a mapping of tags to numbers")
         numbers = {
             as_tag(tag, "metrics"): as_number(value, f"metrics[{tag!r}]") for tag, value in metrics.items()
         }
@@ -109,7 +110,7 @@ class Scalars(Core):
         status = self._file.buffer.scalars(numbers, step, walltime, style)
         if status & CONVERT:
             raise UsageError(
-                f"metrics: a number that does not fit a scalar, in {shown(numbers)}", code="argument"
+                f"metrics: a number that does not fit a scalar, in {described(numbers)}", code="argument"
             )
         self._attend(status)
 
@@ -131,7 +132,9 @@ class Scalars(Core):
         """
         main_tag = as_tag(main_tag, "main_tag")
         if not hasattr(tag_scalar_dict, "items"):
-            raise bad("tag_scalar_dict", f"got {shown(tag_scalar_dict)}, want a mapping of names to numbers")
+            raise bad(
+                "tag_scalar_dict", f"got {described(tag_scalar_dict)}, want a mapping of names to numbers"
+            )
         if run_name not in (None, "."):
             raise bad("run_name", f"got {run_name!r}, want None (one run per line) or '.' (this run)")
         numbers = {

@@ -6,10 +6,11 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from tbq.arguments import described
 from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
 from tbq.write import existing, options
-from tbq.write.arguments import as_step, bad, shown
+from tbq.write.arguments import as_step, bad
 from tbq.write.file import EventFile, logger
 from tbq.write.flusher import live
 from tbq.write.media import Media
@@ -70,7 +71,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         self.flush_secs = options.seconds("flush_secs", flush_secs)
         self.max_wait = options.seconds("max_wait", max_wait, forever=True)
         if not isinstance(filename_suffix, str) or set(filename_suffix) & set("/\\\0"):
-            raise bad("filename_suffix", f"got {shown(filename_suffix)}, want a str without separators")
+            raise bad("filename_suffix", f"got {described(filename_suffix)}, want a str without separators")
         self.filename_suffix = filename_suffix
         options.choice("resume", resume, ("auto", "new", "error"))
         options.choice("on_error", on_error, ("warn", "raise"))
@@ -150,7 +151,7 @@ class SummaryWriter(Scalars, Media, Plugins):
     def _sub_writer(self, name: str) -> SummaryWriter:
         """A writer of the run `name` below this one, with the same settings."""
         if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-            raise bad("run_name", f"got {shown(name)}, want the name of a run below {self.log_dir}")
+            raise bad("run_name", f"got {described(name)}, want the name of a run below {self.log_dir}")
         return SummaryWriter(
             Path(self.log_dir, name),
             max_queue=self.max_queue,
