@@ -1,5 +1,7 @@
 // Python: a log directory that is followed.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +11,7 @@
 #include "bind/bind.hpp"
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
+#include "bytes/names.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
 #include "live/retracted.hpp"
@@ -72,6 +75,69 @@ class PythonStore {
     return store_->everything(wanted);
   }
 
+  // Series as (run, tag); the columns as flat arrays, one curve after the other.
+  nb::tuple curves(const std::vector<std::pair<uint32_t, std::string>>& series, const std::string& axis,
+                   nb::object range, size_t width, double smooth) {
+    CurveOptions options;
+    if (axis != "step" && axis != "relative" && axis != "wall")
+      throw nb::value_error("axis: step, relative or wall");
+    options.axis = axis == "step" ? Axis::step : axis == "wall" ? Axis::wall : Axis::relative;
+    if (!range.is_none()) {
+      const auto ends = nb::cast<std::pair<double, double>>(range);
+      options.ranged = true;
+      options.low = ends.first;
+      options.high = ends.second;
+    }
+    if (width < 1 || width > 100'000) throw nb::value_error("width: 1 to 100,000");
+    if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: 0 to 1");
+    options.width = width;
+    options.smooth = smooth;
+    std::vector<Store::Series> wanted;
+    for (const auto& [run, tag] : series) wanted.push_back({run, raw_name(tag)});
+    Columns columns;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      columns = store_->curves(wanted, options);
+    }
+    const auto array = [](std::vector<double>&& values) {
+      auto* kept = new std::vector<double>(std::move(values));
+      const nb::capsule owner(kept,
+                              [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+      return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+    };
+    return nb::make_tuple(columns.low, columns.high, array(std::move(columns.first)),
+                          array(std::move(columns.last)), array(std::move(columns.least)),
+                          array(std::move(columns.largest)), array(std::move(columns.broken)));
+  }
+
+  // Of each of these runs: when it began and ended, and the last row of each series.
+  nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
+    struct OfRun {
+      std::pair<double, double> times;
+      std::vector<Latest> series;
+    };
+    std::vector<OfRun> found;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const uint32_t run : runs) {
+        found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+      }
+    }
+    nb::list out;
+    for (const OfRun& run : found) {
+      nb::list series;
+      for (const Latest& each : run.series) {
+        series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
+                                     each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
+                                     each.takeovers));
+      }
+      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+    }
+    return out;
+  }
+
  private:
   TagQuestions questions_;
   nb::object inflate_;
@@ -133,6 +199,19 @@ void bind_live(nb::module_& m) {
                    "run_of: collections.abc.Sequence[int]) -> None"),
            "The files to follow from now on.")
       .def("poll", &PythonStore::poll, "Look at every file, and read what is new.")
+      .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
+           nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
+                   "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "
+                   "object, object, object, object, object]"),
+           "Of each pixel column of each curve the first, last, least and largest value, after low and high; "
+           "then where each curve has its first value that is not finite.")
+      .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
+           nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
+                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[int, float]]]]]]"),
+           "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
+           "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
+           "where later sessions took over.")
       .def("everything", &PythonStore::everything, "kinds"_a, "All rows so far, as decode() gives them.");
 
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
