@@ -5,8 +5,8 @@
 
 namespace tbq {
 
-// Moves scalars out of blocks that are mostly empty into as much memory as they need; the blocks go back to
-// the pool. What only decoding needs is freed.
+// Moves scalars out of blocks that are not full, or share their slab with others, into as much memory as they
+// need; the blocks go back to the pool. What only decoding needs is freed.
 void pack(Part& part, Pool& pool);
 
 }  // namespace tbq
