@@ -4,6 +4,7 @@
 
 #include "bytes/crc32c.hpp"
 #include "io/input.hpp"
+#include "record/framing.hpp"
 
 namespace tbq {
 namespace {
@@ -65,7 +66,9 @@ bool Fingerprint::is_of(const File& file) const {
 }
 
 void LiveFile::remember(BlockReader& reader) {
-  last = Fingerprint::of(reader, settled - std::min(settled, kCompared), settled);
+  // What was made of the bytes before `settled` may depend on the header that follows them.
+  last = Fingerprint::of(reader, settled - std::min(settled, kCompared - kHeader),
+                         std::min(settled + kHeader, reader.end()));
   if (first.size < kCompared) first = Fingerprint::of(reader, 0, std::min(settled, kCompared));
 }
 

@@ -52,7 +52,7 @@ struct LiveFile {
   Parts parts;                 // up to `settled`, one after the other
   std::shared_ptr<Part> tail;  // from there on; decoded again when the file has grown
   uint64_t unfinished = 0;     // bytes at the end that are not all of a record
-  // What a file that has only grown still has: its first bytes, and those before `settled`.
+  // What a file that has only grown still has: its first bytes, and those around `settled`.
   Fingerprint first;
   Fingerprint last;
   Ahead ahead;

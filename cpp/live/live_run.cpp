@@ -97,7 +97,7 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   auto part = std::make_shared<Part>();
   part->file = file;
   decode_part(handle, reader.reader, reader.pool, options, begin, limit, *part);
-  pack(*part, reader.pool);
+  pack(*part, reader.pool, reader.much ? &reader.kept : nullptr);
   return part;
 }
 

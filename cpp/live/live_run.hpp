@@ -32,9 +32,16 @@ struct RetractedRow {
 struct LiveReader {
   explicit LiveReader(const DecodeOptions& options) : reader(options.block) {}
   // Gives back the memory that is kept to be used again.
-  void release() { pool = new_pool(); }
+  void release() {
+    pool = new_pool();
+    kept = new_pool();
+    much = false;
+  }
 
   Pool pool = new_pool();
+  Pool kept =
+      new_pool();  // for rows that stay, if there is much to read: large pieces cost less than small ones
+  bool much = false;
   BlockReader reader;
 
  private:

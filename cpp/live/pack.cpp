@@ -14,9 +14,20 @@ size_t bytes_of(const ScalarChunk& chunk) {
   return chunk.block.columns * Pool::stride(chunk.rows) * sizeof(double);
 }
 
+std::shared_ptr<void> memory_of(size_t bytes, Pool* kept, uint8_t*& at) {
+  if (kept) {
+    Pool::Block block = kept->raw(bytes);
+    at = block.data;
+    return std::move(block.slab);
+  }
+  std::shared_ptr<void> memory(::operator new(bytes), [](void* data) { ::operator delete(data); });
+  at = static_cast<uint8_t*>(memory.get());
+  return memory;
+}
+
 }  // namespace
 
-void pack(Part& part, Pool& pool) {
+void pack(Part& part, Pool& pool, Pool* kept) {
   for (const auto& entry : part.tags.all) {  // nothing is recognised by these any more
     entry->scalar_template = {};
     entry->blob_template.reset();
@@ -26,8 +37,8 @@ void pack(Part& part, Pool& pool) {
     for (const ScalarChunk& chunk : entry->scalars.chunks) bytes += is_loose(chunk) ? bytes_of(chunk) : 0;
   }
   if (bytes == 0) return;
-  const std::shared_ptr<void> memory(::operator new(bytes), [](void* data) { ::operator delete(data); });
-  auto* at = static_cast<uint8_t*>(memory.get());
+  uint8_t* at = nullptr;
+  const std::shared_ptr<void> memory = memory_of(bytes, kept, at);
   for (const auto& entry : part.tags.all) {
     for (ScalarChunk& chunk : entry->scalars.chunks) {
       if (!is_loose(chunk)) continue;

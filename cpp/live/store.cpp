@@ -50,6 +50,7 @@ Update Store::poll(bool rows) {
   }
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
   const auto tick = [this] { return !options_.tick || options_.tick({}); };
+  for (const auto& reader : readers_) reader->much = bytes >= kMuch;
   if (bytes >= 2 * options_.split) {
     std::vector<LiveRun::AheadJob> jobs;
     for (LiveRun* run : changed) run->plan_ahead(jobs);
