@@ -44,7 +44,11 @@ class WatchApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(
-                key.keys, key.action, key.help, show=False, priority=any(name in key.keys for name in _ALWAYS)
+                key.keys,
+                key.action,
+                key.help,
+                show=False,
+                priority=key.action.startswith("filter") or any(name in key.keys for name in _ALWAYS),
             )
             for key in KEYS
         ),
@@ -238,6 +242,10 @@ class WatchApp(App[None]):
         """What was lost."""
         self._cover("problems")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A filter is asked for as soon as its key comes, before what is typed after it; not within one."""
+        return not (action == "filter" and self._filtering)
+
     def action_filter(self, what: str) -> None:
         """Ask for a filter of tags or runs."""
         before = self.model.tag_filter if what == "tag" else self.model.run_filter
@@ -246,7 +254,7 @@ class WatchApp(App[None]):
         prompt.can_focus = prompt.display = True
         prompt.placeholder = f"filter {what}s"
         prompt.value = before
-        prompt.focus()
+        self.set_focus(prompt)  # at once: what is typed already belongs into it
         self.sync()
 
     def on_input_changed(self, event: Input.Changed) -> None:
