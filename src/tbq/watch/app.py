@@ -225,7 +225,9 @@ class WatchApp(App[None]):
             self._cover(None)
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """With the help open, keys only close it."""
+        """With the help open, keys only close it; within a filter its keys are characters."""
+        if action == "filter" and self._filtering:
+            return False
         return not (self._over and action not in ("quit", "help_quit"))
 
     def _cover(self, what: str | None) -> None:
@@ -241,10 +243,6 @@ class WatchApp(App[None]):
     def action_problems(self) -> None:
         """What was lost."""
         self._cover("problems")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A filter is asked for as soon as its key comes, before what is typed after it; not within one."""
-        return not (action == "filter" and self._filtering)
 
     def action_filter(self, what: str) -> None:
         """Ask for a filter of tags or runs."""
