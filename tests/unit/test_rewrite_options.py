@@ -341,7 +341,8 @@ def test_records_inside_a_torn_one_that_is_dropped(tmp_path: Path) -> None:
         for size in range(len(inside), len(inside) + 400)
         if len(made := pl.image("sample", 0, bytes(size))) == 300 + len(inside)
     )
-    write(tmp_path / "runs", header(), image[:300], inside, scalar("loss", 150, 1.0))
+    first = pl.image("sample", 0, b"small")
+    write(tmp_path / "runs", header(), first, image[:300], inside, scalar("loss", 150, 1.0))
     for number, options in enumerate(
         ({}, {"drop_tag": "sample"}, {"drop_kind": "images"}, {"keep_tag": "loss"})
     ):
