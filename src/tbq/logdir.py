@@ -9,6 +9,7 @@ from tbq.arguments import StrPath
 from tbq.decode.options import OnError, Reading, Restarts, Selected, Which
 from tbq.decode.reader import Reader
 from tbq.kinds import single, tables
+from tbq.plot.methods import Pictures
 from tbq.select import Names, Steps
 from tbq.source.discover import Found
 from tbq.source.inflate import Unpacked
@@ -39,7 +40,7 @@ def restored(found: Found, limit: int | None) -> LogDir:
     return LogDir(Reader(found, Unpacked(limit)))
 
 
-class LogDir:
+class LogDir(Pictures):
     """The runs below a path. Made by `tbq.open`.
 
     Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.

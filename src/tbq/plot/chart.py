@@ -14,6 +14,7 @@ from tbq.plot.canvas import NOBODY, Canvas, rows_of
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.plot.numbers import number
+from tbq.table.pixels import Columns as Columns
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 Axis = Literal["step", "relative", "wall"]
 _FEWEST = 12  # cells that a plot is at least wide, if there is room at all
 BROKEN = "✕"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Of each column of dots the first, last, least and largest value; NaN if it has none."""
-
-    first: Floats
-    last: Floats
-    least: Floats
-    largest: Floats
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 DEFAULT = ("mean", "std", "min", "max")
+_OF_TWO = ("std", "sem", "ci95")  # what one value does not define
 
 
 def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | str = DEFAULT) -> pa.Table:
     """One row per group, tag and step with the columns `group, tag, step`, one for each statistic, and `n`.
 
     `groups` says which group a run is in; runs that are not in it are left out. Of two values that a run has for one
-    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1;
-    mean ± ci95 is the interval of 95 % by Student's t. What so few values do not define is null.
+    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1; sem is
+    the standard error of the mean, mean ± ci95 the interval of 95 % by Student's t; q25 and q75 are quartiles, between
+    values as NumPy has them. What so few values do not define is null.
 
     >>> table = pa.table({"run": ["a1", "a2"], "tag": ["loss"] * 2, "step": [1, 1], "value": [1.0, 3.0]})
     >>> reduce(table, {"a1": "a", "a2": "a"}, "mean,std").to_pylist()
@@ -42,7 +44,7 @@ def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | 
     for name in names:
         if name != "n":
             values = STATS[name](rows)
-            columns[name] = pa.array(values, mask=rows.count < (2 if name in ("std", "ci95") else 1))
+            columns[name] = pa.array(values, mask=rows.count < (2 if name in _OF_TWO else 1))
     columns["n"] = pa.array(rows.count)
     return pa.table(
         {name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")}
@@ -116,6 +118,10 @@ class _Rows:
             off = np.where(self.there, self.value - self.mean[self.cell], 0.0)
             return np.sqrt(self._sum(off * off) / (self.count - 1))
 
+    def sem(self) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(self.std / np.sqrt(self.count), np.float64)
+
     def ci95(self) -> Floats:
         reach = np.zeros(int(self.count.max(initial=1)) + 1)
         for n in np.unique(self.count).tolist():
@@ -123,15 +129,24 @@ class _Rows:
         with np.errstate(all="ignore"):
             return reach[self.count] * self.std / np.sqrt(self.count)
 
-    def median(self) -> Floats:
-        order = np.lexsort((self.value, self.cell))  # NaN comes last
-        value = self.value[order]
+    @cached_property
+    def ordered(self) -> tuple[Floats, Ints]:
+        """The values of each cell in order, NaN last, and where each cell begins."""
+        value = self.value[np.lexsort((self.value, self.cell))]
         size = np.bincount(self.cell, minlength=len(self.key))
-        start = np.cumsum(size) - size
-        top = np.maximum(self.count - 1, 0)
-        low, high = value[start + top // 2], value[start + (top + 1) // 2]
-        with np.errstate(all="ignore"):
-            return np.asarray(np.where(low == high, low, low / 2 + high / 2), np.float64)
+        return value, (np.cumsum(size) - size).astype(np.int64)
+
+    def median(self) -> Floats:
+        return self.quantile(0.5)
+
+    def quantile(self, q: float) -> Floats:
+        value, start = self.ordered
+        place = np.maximum(self.count - 1, 0) * q
+        below = np.floor(place).astype(np.int64)
+        share = place - below
+        low, high = value[start + below], value[start + np.ceil(place).astype(np.int64)]
+        with np.errstate(all="ignore"):  # halves of 0.5 do not overflow
+            return np.asarray(np.where(low == high, low, low * (1 - share) + high * share), np.float64)
 
     def least(self) -> Floats:
         out = np.full(len(self.key), np.inf)
@@ -154,6 +169,9 @@ STATS: dict[str, Callable[[_Rows], NDArray[Any]]] = {
     "max": _Rows.largest,
     "median": _Rows.median,
     "ci95": _Rows.ci95,
+    "sem": _Rows.sem,
+    "q25": lambda rows: rows.quantile(0.25),
+    "q75": lambda rows: rows.quantile(0.75),
     "n": lambda rows: rows.count,
 }
 

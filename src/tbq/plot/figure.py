@@ -1,0 +1,288 @@
+"""Curves as a matplotlib figure: panels, lines, bands, marks where values are not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
+from tbq.plot.lines import Line, Panel
+from tbq.plot.scales import dress
+from tbq.plot.style import DASHES, settings, size_of
+from tbq.table.pixels import envelope, grid, kept
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tbq.plot.lines import Floats
+    from tbq.plot.options import Options
+    from tbq.plot.scalars import Chart
+
+_MOST_VERTICES = 8000  # of a panel in a file of vectors, which has no pixels
+_FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
+_BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
+_MOST_TAKEOVERS = 40
+
+
+def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
+    """The chart as a figure of its own, or in an Axes of the user's; `vectors` if it is for a file without pixels."""
+    options, panels = chart.options, chart.panels
+    if ax is not None:
+        if len(panels) > 1:
+            raise UsageError(f"ax: one Axes is for one tag, not {len(panels)}", hint="name one tag")
+        _panel(ax, panels[0], chart, vectors)
+        _titles(ax, panels[0], chart, alone=True)
+        from tbq.plot.legend import legends
+
+        legends(ax.figure, [ax], chart)
+        return ax
+    columns = options.columns or (1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3))
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    from tbq.plot.legend import labels_of, legends, room_aside
+
+    texts = [*labels_of(chart), *(panel.tag for panel in panels), options.title or "", chart.x_name]
+    style = fonts_for(map(name_text, texts), settings(options))
+    figure_size = size_of(options, columns, rows, room_aside(chart, columns))
+    with styled(style):
+        figure = new_figure(style, figure_size)
+        grid_of = figure.subplots(rows, columns, squeeze=False, sharex=False).ravel().tolist()
+        for spare in grid_of[len(panels) :]:
+            spare.remove()
+        axes = grid_of[: len(panels)]
+        for i, (each, panel) in enumerate(zip(axes, panels, strict=True)):
+            _panel(each, panel, chart, vectors)
+            _titles(each, panel, chart, alone=len(panels) == 1, bottom=i + columns >= len(panels))
+        if options.title:
+            literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
+        legends(figure, axes, chart)
+    return figure
+
+
+def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = True) -> None:
+    name = name_text(panel.tag)
+    if alone or chart.options.paper:
+        literal(ax.yaxis.label)
+        ax.set_ylabel(name)
+    else:
+        literal(ax.set_title(name))
+    if bottom:
+        literal(ax.xaxis.label)
+        ax.set_xlabel(name_text(chart.x_name))
+
+
+def _panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
+    options = chart.options
+    x_range = _x_range(panel)
+    values = [_shown(line, options) for line in panel.lines]
+    _tell_gaps(panel, values, options)
+    if options.log_x:
+        ax.set_xscale("log")
+    if options.log_y:
+        ax.set_yscale("log")
+    width = _columns(ax, panel, options, vectors)
+    y_range = _y_range(panel, values, options)
+    for member in panel.members:
+        _line(ax, member, _shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45)
+    for line in panel.lines:
+        _band(ax, line, x_range, y_range, width, options)
+    for line, shown in zip(panel.lines, values, strict=True):
+        if line.raw is not None:
+            raw = _positive(line.raw, options.log_y)
+            _line(ax, line, raw, x_range, width, options, line.colour, _RAW, 0.6)
+    styles = _dashes(panel, options)
+    for line, shown in zip(panel.lines, values, strict=True):
+        drawn = _line(ax, line, shown, x_range, width, options, line.colour, 1.0, 1.0, styles[line.group])
+        drawn.set_label(name_text(line.label))
+        drawn.set_zorder(3)
+    _marks(ax, panel, x_range, width, options)
+    _takeovers(ax, panel)
+    dress(ax.xaxis, options.x if options.x in ("step", "relative", "wall") else "value", options.log_x)
+    dress(ax.yaxis, "value", options.log_y)
+    ax.set_xlim(*_spaced(*x_range, options.log_x, 0.015))
+    ax.set_ylim(*y_range)
+
+
+# Ranges.
+
+
+def _x_range(panel: Panel) -> tuple[float, float]:
+    ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
+            if len(x := line.x[np.isfinite(line.x)])]  # fmt: skip
+    if not ends:
+        raise SelectionError(f"nothing to draw of {panel.tag}: no point has a place on the x axis")
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[float, float]:
+    """From the least to the largest value that is drawn, or their quantiles, with a little space."""
+    parts = list(values)
+    if options.outliers is None:
+        parts += [_positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
+                  if end is not None]  # fmt: skip
+        parts += [_positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
+        parts += [_shown(member, options) for member in panel.members]
+        ends = [(float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])]
+        low, high = min((low for low, _ in ends), default=np.nan), max((high for _, high in ends), default=np.nan)
+    else:
+        every = np.concatenate(parts)
+        every = every[np.isfinite(every)]
+        q = options.outliers
+        low, high = np.quantile(every, [q, 1 - q]).tolist() if len(every) else (np.nan, np.nan)
+    if np.isnan(low):
+        low, high = (0.1, 1.0) if options.log_y else (0.0, 1.0)
+    low, high = _spaced(low, high, options.log_y, 0.04)
+    bottom, top = options.ylim
+    if options.log_y and bottom is not None and bottom <= 0:
+        raise UsageError(f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y")
+    low, high = low if bottom is None else bottom, high if top is None else top
+    if not low < high:  # all values are beyond the end that was given
+        low, high = (low, _spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
+            _spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
+    return low, high
+
+
+def _spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:
+    if log:
+        if low == high:
+            return low / 3, high * 3
+        factor = (high / low) ** share if high / low < np.inf else 10.0
+        return max(low / factor, 5e-324), min(high * factor, 1e308)
+    if low == high:
+        space = abs(low) * 0.1 or 1.0
+        return max(low - space, -1.7e308), min(high + space, 1.7e308)
+    space = (high / 2 - low / 2) * 2 * share if high - low < np.inf else 0.0
+    return low - space, high + space
+
+
+def _positive(values: Floats, log: bool) -> Floats:
+    return np.where(values > 0, values, np.nan) if log else values
+
+
+def _shown(line: Line, options: Options) -> Floats:
+    """The values that are on the axis; others are NaN, a gap."""
+    values = np.where(np.isfinite(line.y), line.y, np.nan)
+    return _positive(values, options.log_y)
+
+
+def _tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
+    finite = sum(int(np.isfinite(line.y).sum()) for line in panel.lines)
+    shown = sum(int(np.isfinite(each).sum()) for each in values)
+    if shown == 0 and finite:
+        raise SelectionError(
+            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs", hint="omit log_y, --log-y"
+        )
+    if shown < finite and options.log_y:
+        warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis does not have them")
+    if not finite:
+        warn(f"{panel.tag}: no value is finite; marks show where")
+
+
+def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:
+    """How many columns of pixels curves are reduced to."""
+    inches = ax.get_position().width * ax.figure.get_figwidth()
+    if not vectors:
+        return int(min(max(inches * ax.figure.dpi, _FEWEST_COLUMNS), _MOST_COLUMNS))
+    curves = len(panel.lines) * (1 + bool(options.smooth) + (options.band != "none") / 2) + len(panel.members)
+    return int(min(max(_MOST_VERTICES / 4 / curves, _FEWEST_COLUMNS), inches * 72))
+
+
+# Lines.
+
+
+def _line(
+    ax: Axes,
+    line: Line,
+    values: Floats,
+    x_range: tuple[float, float],
+    width: int,
+    options: Options,
+    colour: str,
+    opacity: float,
+    thickness: float,
+    dashes: Any = "-",
+) -> Any:
+    column = grid(line.x, *x_range, width, options.log_x)
+    rows = kept(column, values, 4 * width)
+    x, y = line.x[rows], values[rows]
+    weight = _weight(ax) * thickness
+    (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
+    there = np.isfinite(y)
+    alone = there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False)
+    if alone.any():  # a point without neighbours has no line
+        ax.plot(x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0)
+    return drawn
+
+
+def _weight(ax: Axes) -> float:
+    import matplotlib
+
+    return float(matplotlib.rcParams["lines.linewidth"])
+
+
+def _band(
+    ax: Axes,
+    line: Line,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    width: int,
+    options: Options,
+) -> None:
+    if line.low is None or line.high is None:
+        return
+    low, high = line.low, line.high
+    if options.log_y:  # a band that reaches below zero reaches the end of the axis
+        low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
+        low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
+    rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
+    if np.isfinite(low).any():
+        ax.fill_between(line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2)
+
+
+def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
+    names = list(dict.fromkeys(line.group for line in panel.lines))
+    differ = options.paper and len(names) >= 5
+    return {name: DASHES[i % len(DASHES)] if differ else "-" for i, name in enumerate(names)}
+
+
+# Marks.
+
+
+def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
+    """Where values begin not to be finite: a cross on the axis for NaN, an arrow for infinities."""
+    lines = [*panel.lines, *panel.members]
+    for line in lines:
+        for wanted, marker, at in (
+            (np.isnan(line.y), "x", 0.0),
+            (np.isposinf(line.y), "^", 1.0),
+            (np.isneginf(line.y), "v", 0.0),
+        ):
+            begins = np.flatnonzero(wanted & ~np.append(False, wanted[:-1]))
+            if not len(begins):
+                continue
+            column = grid(line.x[begins], *x_range, max(width // 4, 1), options.log_x)
+            _, first = np.unique(column, return_index=True)
+            ax.plot(
+                line.x[begins[first]],
+                np.full(len(first), at),
+                transform=ax.get_xaxis_transform(),
+                color=line.colour,
+                ls="none",
+                marker=marker,
+                ms=_weight(ax) * 3.2,
+                mew=_weight(ax) * 0.9,
+                clip_on=False,
+                zorder=6,
+            )
+
+
+def _takeovers(ax: Axes, panel: Panel) -> None:
+    """A thin dotted line where a later session took over."""
+    places = [(x, line.colour) for line in panel.lines for x in line.takeovers if np.isfinite(x)]
+    for x, colour in places[:_MOST_TAKEOVERS]:
+        ax.axvline(x, color=colour, ls=(0, (1, 2)), lw=_weight(ax) * 0.7, zorder=1)

@@ -1,0 +1,96 @@
+"""The methods of a log that draw: as a matplotlib figure, into a file, or as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from tbq.arguments import StrPath, keywords
+from tbq.decode.options import READING
+from tbq.plot.options import PLOTTING, Options, Plotting, PlotSelected
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tbq.decode.reader import Reader
+    from tbq.select import Names
+
+
+class Pictures:
+    """What `LogDir` has of this stage; it has the reader."""
+
+    _reader: Reader
+
+    def plot(
+        self,
+        tag: Names = None,
+        *,
+        run: Names = None,
+        ax: Axes | None = None,
+        **plotting: Unpack[PlotSelected],
+    ) -> Figure | Axes:
+        """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
+
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
+        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; `smooth`, `log_y`, `style` and more: docs/plot.md.
+
+        >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()
+        'val/loss'
+        """
+        from tbq.plot.pictures import picture
+
+        options, reading = _split("log.plot", plotting)
+        return picture(self._reader.given(reading), tag, run, options, reading, ax)
+
+    def write_plot(
+        self,
+        path: StrPath,
+        *,
+        tag: Names = None,
+        run: Names = None,
+        format: str | None = None,
+        force: bool = False,
+        **plotting: Unpack[PlotSelected],
+    ) -> str:
+        """Write what `plot` draws to a png, svg, pdf, pgf or html file, by its ending; returns the path.
+
+        >>> log.write_plot("loss.svg", tag="val/loss")
+        'loss.svg'
+        """
+        from tbq.plot import files
+        from tbq.plot.pictures import picture
+
+        options, reading = _split("log.write_plot", plotting)
+        ending = files.check(path, force, format)
+        figure: Any = picture(
+            self._reader.given(reading), tag, run, options, reading, vectors=ending in files.VECTORS
+        )
+        return files.write(figure, path, format=ending, force=force, title=options.title or "")
+
+    def plot_text(
+        self,
+        tag: Names = None,
+        *,
+        run: Names = None,
+        width: int = 100,
+        height: int | None = None,
+        colour: bool = False,
+        **plotting: Unpack[PlotSelected],
+    ) -> str:
+        """What `plot` draws as text for a terminal, in braille, `width` cells wide; `colour` adds its escapes.
+
+        >>> "val/loss" in log.plot_text("val/loss", width=60)
+        True
+        """
+        from tbq.plot.terminal import text
+
+        options, reading = _split("log.plot_text", plotting)
+        return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
+
+
+def _split(function: str, given: PlotSelected) -> tuple[Options, dict[str, Any]]:
+    """What to draw, and what to read."""
+    keywords(function, given, ("tag", "run", *PLOTTING, "steps", *READING))
+    plotting: Any = {name: value for name, value in given.items() if name in PLOTTING}
+    typed: Plotting = plotting
+    return Options.of(typed), {name: value for name, value in given.items() if name not in PLOTTING}
