@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq.errors import SelectionError, UsageError, warn
+from tbq.errors import UsageError
+from tbq.plot import ranges
 from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
 from tbq.plot.lines import Line, Panel
 from tbq.plot.scales import dress
 from tbq.plot.style import DASHES, settings, size_of
 from tbq.table.pixels import envelope, grid, kept
-from tbq.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,22 +78,22 @@ def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = Tr
 
 def _panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
     options = chart.options
-    x_range = _x_range(panel)
-    values = [_shown(line, options) for line in panel.lines]
-    _tell_gaps(panel, values, options)
+    x_range = ranges.x_range(panel)
+    values = [ranges.shown(line, options) for line in panel.lines]
+    ranges.tell_gaps(panel, values, options)
     if options.log_x:
         ax.set_xscale("log")
     if options.log_y:
         ax.set_yscale("log")
     width = _columns(ax, panel, options, vectors)
-    y_range = _y_range(panel, values, options)
+    y_range = ranges.y_range(panel, values, options)
     for member in panel.members:
-        _line(ax, member, _shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45)
+        _line(ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45)
     for line in panel.lines:
         _band(ax, line, x_range, y_range, width, options)
     for line, shown in zip(panel.lines, values, strict=True):
         if line.raw is not None:
-            raw = _positive(line.raw, options.log_y)
+            raw = ranges.positive(line.raw, options.log_y)
             _line(ax, line, raw, x_range, width, options, line.colour, _RAW, 0.6)
     styles = _dashes(panel, options)
     for line, shown in zip(panel.lines, values, strict=True):
@@ -104,83 +104,8 @@ def _panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
     _takeovers(ax, panel)
     dress(ax.xaxis, options.x if options.x in ("step", "relative", "wall") else "value", options.log_x)
     dress(ax.yaxis, "value", options.log_y)
-    ax.set_xlim(*_spaced(*x_range, options.log_x, 0.015))
+    ax.set_xlim(*ranges.spaced(*x_range, options.log_x, 0.015))
     ax.set_ylim(*y_range)
-
-
-# Ranges.
-
-
-def _x_range(panel: Panel) -> tuple[float, float]:
-    ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
-            if len(x := line.x[np.isfinite(line.x)])]  # fmt: skip
-    if not ends:
-        raise SelectionError(f"nothing to draw of {panel.tag}: no point has a place on the x axis")
-    return min(low for low, _ in ends), max(high for _, high in ends)
-
-
-def _y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[float, float]:
-    """From the least to the largest value that is drawn, or their quantiles, with a little space."""
-    parts = list(values)
-    if options.outliers is None:
-        parts += [_positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
-                  if end is not None]  # fmt: skip
-        parts += [_positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
-        parts += [_shown(member, options) for member in panel.members]
-        ends = [(float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])]
-        low, high = min((low for low, _ in ends), default=np.nan), max((high for _, high in ends), default=np.nan)
-    else:
-        every = np.concatenate(parts)
-        every = every[np.isfinite(every)]
-        q = options.outliers
-        low, high = np.quantile(every, [q, 1 - q]).tolist() if len(every) else (np.nan, np.nan)
-    if np.isnan(low):
-        low, high = (0.1, 1.0) if options.log_y else (0.0, 1.0)
-    low, high = _spaced(low, high, options.log_y, 0.04)
-    bottom, top = options.ylim
-    if options.log_y and bottom is not None and bottom <= 0:
-        raise UsageError(f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y")
-    low, high = low if bottom is None else bottom, high if top is None else top
-    if not low < high:  # all values are beyond the end that was given
-        low, high = (low, _spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
-            _spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
-    return low, high
-
-
-def _spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:
-    if log:
-        if low == high:
-            return low / 3, high * 3
-        factor = (high / low) ** share if high / low < np.inf else 10.0
-        return max(low / factor, 5e-324), min(high * factor, 1e308)
-    if low == high:
-        space = abs(low) * 0.1 or 1.0
-        return max(low - space, -1.7e308), min(high + space, 1.7e308)
-    space = (high / 2 - low / 2) * 2 * share if high - low < np.inf else 0.0
-    return low - space, high + space
-
-
-def _positive(values: Floats, log: bool) -> Floats:
-    return np.where(values > 0, values, np.nan) if log else values
-
-
-def _shown(line: Line, options: Options) -> Floats:
-    """The values that are on the axis; others are NaN, a gap."""
-    values = np.where(np.isfinite(line.y), line.y, np.nan)
-    return _positive(values, options.log_y)
-
-
-def _tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
-    finite = sum(int(np.isfinite(line.y).sum()) for line in panel.lines)
-    shown = sum(int(np.isfinite(each).sum()) for each in values)
-    if shown == 0 and finite:
-        raise SelectionError(
-            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs", hint="omit log_y, --log-y"
-        )
-    if shown < finite and options.log_y:
-        warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis does not have them")
-    if not finite:
-        warn(f"{panel.tag}: no value is finite; marks show where")
 
 
 def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:

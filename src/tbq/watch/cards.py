@@ -14,7 +14,7 @@ from tbq.select import plain_tag
 from tbq.text import page
 from tbq.watch.feed import Picture, Want
 from tbq.watch.model import Model
-from tbq.watch.pictures import half_blocks, histogram_bars
+from tbq.plot.blocks import half_blocks, histogram_bars
 
 if TYPE_CHECKING:
     import pyarrow as pa
