@@ -35,7 +35,7 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
     if ax is not None:
         if len(panels) > 1:
             raise UsageError(f"ax: one Axes is for one tag, not {len(panels)}", hint="name one tag")
-        _panel(ax, panels[0], chart, vectors)
+        draw_panel(ax, panels[0], chart, vectors)
         _titles(ax, panels[0], chart, alone=True)
         from tbq.plot.legend import legends
 
@@ -56,7 +56,7 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
             spare.remove()
         axes = grid_of[: len(panels)]
         for i, (each, panel) in enumerate(zip(axes, panels, strict=True)):
-            _panel(each, panel, chart, vectors)
+            draw_panel(each, panel, chart, vectors)
             _titles(each, panel, chart, alone=len(panels) == 1, bottom=i + columns >= len(panels))
         if options.title:
             literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
@@ -76,7 +76,8 @@ def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = Tr
         ax.set_xlabel(name_text(chart.x_name))
 
 
-def _panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
+def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
+    """The lines of a panel, with everything but names."""
     options = chart.options
     x_range = ranges.x_range(panel)
     values = [ranges.shown(line, options) for line in panel.lines]

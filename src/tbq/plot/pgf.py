@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from tbq.errors import UsageError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -27,12 +29,11 @@ def escaped(text: str) -> str:
 
 def pgf(figure: Figure) -> str:
     """The figure as a pgfpicture, for `\\input` in a document that loads pgf."""
-    from matplotlib.backend_bases import GraphicsContextBase
     from matplotlib.backends import backend_pgf
     from matplotlib.backends.backend_agg import RendererAgg
 
     width, height = figure.get_figwidth(), figure.get_figheight()
-    measure = RendererAgg(int(width * figure.dpi), int(height * figure.dpi), figure.dpi)
+    measure = RendererAgg(int(width * 72) + 1, int(height * 72) + 1, 72)
 
     class Renderer(backend_pgf.RendererPgf):  # type: ignore[misc]
         """PGF, with text measured by matplotlib's own fonts."""
@@ -43,7 +44,7 @@ def pgf(figure: Figure) -> str:
 
         def draw_text(
             self,
-            gc: GraphicsContextBase,
+            gc: Any,
             x: float,
             y: float,
             s: str,
@@ -55,8 +56,7 @@ def pgf(figure: Figure) -> str:
             super().draw_text(gc, x, y, s if ismath else escaped(s), prop, angle, ismath, mtext)
 
         def draw_image(self, gc: Any, x: float, y: float, im: Any, transform: Any = None) -> None:
-            """Pixels have no place in a file of text; those of images are drawn as rectangles are: not at all."""
-            raise NotImplementedError
+            raise UsageError("a pgf file cannot hold images", hint="write a pdf")
 
     out = io.StringIO()
     out.write(
@@ -68,7 +68,6 @@ def pgf(figure: Figure) -> str:
     dpi = figure.dpi
     figure.dpi = 72
     try:
-        measure = RendererAgg(int(width * 72) + 1, int(height * 72) + 1, 72)
         figure.draw(Renderer(figure, out))
     finally:
         figure.dpi = dpi
