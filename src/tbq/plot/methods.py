@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import StrPath, keywords
-from tbq.decode.options import READING
+from tbq.decode.options import READING, Reading
 from tbq.plot.options import PLOTTING, Options, Plotting, PlotSelected
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tbq.decode.reader import Reader
-    from tbq.select import Names
+    from tbq.select import Names, Steps
 
 
 class Pictures:
@@ -86,6 +86,22 @@ class Pictures:
 
         options, reading = _split("log.plot_text", plotting)
         return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
+
+
+    def sparklines(
+        self, tag: str, *, run: Names = None, width: int = 16, steps: Steps = None, **reading: Unpack[Reading]
+    ) -> dict[str, str]:
+        """The curve of a tag in a few letters, for each run that is selected; blank if it does not have the tag.
+
+        >>> log.sparklines("val/loss", width=8)["lr=0.1/seed=0"]
+        '█▄▃▂▁▁▁▁'
+        """
+        from tbq.arguments import whole
+        from tbq.plot.sparks import sparklines
+
+        return sparklines(
+            self._reader.given(reading), tag, run, whole("width", width, least=1, most=1000), steps, reading
+        )
 
 
 def _split(function: str, given: PlotSelected) -> tuple[Options, dict[str, Any]]:
