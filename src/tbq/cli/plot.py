@@ -102,7 +102,7 @@ def command(
 
     Without -o the picture is drawn in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
     """
-    from tbq.cli.emit import draw_lines, say
+    from tbq.cli.emit import draw_lines, has_colours, say
 
     log = opened(logdir, reading)
     plotting["by"] = by if len(by) > 1 else by[0]
@@ -114,7 +114,7 @@ def command(
     text = log.plot_text(
         width=width or columns,
         height=height or (max(min(lines - 1, 40), 8) if len(selection["tag"] or ()) == 1 else None),
-        colour=_colours(),
+        colour=has_colours(),
         **selection,
         **plotting,
         **reading,
@@ -129,7 +129,3 @@ def _terminal() -> tuple[int, int]:
     size = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else os.terminal_size((80, 24))
     return max(size.columns, 20), size.lines
 
-
-def _colours() -> bool:
-    """Whether stdout shows colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"

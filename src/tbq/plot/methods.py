@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from tbq.arguments import StrPath, keywords
-from tbq.decode.options import READING, Reading
+from tbq.decode.options import READING, Reading, Which
 from tbq.plot.options import PLOTTING, Options, Plotting, PlotSelected
 
 if TYPE_CHECKING:
@@ -87,6 +87,25 @@ class Pictures:
         options, reading = _split("log.plot_text", plotting)
         return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
 
+
+    def image_text(
+        self,
+        tag: str,
+        *,
+        index: int = 0,
+        width: int = 80,
+        height: int = 40,
+        protocol: Literal["blocks", "kitty", "iterm"] = "blocks",
+        **which: Unpack[Which],
+    ) -> str:
+        """One image as text for a terminal: half blocks in colours, or what kitty or iTerm understand. Needs Pillow.
+
+        >>> log.image_text("samples", width=8).count("▀")
+        32
+        """
+        from tbq.plot.screens import image_text
+
+        return image_text(self._reader.given(which), tag, index, width, height, protocol, which)
 
     def sparklines(
         self, tag: str, *, run: Names = None, width: int = 16, steps: Steps = None, **reading: Unpack[Reading]

@@ -49,10 +49,9 @@ def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] 
         share = (shown / 2 - least / 2) / (largest / 2 - least / 2) if largest > least else shown * 0 + 0.5
         for i in np.flatnonzero(np.isfinite(share)).tolist():
             letters[i] = _LEVELS[min(int(share[i] * 8), 7)]
-    broken = np.unique(at[~finite & (at >= 0)])
-    broken = broken[[letters[i] == " " for i in broken.tolist()]]
-    for i in broken.tolist():
-        if i - 1 not in broken:
+    begins = ~finite & ~np.append(False, ~finite[:-1])
+    for i in at[begins & (at >= 0)].tolist():
+        if letters[i] == " ":
             letters[i] = BROKEN
     return _bridged(letters)
 
