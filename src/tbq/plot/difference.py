@@ -43,10 +43,10 @@ def difference(chart: Chart, vectors: bool = False) -> Any:
             named(above, y=panel.tag)
             x, values = subtracted(*panel.lines)
             _below(below, x, values, options, above)
-            named(below, x=chart.x_name, y="difference" if i == 0 else None)
+            named(below, x=chart.x_name, y="B − A" if i == 0 else None)
         handles = [line for line in axes[0].get_lines() if line.get_zorder() == 3]
         if options.legend != "none":
-            made = axes[0].legend(handles, [name_text(line.label) for line in both[0].lines], loc="best")
+            made = axes[0].legend(handles, [name_text(f"{letter}  {line.label}") for letter, line in zip("AB", both[0].lines, strict=True)], loc="best")
             for text in made.get_texts():
                 literal(text)
     return figure

@@ -17,7 +17,7 @@ from tbq.text import counted
 if TYPE_CHECKING:
     from tbq.plot.options import Options
 
-_BINS = 160
+_BINS = 90
 _MOST_RIDGES = 40
 _MOST_PANELS = 12
 _OVERLAP = 2.2  # how many ridges high the highest is
@@ -111,7 +111,10 @@ def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _option
     borders = np.concatenate([ends[:1], steps[:-1] + gaps, ends[1:]])
     drawn = ax.pcolormesh(borders, edges, shares.T, cmap="viridis", shading="flat", rasterized=True)
     ax.grid(False)
-    dress(ax.xaxis, "step")
+    if len(steps) <= 8:
+        ax.set_xticks(steps, [f"{int(step):,}" for step in steps])
+    else:
+        dress(ax.xaxis, "step")
     dress(ax.yaxis, "value")
     bar = figure.colorbar(drawn, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)

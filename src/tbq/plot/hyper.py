@@ -92,13 +92,14 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
     """Numbers as they are; others as 0, 1, 2, … with their names."""
     if _is_numeric(cells):
         return np.array([math.nan if each is None else each for each in cells], float), None
-    names = sorted({str(each) for each in cells if each is not None})
-    return np.array([names.index(str(each)) if each is not None else math.nan for each in cells], float), names
+    texts = [None if each is None else str(each).lower() if isinstance(each, bool) else str(each) for each in cells]
+    names = sorted({text for text in texts if text is not None})
+    return np.array([math.nan if text is None else names.index(text) for text in texts], float), names
 
 
 def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
     count = len(trials.given)
-    columns = options.columns or min(count, 3)
+    columns = options.columns or (2 if count in (2, 4) else min(count, 3))
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
     with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (figure, axes):
@@ -120,7 +121,7 @@ def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
                     dress(each.xaxis, "value", True)
                 else:
                     each.margins(x=0.12)
-                    dress(each.xaxis, "value")
+                    dress(each.xaxis, "step" if (finite == finite.round()).all() else "value")
             dress(each.yaxis, "value", options.log_y)
             named(each, x=name, y=trials.label if i % columns == 0 else None)
     return ax or figure

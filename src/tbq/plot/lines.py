@@ -74,7 +74,7 @@ class _Rows:
     runs: list[str]
     tags: list[str]
     step: Ints
-    x: Floats
+    x: Floats | Ints
     value: Floats
     raw: Floats
     starts: Ints
@@ -100,14 +100,14 @@ def panels(
     lines: dict[str, list[Line]] = {tag: [] for tag in tags}
     x_of = _takeover_x(options.x, began or {})
     for run, tag, part in rows.blocks():
-        if tag not in lines or run not in groups.of_run:
+        if tag not in lines or run not in groups.of_run or (options.band != "none" and not options.each):
             continue
         group = groups.of_run[run]
         lines[tag].append(
             Line(
                 run,
                 groups.colours[group],
-                rows.x[part],
+                np.asarray(rows.x[part], np.float64),
                 rows.value[part],
                 raw=rows.raw[part] if options.smooth else None,
                 group=group,
@@ -134,8 +134,7 @@ def panels(
 def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) -> _Rows:
     run, run_names = codes_of(table["run"])
     tag, tag_names = codes_of(table["tag"])
-    key = run.astype(np.int64) * max(len(tag_names), 1) + tag
-    starts = _starts(key)
+    starts = _starts(run, tag)
     step = numbers(table["step"])
     raw = numbers(table["value"]).astype(np.float64, copy=False)
     value = numbers(smoothed(table, options.smooth)) if options.smooth else raw
@@ -144,21 +143,19 @@ def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) 
     elif options.x == "wall":
         x = numbers(table["wall_time"])
     else:
-        x = step.astype(np.float64)
+        x = step  # as floats where it is drawn
     columns = [run, tag, step, x, value, raw]
-    if len(np.unique(key[starts])) < len(starts):  # not one block per run and tag
-        order = np.argsort(key, kind="stable")
-        columns = [column[order] for column in columns]
-        starts = _starts(key[order])
-    run, tag, step, x, value, raw = columns
+    if len(set(zip(run[starts].tolist(), tag[starts].tolist(), strict=True))) < len(starts):
+        order = np.lexsort((tag, run))  # one block per run and tag
+        run, tag, step, x, value, raw = [column[order] for column in columns]
+        starts = _starts(run, tag)
     rows = _Rows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
     return rows if options.x in AXES else _by_tag(rows, options.x)
 
 
-def _starts(key: Ints) -> Ints:
-    if not len(key):
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+def _starts(run: Ints, tag: Ints) -> Ints:
+    changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
+    return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(run)]
 
 
 def _by_tag(rows: _Rows, name: str) -> _Rows:
@@ -200,7 +197,7 @@ def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
 
 def _only(rows: _Rows, keep: NDArray[np.bool_]) -> _Rows:
     run, tag = rows.run[keep], rows.tag[keep]
-    starts = _starts(run.astype(np.int64) * max(len(rows.tags), 1) + tag)
+    starts = _starts(run, tag)
     step, x, value, raw = (column[keep] for column in (rows.step, rows.x, rows.value, rows.raw))
     return replace(rows, run=run, tag=tag, step=step, x=x, value=value, raw=raw, starts=starts)
 
@@ -255,7 +252,7 @@ def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -
 
 def _reduced(rows: _Rows, value: Floats, groups: Groups, stats: Sequence[str]) -> pa.Table:
     labels = (
-        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
+        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), pa.array(names, pa.string()))
         for codes, names in ((rows.run, rows.runs), (rows.tag, rows.tags))
     )
     columns = dict(zip(("run", "tag"), labels, strict=True))

@@ -64,14 +64,22 @@ def found(
     except SelectionError:
         if options.kind is not None or tag is None:
             raise
-        table = _table_of(reader, tag, run)
-        if table is None:
+        kinds = _kinds_of(reader, tag, run)
+        if "scalars" in kinds or not kinds:
             raise
+        table = next((kind for kind in _NATURAL if kind in kinds), None)
+        if table is None:
+            kind = min(kinds)
+            raise SelectionError(
+                f"the tag is of kind {kind}, which tbq does not draw",
+                path=reader.path,
+                hint=f"tbq show prints it, tbq export --kind {kind} has all",
+            ) from None
         return (table,)
 
 
-def _table_of(reader: Reader, tag: Names, run: Names) -> str | None:
-    """The table that has the values of these tags, if it is one that is drawn and they are not scalars."""
+def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
+    """The kinds of values that these tags have."""
     from tbq.columns.codes import values_of
     from tbq.kinds.overview import overview
     from tbq.select import Selection
@@ -80,10 +88,7 @@ def _table_of(reader: Reader, tag: Names, run: Names) -> str | None:
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
         kinds.setdefault(name, set()).add(kind)
-    of_tags = {kind for name in Selection.of(tag).resolve(kinds).names for kind in kinds[name]}
-    if "scalars" in of_tags:
-        return None
-    return next((kind for kind in _NATURAL if kind in of_tags), None)
+    return {kind for name in Selection.of(tag).resolve(kinds).names for kind in kinds[name]}
 
 
 def _of_table(

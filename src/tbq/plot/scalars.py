@@ -52,6 +52,8 @@ def of_log(
     extra = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
     read = wanted if wanted.everything else Selection.of([*(wanted.items or ()), *extra])
     runs = [each.name for each in reader.choose(run)]
+    if options.kind == "difference" and run is not None:  # the first that was named is the first
+        runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
     table, result = read_scalars(reader, chosen, read, steps, details=True, **reading)
@@ -84,13 +86,15 @@ def _chart(
 ) -> Chart:
     if not len(arrow):
         raise SelectionError("nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is")
+    # Once, instead of for each question that is asked of it.
+    needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
+    arrow = arrow.select(needed).combine_chunks()
     groups = _ordered(arrow, groups, options)
     tags = _tags(arrow, wanted, options, where)
     if options.band == "none":
         groups = _thinned(groups, options)
     rest = [*tags, *([] if options.x in AXES else [options.x])]
-    if set(rest) != set(names_in(arrow["tag"])):
-        arrow = having(arrow, "tag", rest)
+    arrow = _of_tags(arrow, rest)
     _tell_missing(arrow, tags, groups)
     made = panels(arrow, tags, groups, options, began, takeovers)
     if not made:
@@ -105,12 +109,8 @@ def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | Non
         tags = wanted.require(known, where=where)
         return [tag for tag in tags if tag != options.x] or tags
     tags = [tag for tag in known if tag != options.x] or known
-    codes, names = codes_of(arrow["tag"])
-    runs, _ = codes_of(arrow["run"])
-    pairs = np.unique(codes.astype(np.int64) * (int(runs.max()) + 1) + runs, return_counts=True)
     most: dict[str, int] = {}
-    for pair, count in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
-        tag = names[pair // (int(runs.max()) + 1)].as_py()
+    for (_, tag), count in _counts(arrow).items():
         most[tag] = max(most.get(tag, 0), count)
     tags = [tag for tag in tags if most[tag] > 1] or tags  # a lone result is not a curve
     if len(tags) > MOST_PANELS:
@@ -118,19 +118,33 @@ def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | Non
     return tags[:MOST_PANELS]
 
 
+def _of_tags(arrow: pa.Table, tags: Sequence[str]) -> pa.Table:
+    """The rows of these tags; the table itself if it has no others."""
+    return arrow if set(names_in(arrow["tag"])) <= set(tags) else having(arrow, "tag", tags)
+
+
+def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
+    """How many rows each (run, tag) has."""
+    runs, run_names = codes_of(arrow["run"])
+    tags, tag_names = codes_of(arrow["tag"])
+    starts = np.flatnonzero(np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)])
+    names, known = run_names.to_pylist(), tag_names.to_pylist()
+    sizes = np.diff(np.append(starts, len(runs)))
+    found: dict[tuple[str, str], int] = {}
+    for run, tag, size in zip(runs[starts].tolist(), tags[starts].tolist(), sizes.tolist(), strict=True):
+        key = names[run], known[tag]
+        found[key] = found.get(key, 0) + size
+    return found
+
+
 def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
     if not groups.by_run:
-        tell_uneven(having(arrow, "tag", tags), groups.of_run)
+        tell_uneven(_of_tags(arrow, tags), groups.of_run)
         return
-    runs, run_names = codes_of(arrow["run"])
-    codes, tag_names = codes_of(arrow["tag"])
-    pairs = np.unique(codes.astype(np.int64) * (len(run_names) + 1) + runs).tolist()
-    names, known = run_names.to_pylist(), tag_names.to_pylist()
     there: dict[str, set[str]] = {tag: set() for tag in tags}
-    for pair in pairs:
-        tag = known[pair // (len(names) + 1)]
+    for run, tag in _counts(arrow):
         if tag in there:
-            there[tag].add(names[pair % (len(names) + 1)])
+            there[tag].add(run)
     for tag in tags:
         absent = [run for run in groups.of_run if run not in there[tag]]
         if absent and there[tag]:
@@ -143,7 +157,9 @@ def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
     """The groups by name, or the best first."""
     order = order_of(options.order)
     if order is None:
-        names = sorted(groups.names, key=natural) if groups.by_run else groups.names
+        names = groups.names
+        if groups.by_run and options.kind != "difference":
+            names = sorted(names, key=natural)
         return replace(groups, names=names)
     tag, way = order
     rows = having(arrow, "tag", [tag])

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tbq.arguments import whole
+from tbq.errors import UsageError
+from tbq.kinds.tables import table
 from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, clipped, filled, width
 from tbq.plot.chart import Axis, Chart, Curve, plot_width
 from tbq.plot.numbers import number
+from tbq.plot.pictures import found
 from tbq.plot.ranges import shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
-from tbq.plot.scalars import of_log
+from tbq.plot.terminal_kinds import lines_of_table
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
@@ -43,11 +46,18 @@ def text(
     room = whole("width", room, least=_NARROW, most=_LARGEST)
     if height is not None:
         height = whole("height", height, least=6, most=_LARGEST)
+    if options.kind in ("scatter", "parallel", "confusion", "weights"):
+        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
     reading = dict(reading)
     steps = reading.pop("steps", None)
     options = replace(options, style=(*options.style, "dark"))  # its colours are for any ground
-    chart = of_log(reader, tag, run, steps, options, reading)
-    return painted(lines_of(chart, room, height, colour), colour)
+    drawn = found(reader, tag, run, steps, options, reading)
+    if isinstance(drawn, tuple):
+        rows = table(reader, drawn[0], run, tag=tag, steps=steps, **reading)
+        return painted(lines_of_table(rows, room, height or 16, colour), colour)
+    if options.kind not in (None, "curves"):
+        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
+    return painted(lines_of(drawn, room, height, colour), colour)
 
 
 def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
