@@ -88,6 +88,9 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
         ax.set_yscale("log")
     width = _columns(ax, panel, options, vectors)
     y_range = ranges.y_range(panel, values, options)
+    ax.set_xlim(*ranges.spaced(*x_range, options.log_x, 0.015))
+    ax.set_ylim(*y_range)
+    ax.set_autoscale_on(False)
     for member in panel.members:
         _line(ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45)
     for line in panel.lines:
@@ -105,8 +108,6 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
     _takeovers(ax, panel)
     dress(ax.xaxis, options.x if options.x in ("step", "relative", "wall") else "value", options.log_x)
     dress(ax.yaxis, "value", options.log_y)
-    ax.set_xlim(*ranges.spaced(*x_range, options.log_x, 0.015))
-    ax.set_ylim(*y_range)
 
 
 def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tbq.plot.lines import Floats, Line, Panel
     from tbq.plot.options import Options
 
+_LARGEST = 4e307
+
 
 def x_range(panel: Panel) -> tuple[float, float]:
     ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
@@ -59,19 +61,20 @@ def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, flo
         return max(low / factor, 5e-324), min(high * factor, 1e308)
     if low == high:
         space = abs(low) * 0.1 or 1.0
-        return max(low - space, -1.7e308), min(high + space, 1.7e308)
-    space = (high / 2 - low / 2) * 2 * share if high - low < np.inf else 0.0
+        return low - space, high + space
+    space = (high - low) * share
     return low - space, high + space
 
 
 def positive(values: Floats, log: bool) -> Floats:
+    """The values that an axis can have: on a log axis those above 0; none so large that a span is infinite."""
+    values = np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), np.nan)
     return np.where(values > 0, values, np.nan) if log else values
 
 
 def shown(line: Line, options: Options) -> Floats:
     """The values that are on the axis; others are NaN, a gap."""
-    values = np.where(np.isfinite(line.y), line.y, np.nan)
-    return positive(values, options.log_y)
+    return positive(line.y, options.log_y)
 
 
 def tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
