@@ -35,6 +35,7 @@ class Curve:
     raw: Columns | None = None  # before smoothing, drawn faintly behind
     broken: float = math.nan  # x of the first value that is not finite
     pieces: Sequence[Columns] = ()  # drawn instead of `columns`, with gaps between them
+    raw_pieces: Sequence[Columns] = ()  # the same of `raw`
     breaks: Sequence[float] = ()  # x of the first value that is not finite, of each gap
     band: tuple[Floats, Floats] | None = None  # its ends in each column, drawn as sparse dots
     takeovers: Sequence[float] = ()  # x where a later session took over
@@ -152,7 +153,8 @@ class Chart:
         for i in reversed(order):
             raw = self.curves[i].raw
             if raw is not None:
-                self._draw_columns(canvas, raw, low, high, i + len(self.curves), behind=True)
+                for part in self.curves[i].raw_pieces or [raw]:
+                    self._draw_columns(canvas, part, low, high, i + len(self.curves), behind=True)
         for i in reversed(order):
             for x in self.curves[i].takeovers:
                 column = self._column(x, canvas.width * 2)

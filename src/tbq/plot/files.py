@@ -66,7 +66,9 @@ def _pdf(figure: Figure, _title: str) -> bytes:
 
 
 def _svg(figure: Figure, _title: str) -> bytes:
-    return shorter(_saved(figure, "svg").decode("utf-8")).encode("utf-8")
+    """Without matplotlib's comments, which repeat every name: what is drawn is in the paths of its letters."""
+    drawing = _COMMENT.sub("", _saved(figure, "svg").decode("utf-8"))
+    return shorter(drawing).encode("utf-8")
 
 
 def _pgf(figure: Figure, _title: str) -> bytes:
@@ -94,6 +96,7 @@ _WRITERS: dict[str, Callable[[Figure, str], bytes]] = {
     "png": _png, "svg": _svg, "pdf": _pdf, "pgf": _pgf, "html": _html,
 }  # fmt: skip
 
+_COMMENT = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 _DATA = re.compile(r' d="(M [^"]{200,}?)"')
 _PART = re.compile(r"([MLz]) ?([-\d.e]+)? ?([-\d.e]+)?\s*")
 

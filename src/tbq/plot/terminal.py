@@ -16,7 +16,7 @@ from tbq.plot.cells import Span, clipped, filled, width
 from tbq.plot.chart import Axis, Chart, Curve, plot_width
 from tbq.plot.numbers import number
 from tbq.plot.pictures import found
-from tbq.plot.ranges import shown, x_range, y_range
+from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
 from tbq.plot.terminal_kinds import lines_of_table
 from tbq.table.pixels import Columns, columns_of, grid
@@ -106,8 +106,7 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
 def _curve(line: Line, low: float, high: float, columns: int, options: Options, letter: str) -> Curve:
     at = grid(line.x, low, high, columns, options.log_x)
     finite = np.isfinite(line.y)
-    values = np.where(finite & ((line.y > 0) | (not options.log_y)), line.y, np.nan)
-    drawn = columns_of(at, values, columns)
+    drawn = columns_of(at, positive(line.y, options.log_y), columns)
     begins = np.flatnonzero(~finite & ~np.append(False, ~finite[:-1]))
     band = None
     if line.low is not None and line.high is not None:
@@ -115,12 +114,14 @@ def _curve(line: Line, low: float, high: float, columns: int, options: Options, 
         if options.log_y:
             band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, drawn.least, np.nan)), band[1]
     known = line.y[finite]
+    raw = None if line.raw is None else columns_of(at, positive(line.raw, options.log_y), columns)
     return Curve(
         line.label,
         line.colour,
         drawn,
-        columns_of(at, line.raw, columns) if line.raw is not None else None,
+        raw,
         pieces=_pieces(drawn, at[~finite]),
+        raw_pieces=[] if raw is None else _pieces(raw, at[~finite]),
         breaks=line.x[begins].tolist() if len(begins) <= columns else np.unique(line.x[begins])[:columns].tolist(),
         band=band,
         takeovers=line.takeovers,
