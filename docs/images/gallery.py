@@ -18,7 +18,10 @@ PAGE = Path(__file__).parents[1] / "gallery.md"
 
 def commands() -> list[list[str]]:
     """The arguments of each command of the page."""
-    return [shlex.split(line)[1:] for line in re.findall(r"^\$ (tbq plot .*)$", PAGE.read_text("utf-8"), re.MULTILINE)]
+    return [
+        shlex.split(line)[1:]
+        for line in re.findall(r"^\$ (tbq plot .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    ]
 
 
 def draw(folder: Path) -> list[Path]:

@@ -49,8 +49,7 @@ class LogDir(Pictures):
 
     def __init__(self, reader: Reader, reopen: Callable[[], LogDir] | None = None) -> None:
         """`reopen` opens it again where it is unpickled, if it does not lie at its path as it was read."""
-        self._reader = reader
-        self._reopen = reopen
+        self._reader, self._reopen = reader, reopen
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is not None:
@@ -451,7 +450,7 @@ class LogDir(Pictures):
         """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
 
         `group` is a glob, or `re:` with brackets around what names the group. Statistics: mean, std, min, max, median,
-        ci95.
+        ci95, sem, q25, q75.
 
         >>> log.reduce("re:(lr=.*)/seed=.*", stats="mean", tag="val/loss").columns
         ['group', 'tag', 'step', 'mean', 'n']

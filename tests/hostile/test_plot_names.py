@@ -34,7 +34,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "pgf", "html"])
 def test_every_name_is_drawn_as_it_stands(log: tbq.LogDir, tmp_path: Path, ending: str) -> None:
     for number, options in enumerate(
-        [{"tag": "loss", "legend": "inside"}, {"tag": "loss", "legend": "direct"}, {"tag": NAMES[:7], "run": "run*"}]
+        [
+            {"tag": "loss", "legend": "inside"},
+            {"tag": "loss", "legend": "direct"},
+            {"tag": NAMES[:7], "run": "run*"},
+        ]
     ):
         target = tmp_path / f"{number}.{ending}"
         log.write_plot(target, title=r"$\alpha_{ 50% <b>", **options)  # type: ignore[arg-type]

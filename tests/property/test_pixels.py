@@ -25,7 +25,9 @@ def test_columns_against_a_loop(values: list[float], width: int) -> None:
 
 
 @given(VALUES, WIDTH, st.booleans(), st.randoms(use_true_random=False))
-def test_rows_that_are_kept_have_all_extremes_and_gaps(values: list[float], width: int, mixed: bool, random: object) -> None:
+def test_rows_that_are_kept_have_all_extremes_and_gaps(
+    values: list[float], width: int, mixed: bool, random: object
+) -> None:
     y = np.array(values)
     x = np.arange(len(y), dtype=float)
     if mixed:

@@ -19,7 +19,9 @@ from tbq.errors import OutputError, UsageError
 from tbq.plot.files import FORMATS, shorter
 from tbq.table.table import Table
 
-pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning", "ignore:.* runs? ha:tbq.TbqWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:run resumed:tbq.TbqWarning", "ignore:.* runs? ha:tbq.TbqWarning"
+)
 PAPER: Any = {"tag": "train/loss", "run": "lr=*", "by": "re:(.*)/seed=.*", "band": "ci95", "style": "paper"}
 
 
@@ -58,7 +60,9 @@ def test_fonts_of_a_pdf_are_embedded_truetype(runs: Path, tmp_path: Path) -> Non
     data = (tmp_path / "a.pdf").read_bytes()
     streams = b"".join(_inflated(part) for part in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL))
     everything = data + streams
-    assert b"/FontFile2" in everything and b"/Subtype /CIDFontType2" in everything or b"/TrueType" in everything
+    assert (
+        b"/FontFile2" in everything and b"/Subtype /CIDFontType2" in everything
+    ) or b"/TrueType" in everything
     assert b"/Type3" not in everything and b"STIXGeneral" in everything
 
 
@@ -113,7 +117,9 @@ def test_files_are_written_as_every_output_is(runs: Path, tmp_path: Path) -> Non
 
 
 def test_a_page_needs_nothing_else(runs: Path, tmp_path: Path) -> None:
-    tbq.open(runs).write_plot(tmp_path / "a.html", title="<b>50% & more</b>", style="dark", tag="lr", run="lr=*")
+    tbq.open(runs).write_plot(
+        tmp_path / "a.html", title="<b>50% & more</b>", style="dark", tag="lr", run="lr=*"
+    )
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "<title>&lt;b&gt;50% &amp; more&lt;/b&gt;</title>" in page and "background: #16181d" in page
     assert not re.findall(r'(?:src|href)="http', page) and page.count("<svg") == 1

@@ -15,7 +15,9 @@ from tbq.errors import SelectionError, TbqWarning, UsageError
 from tbq.kinds.histograms import Histogram
 from tbq.results import confusion, predictions, weights
 
-pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning", "ignore:.* runs? ha:tbq.TbqWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:run resumed:tbq.TbqWarning", "ignore:.* runs? ha:tbq.TbqWarning"
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
 
 def test_ridges_are_the_histograms(log: tbq.LogDir) -> None:
     ax = log.plot("weights/layer1").axes[0]
-    ridges = [line for line in ax.get_lines()]
+    ridges = list(ax.get_lines())
     assert len(ridges) == 3 and [text.get_text() for text in ax.get_yticklabels()] == ["0", "50", "100"]
     areas = [float((line.get_ydata() - np.round(line.get_ydata().min())).sum()) for line in ridges]
     np.testing.assert_allclose(areas, areas[0], rtol=1e-6)  # each step has the same number of values

@@ -23,7 +23,11 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
-    "-o", "--output", "path", metavar="OUT", help="A png, svg, pdf, pgf or html file.  [default: the terminal]"
+    "-o",
+    "--output",
+    "path",
+    metavar="OUT",
+    help="A png, svg, pdf, pgf or html file.  [default: the terminal]",
 )
 @click.option("--format", metavar="FORMAT", help="The format of OUT, if its ending does not say it.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
@@ -35,7 +39,11 @@ Examples:
     "(hyperparameters against the tag), images, audio.  [default: what suits the tag]",
 )
 @click.option(
-    "--x", default="step", show_default=True, metavar="AXIS", help="step, relative, wall, or a tag of scalars."
+    "--x",
+    default="step",
+    show_default=True,
+    metavar="AXIS",
+    help="step, relative, wall, or a tag of scalars.",
 )
 @click.option(
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
@@ -69,7 +77,12 @@ Examples:
 @click.option("--legend", metavar="WHERE", help="inside, outside, direct (at the lines' ends) or none.")
 @click.option("--order", metavar="ORDER", help="The order of groups: name, or best:TAG:min, best:TAG:max.")
 @click.option(
-    "--max-runs", type=int, default=100, show_default=True, metavar="N", help="Draw at most N runs one by one."
+    "--max-runs",
+    type=int,
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Draw at most N runs one by one.",
 )
 @click.option("--title", metavar="TEXT", help="A title.")
 @click.option(
@@ -80,7 +93,11 @@ Examples:
 @click.option("--columns", type=int, metavar="N", help="Panels side by side.")
 @click.option("--dpi", type=float, metavar="N", help="Pixels per inch of a png.")
 @click.option(
-    "--style", default="screen", show_default=True, metavar="STYLE", help="screen, paper, talk or dark; or talk,dark."
+    "--style",
+    default="screen",
+    show_default=True,
+    metavar="STYLE",
+    help="screen, paper, talk or dark; or talk,dark.",
 )
 @click.option("--font", metavar="NAME", help="serif, sans, or a font that is installed.")
 @click.option("--width", type=int, metavar="N", help="Cells across, in the terminal.")
@@ -128,4 +145,3 @@ def _terminal() -> tuple[int, int]:
 
     size = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else os.terminal_size((80, 24))
     return max(size.columns, 20), size.lines
-

@@ -24,7 +24,11 @@ Examples:
 @click.option("--step", type=int, metavar="N", help="The value of this step.  [default: the last]")
 @click.option("--run", metavar="NAME", help="The run, if several have the tag.")
 @click.option(
-    "--index", type=click.IntRange(0), default=0, metavar="N", help="Which image, if several were logged at once."
+    "--index",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Which image, if several were logged at once.",
 )
 @read_options
 def command(
@@ -60,6 +64,10 @@ def _protocol() -> Literal["blocks", "kitty", "iterm"]:
     given = os.environ
     if given.get("TMUX") or given.get("STY") or given.get("TERM", "").startswith(("screen", "tmux")):
         return "blocks"
-    if given.get("KITTY_WINDOW_ID") or given.get("TERM_PROGRAM") == "ghostty" or "kitty" in given.get("TERM", ""):
+    if (
+        given.get("KITTY_WINDOW_ID")
+        or given.get("TERM_PROGRAM") == "ghostty"
+        or "kitty" in given.get("TERM", "")
+    ):
         return "kitty"
     return "iterm" if given.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else "blocks"

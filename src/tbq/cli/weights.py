@@ -26,7 +26,9 @@ Examples:
 @click.option("--elements", is_flag=True, help="One row per element: layer, parameter, index, value.")
 @click.option("--layer", multiple=True, metavar="NAME", help="Only this layer: a name, a glob or re:EXPR.")
 @click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, one row per parameter.")
-@click.option("--plot", metavar="OUT", help="Draw the statistics to this png, svg, pdf, pgf or html file instead.")
+@click.option(
+    "--plot", metavar="OUT", help="Draw the statistics to this png, svg, pdf, pgf or html file instead."
+)
 @unpack_option
 @output_options
 def command(

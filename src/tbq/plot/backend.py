@@ -1,4 +1,4 @@
-"""matplotlib, imported late: a figure that saves the same bytes each time, fonts for every name, text taken literally."""
+"""matplotlib, imported late: a figure that saves the same bytes each time, a font for every name, literal text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import missing, warn
-from tbq.plot.style import SAVED
 from tbq.text import printable, shortened
 
 if TYPE_CHECKING:
@@ -39,7 +38,9 @@ def styled(settings: dict[str, Any]) -> Iterator[None]:
     """matplotlib with these settings, and without its warnings about letters: `fonts_for` has one of its own."""
     with matplotlib().rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message="Matplotlib currently does not support", category=UserWarning
+        )
         yield
 
 

@@ -34,14 +34,14 @@ class Curve:
     columns: Columns
     raw: Columns | None = None  # before smoothing, drawn faintly behind
     broken: float = math.nan  # x of the first value that is not finite
-    pieces: Sequence[Columns] = ()  # drawn instead of `columns`, with gaps between them
-    raw_pieces: Sequence[Columns] = ()  # the same of `raw`
-    breaks: Sequence[float] = ()  # x of the first value that is not finite, of each gap
-    band: tuple[Floats, Floats] | None = None  # its ends in each column, drawn as sparse dots
     takeovers: Sequence[float] = ()  # x where a later session took over
     value: float | None = None  # the last one, for the legend
     strong: bool = False  # drawn over the others
     letter: str = ""  # marks its end, for terminals without colour
+    pieces: Sequence[Columns] = ()  # drawn instead of `columns`, with gaps between them
+    raw_pieces: Sequence[Columns] = ()  # the same of `raw`
+    breaks: Sequence[float] = ()  # x of the first value that is not finite, of each gap
+    band: tuple[Floats, Floats] | None = None  # its ends in each column, drawn as sparse dots
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def difference(chart: Chart, vectors: bool = False) -> Any:
     runs = list(dict.fromkeys(line.group for panel in chart.panels for line in panel.lines))
     if len(runs) != 2:
         raise UsageError(
-            f"kind difference: want two runs or groups, got {len(runs)}", hint="--run A --run B, or --by with --band"
+            f"kind difference: want two runs or groups, got {len(runs)}",
+            hint="--run A --run B, or --by with --band",
         )
     both = [panel for panel in chart.panels if len(panel.lines) == 2]
     if not both:
@@ -36,7 +37,10 @@ def difference(chart: Chart, vectors: bool = False) -> Any:
     chart = replace(chart, panels=both)
     size = (5.6, 4.4) if count == 1 else (4.2 * count, 4.2)
     grid_options = {"height_ratios": [2.2, 1], "sharex": "col"}
-    with sheet(options, 2, count, [*runs, *(panel.tag for panel in both)], size, **grid_options) as (figure, axes):
+    with sheet(options, 2, count, [*runs, *(panel.tag for panel in both)], size, **grid_options) as (
+        figure,
+        axes,
+    ):
         for i, panel in enumerate(both):
             above, below = axes[i], axes[count + i]
             draw_panel(above, panel, chart, vectors)
@@ -46,7 +50,14 @@ def difference(chart: Chart, vectors: bool = False) -> Any:
             named(below, x=chart.x_name, y="B − A" if i == 0 else None)
         handles = [line for line in axes[0].get_lines() if line.get_zorder() == 3]
         if options.legend != "none":
-            made = axes[0].legend(handles, [name_text(f"{letter}  {line.label}") for letter, line in zip("AB", both[0].lines, strict=True)], loc="best")
+            made = axes[0].legend(
+                handles,
+                [
+                    name_text(f"{letter}  {line.label}")
+                    for letter, line in zip("AB", both[0].lines, strict=True)
+                ],
+                loc="best",
+            )
             for text in made.get_texts():
                 literal(text)
     return figure

@@ -41,7 +41,10 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
     rows = -(-len(shown) // columns)
     several_runs = len({run for run, _ in series}) > 1
     size = (5.2, 3.6) if columns == 1 else (3.6 * columns, 2.9 * rows)
-    with sheet(options, rows, columns, (text for key, _ in shown for text in key), size, ax) as (figure, axes):
+    with sheet(options, rows, columns, (text for key, _ in shown for text in key), size, ax) as (
+        figure,
+        axes,
+    ):
         for each in axes[len(shown) :]:
             each.remove()
         for each, ((run, tag), histograms) in zip(axes, shown, strict=False):

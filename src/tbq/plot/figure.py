@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,9 +38,12 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
         _titles(ax, panels[0], chart, alone=True)
         from tbq.plot.legend import legends
 
-        legends(ax.figure, [ax], chart)
+        own: Any = ax.figure
+        legends(own, [ax], chart)
         return ax
-    columns = options.columns or (1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3))
+    columns = options.columns or (
+        1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3)
+    )
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     from tbq.plot.legend import labels_of, legends, room_aside
@@ -92,10 +94,12 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
     ax.set_ylim(*y_range)
     ax.set_autoscale_on(False)
     for member in panel.members:
-        _line(ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45)
+        _line(
+            ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45
+        )
     for line in panel.lines:
         _band(ax, line, x_range, y_range, width, options)
-    for line, shown in zip(panel.lines, values, strict=True):
+    for line in panel.lines:
         if line.raw is not None:
             raw = ranges.positive(line.raw, options.log_y)
             _line(ax, line, raw, x_range, width, options, line.colour, _RAW, 0.6)
@@ -112,9 +116,10 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
 
 def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:
     """How many columns of pixels curves are reduced to."""
-    inches = ax.get_position().width * ax.figure.get_figwidth()
+    figure: Any = ax.figure
+    inches = ax.get_position().width * figure.get_figwidth()
     if not vectors:
-        return int(min(max(inches * ax.figure.dpi, _FEWEST_COLUMNS), _MOST_COLUMNS))
+        return int(min(max(inches * figure.dpi, _FEWEST_COLUMNS), _MOST_COLUMNS))
     curves = len(panel.lines) * (1 + bool(options.smooth) + (options.band != "none") / 2) + len(panel.members)
     return int(min(max(_MOST_VERTICES / 4 / curves, _FEWEST_COLUMNS), inches * 72))
 
@@ -137,16 +142,18 @@ def _line(
     column = grid(line.x, *x_range, width, options.log_x)
     rows = kept(column, values, 4 * width)
     x, y = line.x[rows], values[rows]
-    weight = _weight(ax) * thickness
+    weight = _weight() * thickness
     (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
     there = np.isfinite(y)
     alone = there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False)
     if alone.any():  # a point without neighbours has no line
-        ax.plot(x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0)
+        ax.plot(
+            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0
+        )
     return drawn
 
 
-def _weight(ax: Axes) -> float:
+def _weight() -> float:
     import matplotlib
 
     return float(matplotlib.rcParams["lines.linewidth"])
@@ -168,7 +175,9 @@ def _band(
         low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
     rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
     if np.isfinite(low).any():
-        ax.fill_between(line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2)
+        ax.fill_between(
+            line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2
+        )
 
 
 def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
@@ -201,8 +210,8 @@ def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, opt
                 color=line.colour,
                 ls="none",
                 marker=marker,
-                ms=_weight(ax) * 3.2,
-                mew=_weight(ax) * 0.9,
+                ms=_weight() * 3.2,
+                mew=_weight() * 0.9,
                 clip_on=False,
                 zorder=6,
             )
@@ -212,4 +221,4 @@ def _takeovers(ax: Axes, panel: Panel) -> None:
     """A thin dotted line where a later session took over."""
     places = [(x, line.colour) for line in panel.lines for x in line.takeovers if np.isfinite(x)]
     for x, colour in places[:_MOST_TAKEOVERS]:
-        ax.axvline(x, color=colour, ls=(0, (1, 2)), lw=_weight(ax) * 0.7, zorder=1)
+        ax.axvline(x, color=colour, ls=(0, (1, 2)), lw=_weight() * 0.7, zorder=1)

@@ -105,4 +105,10 @@ def _value_key(value: Any) -> tuple[int, float, str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if _is_number(value) and abs(value) < 1e6 else number(value) if _is_number(value) else str(value)
+    return (
+        f"{value:g}"
+        if _is_number(value) and abs(value) < 1e6
+        else number(value)
+        if _is_number(value)
+        else str(value)
+    )

@@ -29,7 +29,9 @@ _MOST = 12  # hyperparameters
 class _Trials:
     """The runs that have the metric: its value, and those of the hyperparameters that differ."""
 
-    def __init__(self, reader: Reader, metric: str, run: Names, steps: Any, options: Options, reading: Any) -> None:
+    def __init__(
+        self, reader: Reader, metric: str, run: Names, steps: Any, options: Options, reading: Any
+    ) -> None:
         best = order_of(options.order)
         ways = {metric: best[1]} if best is not None and best[0] == metric else None
         table = summary(reader, run=run, tag=metric, steps=steps, best=ways, media=False, **reading)
@@ -52,7 +54,8 @@ class _Trials:
                     self.given[name.removeprefix(HPARAM)] = shown
         if not len(keep) or not self.given:
             raise SelectionError(
-                f"nothing to draw: no hyperparameter differs between runs that have {metric!r}", path=reader.path
+                f"nothing to draw: no hyperparameter differs between runs that have {metric!r}",
+                path=reader.path,
             )
         if left:
             shown_left = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
@@ -69,7 +72,14 @@ class _Trials:
 
 
 def hyperparameters(
-    reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: Any, kind: str, ax: Any = None
+    reader: Reader,
+    tag: Names,
+    run: Names,
+    steps: Any,
+    options: Options,
+    reading: Any,
+    kind: str,
+    ax: Any = None,
 ) -> Any:
     """The picture; the metric is the tag's last value, or its best if the order says so."""
     metric = tag if isinstance(tag, str) else tag[0] if tag and len(tag) == 1 else None
@@ -80,7 +90,9 @@ def hyperparameters(
 
 
 def _is_numeric(cells: list[Any]) -> bool:
-    return all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in cells)
+    return all(
+        each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in cells
+    )
 
 
 def _is_log(values: Any) -> bool:
@@ -92,7 +104,9 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
     """Numbers as they are; others as 0, 1, 2, … with their names."""
     if _is_numeric(cells):
         return np.array([math.nan if each is None else each for each in cells], float), None
-    texts = [None if each is None else str(each).lower() if isinstance(each, bool) else str(each) for each in cells]
+    texts = [
+        None if each is None else str(each).lower() if isinstance(each, bool) else str(each) for each in cells
+    ]
     names = sorted({text for text in texts if text is not None})
     return np.array([math.nan if text is None else names.index(text) for text in texts], float), names
 
@@ -102,12 +116,17 @@ def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
     columns = options.columns or (2 if count in (2, 4) else min(count, 3))
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
-    with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (figure, axes):
+    with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (
+        figure,
+        axes,
+    ):
         for each in axes[count:]:
             each.remove()
         for i, (each, (name, cells)) in enumerate(zip(axes, trials.given.items(), strict=False)):
             places, names = _places(cells)
-            each.scatter(places, trials.metric, c=trials.shade, cmap="viridis", vmin=0, vmax=1.1, s=22, lw=0, zorder=3)
+            each.scatter(
+                places, trials.metric, c=trials.shade, cmap="viridis", vmin=0, vmax=1.1, s=22, lw=0, zorder=3
+            )
             if options.log_y:
                 each.set_yscale("log")
             if names is not None:
@@ -134,13 +153,25 @@ def _parallel(trials: _Trials, options: Options, ax: Any) -> Any:
         columns.append((name, places, names, names is None and _is_log(places[np.isfinite(places)])))
     columns.append((trials.label, trials.metric, None, options.log_y and _is_log(trials.metric)))
     heights = np.array([_heights(places, log) for _, places, _, log in columns])
-    with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 0.8, 3.4), ax) as (figure, axes):
+    with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 0.8, 3.4), ax) as (
+        figure,
+        axes,
+    ):
         each = axes[0]
         from tbq.plot.colours import viridis
 
         for row, share in sorted(enumerate(trials.shade.tolist()), key=lambda pair: -pair[1]):
             colour = viridis(0.15 + 0.85 * share if options.dark else 0.88 * share)
-            each.plot(range(len(columns)), heights[:, row], color=colour, lw=1.1, alpha=0.9, marker="o", ms=2.5, mew=0)
+            each.plot(
+                range(len(columns)),
+                heights[:, row],
+                color=colour,
+                lw=1.1,
+                alpha=0.9,
+                marker="o",
+                ms=2.5,
+                mew=0,
+            )
         for at, (name, places, names, log) in enumerate(columns):
             each.axvline(at, color=each.spines["left"].get_edgecolor(), lw=0.8, zorder=1)
             _scale(each, at, places, names, log)
@@ -168,13 +199,21 @@ def _scale(ax: Any, at: int, places: Any, names: list[str] | None, log: bool) ->
     else:
         known = np.unique(finite)
         low, high = float(known.min()), float(known.max())
-        some = known.tolist() if len(known) <= 5 else ticks.logarithmic(low, high, 5) if log else ticks.linear(low, high, 5)
+        some = (
+            known.tolist()
+            if len(known) <= 5
+            else ticks.logarithmic(low, high, 5)
+            if log
+            else ticks.linear(low, high, 5)
+        )
         marks, texts = np.array(some), [number(value) for value in some]
     heights = _heights(np.concatenate([marks, finite]), log)[: len(marks)]
     for height, text in zip(heights.tolist(), texts, strict=True):
         if not 0 <= height <= 1:
             continue
         ax.plot([at, at + 0.02], [height, height], color=ax.spines["left"].get_edgecolor(), lw=0.8)
-        made = ax.text(at + 0.04, height, text, fontsize="small", va="center", ha="left", clip_on=False, zorder=5)
+        made = ax.text(
+            at + 0.04, height, text, fontsize="small", va="center", ha="left", clip_on=False, zorder=5
+        )
         literal(made)
         made.set_bbox({"facecolor": ax.get_facecolor(), "alpha": 0.75, "lw": 0, "pad": 0.6})

@@ -54,7 +54,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     if place == "none":
         return
     if place == "direct":
-        fitted = [_direct(ax, chart) for ax in axes]
+        fitted = [_direct(ax) for ax in axes]
         if all(fitted):
             return
         for ax in axes:
@@ -93,11 +93,11 @@ def _entries(axes: Sequence[Axes], chart: Chart) -> tuple[list[Any], list[str]]:
     return handles, shown
 
 
-def _direct(ax: Axes, chart: Chart) -> bool:
+def _direct(ax: Axes) -> bool:
     """Labels at the ends of lines, pushed apart if they would overlap; False if they do not fit."""
     import matplotlib
 
-    figure = ax.figure
+    figure: Any = ax.figure
     ends: dict[str, tuple[float, float, str]] = {}
     for drawn in ax.get_lines():
         if drawn.get_zorder() != 3:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -144,10 +144,10 @@ def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) 
         x = numbers(table["wall_time"])
     else:
         x = step  # as floats where it is drawn
-    columns = [run, tag, step, x, value, raw]
+    columns: list[Any] = [run, tag, step, x, value, raw]
     if len(set(zip(run[starts].tolist(), tag[starts].tolist(), strict=True))) < len(starts):
         order = np.lexsort((tag, run))  # one block per run and tag
-        run, tag, step, x, value, raw = [column[order] for column in columns]
+        run, tag, step, x, value, raw = (column[order] for column in columns)
         starts = _starts(run, tag)
     rows = _Rows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
     return rows if options.x in AXES else _by_tag(rows, options.x)
@@ -198,11 +198,12 @@ def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
 def _only(rows: _Rows, keep: NDArray[np.bool_]) -> _Rows:
     run, tag = rows.run[keep], rows.tag[keep]
     starts = _starts(run, tag)
-    step, x, value, raw = (column[keep] for column in (rows.step, rows.x, rows.value, rows.raw))
+    columns: list[Any] = [rows.step, rows.x, rows.value, rows.raw]
+    step, x, value, raw = (column[keep] for column in columns)
     return replace(rows, run=run, tag=tag, step=step, x=x, value=value, raw=raw, starts=starts)
 
 
-def _takeover_x(x: str, began: Mapping[str, float]):  # type: ignore[no-untyped-def]
+def _takeover_x(x: str, began: Mapping[str, float]) -> Callable[[str, int, float], float]:
     def place(run: str, step: int, wall: float) -> float:
         if x == "wall":
             return wall
@@ -250,9 +251,11 @@ def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -
     return lines
 
 
-def _reduced(rows: _Rows, value: Floats, groups: Groups, stats: Sequence[str]) -> pa.Table:
+def _reduced(rows: _Rows, value: Floats | Ints, groups: Groups, stats: Sequence[str]) -> pa.Table:
     labels = (
-        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), pa.array(names, pa.string()))
+        pa.DictionaryArray.from_arrays(
+            pa.array(codes.astype(np.int32, copy=False)), pa.array(names, pa.string())
+        )
         for codes, names in ((rows.run, rows.runs), (rows.tag, rows.tags))
     )
     columns = dict(zip(("run", "tag"), labels, strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from tbq.arguments import StrPath, keywords
 from tbq.decode.options import READING, Reading, Which
-from tbq.plot.options import PLOTTING, Options, Plotting, PlotSelected
+from tbq.plot.options import PLOTTING, Options, PlotSelected, Plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class Pictures:
         """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
 
         `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
-        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; `smooth`, `log_y`, `style` and more: docs/plot.md.
+        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; docs/plot.md has `smooth`, `log_y`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()
         'val/loss'
@@ -40,7 +40,8 @@ class Pictures:
         from tbq.plot.pictures import picture
 
         options, reading = _split("log.plot", plotting)
-        return picture(self._reader.given(reading), tag, run, options, reading, ax)
+        drawn: Figure | Axes = picture(self._reader.given(reading), tag, run, options, reading, ax)
+        return drawn
 
     def write_plot(
         self,
@@ -86,7 +87,6 @@ class Pictures:
 
         options, reading = _split("log.plot_text", plotting)
         return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
-
 
     def image_text(
         self,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
-from tbq.decode.options import Selected
+from tbq.decode.options import Reading
+from tbq.select import Steps
 from tbq.table.smooth import check_weight
 
 Kind = Literal[
@@ -59,8 +60,10 @@ class Plotting(TypedDict, total=False):
     max_runs: int
 
 
-class PlotSelected(Plotting, Selected, total=False):
-    """The same, with what is read: `tag`, `steps`, and how."""
+class PlotSelected(Plotting, Reading, total=False):
+    """The same, with what is read: `steps`, and how."""
+
+    steps: Steps
 
 
 PLOTTING = tuple(Plotting.__annotations__)

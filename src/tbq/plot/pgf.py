@@ -55,7 +55,7 @@ def pgf(figure: Figure) -> str:
         ) -> None:
             super().draw_text(gc, x, y, s if ismath else escaped(s), prop, angle, ismath, mtext)
 
-        def draw_image(self, gc: Any, x: float, y: float, im: Any, transform: Any = None) -> None:
+        def draw_image(self, *_: Any, **__: Any) -> None:
             raise UsageError("a pgf file cannot hold images", hint="write a pdf")
 
     out = io.StringIO()

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from tbq.plot.scalars import Chart
     from tbq.select import Names
 
-_TABLES = {"ridge": "histograms", "heatmap": "histograms", "pr": "pr_curves", "images": "images", "audio": "audio"}
+_TABLES = {
+    "ridge": "histograms",
+    "heatmap": "histograms",
+    "pr": "pr_curves",
+    "images": "images",
+    "audio": "audio",
+}
 _NATURAL = ("histograms", "pr_curves", "images", "audio")
 
 

@@ -48,7 +48,9 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
     if len(runs) == 1:
         steps = sorted(step for _, step in curves)
         if len(steps) > _MOST_STEPS:
-            steps = [steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()]
+            steps = [
+                steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()
+            ]
         wanted = {f"step {step:,}": curves[runs[0], step] for step in steps}
         colour = ordinal(list(wanted), options.dark)
     else:

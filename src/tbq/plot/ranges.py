@@ -33,8 +33,13 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
                   if end is not None]  # fmt: skip
         parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
         parts += [shown(member, options) for member in panel.members]
-        ends = [(float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])]
-        low, high = min((low for low, _ in ends), default=np.nan), max((high for _, high in ends), default=np.nan)
+        ends = [
+            (float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])
+        ]
+        low, high = (
+            min((low for low, _ in ends), default=np.nan),
+            max((high for _, high in ends), default=np.nan),
+        )
     else:
         every = np.concatenate(parts)
         every = every[np.isfinite(every)]
@@ -45,7 +50,9 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     low, high = spaced(low, high, options.log_y, 0.04)
     bottom, top = options.ylim
     if options.log_y and bottom is not None and bottom <= 0:
-        raise UsageError(f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y")
+        raise UsageError(
+            f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y"
+        )
     low, high = low if bottom is None else bottom, high if top is None else top
     if not low < high:  # all values are beyond the end that was given
         low, high = (low, spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
@@ -82,7 +89,8 @@ def tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
     shown = sum(int(np.isfinite(each).sum()) for each in values)
     if shown == 0 and finite:
         raise SelectionError(
-            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs", hint="omit log_y, --log-y"
+            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs",
+            hint="omit log_y, --log-y",
         )
     if shown < finite and options.log_y:
         warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis does not have them")

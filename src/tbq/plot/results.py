@@ -74,7 +74,9 @@ def weights(table: Table, options: Options, ax: Any = None) -> Any:
         rows = rows[:_MOST_LAYERS]
     names = [f"{row['layer']}.{row['parameter']}" if row["layer"] else str(row["parameter"]) for row in rows]
     place = np.arange(len(rows))
-    mean, std, low, high = (np.array([row[name] for row in rows], float) for name in ("mean", "std", "min", "max"))
+    mean, std, low, high = (
+        np.array([row[name] for row in rows], float) for name in ("mean", "std", "min", "max")
+    )
     colour = "#4e79a7" if options.dark else "#3b6a9c"
     with sheet(options, 1, 1, names, (5.2, 0.9 + 0.21 * len(rows)), ax) as (figure, axes):
         each = axes[0]

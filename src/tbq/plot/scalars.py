@@ -40,7 +40,9 @@ class Chart:
 
     @property
     def x_name(self) -> str:
-        return {"step": "step", "relative": "time since start", "wall": "time"}.get(self.options.x, self.options.x)
+        return {"step": "step", "relative": "time since start", "wall": "time"}.get(
+            self.options.x, self.options.x
+        )
 
 
 def of_log(
@@ -50,7 +52,7 @@ def of_log(
     wanted = Selection.of(tag)
     order = order_of(options.order)
     extra = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
-    read = wanted if wanted.everything else Selection.of([*(wanted.items or ()), *extra])
+    read = None if wanted.everything else [*(wanted.items or ()), *extra]
     runs = [each.name for each in reader.choose(run)]
     if options.kind == "difference" and run is not None:  # the first that was named is the first
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
@@ -85,7 +87,9 @@ def _chart(
     where: str | None,
 ) -> Chart:
     if not len(arrow):
-        raise SelectionError("nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is")
+        raise SelectionError(
+            "nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is"
+        )
     # Once, instead of for each question that is asked of it.
     needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
     arrow = arrow.select(needed).combine_chunks()
@@ -127,7 +131,9 @@ def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
     """How many rows each (run, tag) has."""
     runs, run_names = codes_of(arrow["run"])
     tags, tag_names = codes_of(arrow["tag"])
-    starts = np.flatnonzero(np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)])
+    starts = np.flatnonzero(
+        np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
+    )
     names, known = run_names.to_pylist(), tag_names.to_pylist()
     sizes = np.diff(np.append(starts, len(runs)))
     found: dict[tuple[str, str], int] = {}

@@ -16,17 +16,18 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
     """Ticks and labels of an axis: "step", "relative", "wall" or "value"."""
     from matplotlib import ticker
 
-    class Places(ticker.Locator):  # type: ignore[misc]
+    class Places(ticker.Locator):
         """Ticks by one of our rules."""
 
         def __call__(self) -> Sequence[float]:
-            return self.tick_values(*self.axis.get_view_interval())
+            axis: Any = self.axis
+            return self.tick_values(*axis.get_view_interval())
 
         def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
             low, high = min(vmin, vmax), max(vmin, vmax)
             return self.raise_if_exceeds(_places(what, log, low, high, _room(self.axis, what, log)))
 
-    class Labels(ticker.Formatter):  # type: ignore[misc]
+    class Labels(ticker.Formatter):
         """Labels that are made together, so that they agree."""
 
         def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib calls it

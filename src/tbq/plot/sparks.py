@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
 
-def sparklines(reader: Reader, tag: str, run: Names, width: int, steps: Steps, reading: Reading) -> dict[str, str]:
+def sparklines(
+    reader: Reader, tag: str, run: Names, width: int, steps: Steps, reading: Reading
+) -> dict[str, str]:
     """The sparkline of each run."""
     keywords("log.sparklines", reading, READING)
     table = scalars(reader, run, tag, steps, **reading).to_arrow()

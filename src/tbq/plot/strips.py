@@ -29,7 +29,12 @@ def images(table: Table, options: Options) -> Any:
 
     arrow = table.to_arrow()
     cells: dict[tuple[str, str], dict[int, int]] = {}
-    keys = (values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist(), arrow["index"].to_pylist())
+    keys = (
+        values_of(arrow["run"]),
+        values_of(arrow["tag"]),
+        arrow["step"].to_pylist(),
+        arrow["index"].to_pylist(),
+    )
     for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
         if not index:  # the first of several
             cells.setdefault((run, tag), {})[step] = row
@@ -71,14 +76,21 @@ def _image(ax: Any, picture: Any, data: bytes) -> None:
         shown.thumbnail((_LARGEST, _LARGEST))
         ax.imshow(np.asarray(shown))
     except (DamageError, OSError, ValueError):
-        ax.text(0.5, 0.5, "cannot be read", ha="center", va="center", transform=ax.transAxes, fontsize="small")
+        ax.text(
+            0.5, 0.5, "cannot be read", ha="center", va="center", transform=ax.transAxes, fontsize="small"
+        )
 
 
 def audio(table: Table, options: Options) -> Any:
     """The last clip of each run and tag: its waveform above its spectrogram."""
     arrow = table.to_arrow()
     last: dict[tuple[str, str], tuple[int, int]] = {}
-    keys = (values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist(), arrow["index"].to_pylist())
+    keys = (
+        values_of(arrow["run"]),
+        values_of(arrow["tag"]),
+        arrow["step"].to_pylist(),
+        arrow["index"].to_pylist(),
+    )
     for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
         if not index:
             last[run, tag] = (step, row)
@@ -97,7 +109,10 @@ def audio(table: Table, options: Options) -> Any:
         warn(f"{len(clips):,} audio clips: the first {_MOST_CLIPS} are drawn; choose by run=, tag=")
     clips = clips[:_MOST_CLIPS]
     size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)
-    with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (figure, axes):
+    with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (
+        figure,
+        axes,
+    ):
         for i, (name, rate, values) in enumerate(clips):
             _wave(axes[i], rate, values)
             _spectrum(axes[len(clips) + i], rate, values)

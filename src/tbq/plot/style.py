@@ -25,7 +25,7 @@ _SCREEN: dict[str, Any] = {
     "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "auto", "axes.unicode_minus": True,
     "xtick.major.width": 0.8, "ytick.major.width": 0.8, "xtick.major.size": 3.0, "ytick.major.size": 3.0,
     "xtick.minor.size": 1.8, "ytick.minor.size": 1.8, "xtick.minor.width": 0.5, "ytick.minor.width": 0.5,
-    "image.cmap": "viridis", "image.interpolation": "nearest", "text.usetex": False, "axes.formatter.use_mathtext": True,
+    "image.cmap": "viridis", "image.interpolation": "nearest", "text.usetex": False,
     "figure.constrained_layout.h_pad": 0.03, "figure.constrained_layout.w_pad": 0.03,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from tbq.table.table import Table
 
 
-def picture(
-    table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vectors: bool = False
-) -> Any:
+def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vectors: bool = False) -> Any:
     """The figure of a table, or what was drawn into `ax`."""
     options = Options.of(given)
     if {"run", "tag", "step", "value"} <= set(table.columns):
@@ -34,7 +32,9 @@ def picture(
     return of_kind(table, options, ax)
 
 
-def write(table: Table, path: Any, tag: Names, run: Names, format: str | None, force: bool, given: Plotting) -> str:
+def write(
+    table: Table, path: Any, tag: Names, run: Names, format: str | None, force: bool, given: Plotting
+) -> str:
     """Write what `picture` draws."""
     from tbq.plot import files
 

@@ -63,7 +63,9 @@ def text(
 def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
     """The panels and their legend; `height` is that of everything, if it is given."""
     panels, options = chart.panels, chart.options
-    columns = options.columns or (1 if len(panels) == 1 or room < 100 else 3 if room >= 180 and len(panels) > 4 else 2)
+    columns = options.columns or (
+        1 if len(panels) == 1 or room < 100 else 3 if room >= 180 and len(panels) > 4 else 2
+    )
     columns = min(columns, len(panels), max(room // _NARROW, 1))
     each = (room - 2 * (columns - 1)) // columns
     groups = list(dict.fromkeys(line.group for panel in panels for line in panel.lines))
@@ -77,7 +79,9 @@ def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> lis
     if options.title:
         out.append([Span(clipped(options.title, room), bold=True)])
     for row in range(rows):
-        blocks = [_panel(panel, chart, each, tall, letters) for panel in panels[row * columns : (row + 1) * columns]]
+        blocks = [
+            _panel(panel, chart, each, tall, letters) for panel in panels[row * columns : (row + 1) * columns]
+        ]
         for parts in zip(*blocks, strict=True):
             line: Cells = []
             for i, part in enumerate(parts):
@@ -122,7 +126,9 @@ def _curve(line: Line, low: float, high: float, columns: int, options: Options, 
         raw,
         pieces=_pieces(drawn, at[~finite]),
         raw_pieces=[] if raw is None else _pieces(raw, at[~finite]),
-        breaks=line.x[begins].tolist() if len(begins) <= columns else np.unique(line.x[begins])[:columns].tolist(),
+        breaks=line.x[begins].tolist()
+        if len(begins) <= columns
+        else np.unique(line.x[begins])[:columns].tolist(),
         band=band,
         takeovers=line.takeovers,
         value=float(known[-1]) if len(known) else None,
@@ -183,4 +189,3 @@ def _several(chart: Scalars, group: str) -> bool:
 
 def _last(line: Line) -> str:
     return number(float(line.y[-1])) if len(line.y) else ""
-

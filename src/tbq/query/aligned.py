@@ -5,10 +5,10 @@ It gives bit for bit what the general way gives, or None if it does not apply; `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,20 +32,20 @@ class Aligned:
 
     @cached_property
     def key(self) -> Ints:
-        return self._joined([np.full(len(steps), key, np.int64) for key, steps, _ in self.blocks], np.int64)
+        return self._joined([np.full(len(steps), key, np.int64) for key, steps, _ in self.blocks])
 
     @cached_property
     def step(self) -> Ints:
-        return self._joined([steps for _, steps, _ in self.blocks], np.int64)
+        return self._joined([steps for _, steps, _ in self.blocks])
 
     @cached_property
     def count(self) -> Ints:
-        return self._joined([np.full(len(steps), len(runs), np.int64) for _, steps, runs in self.blocks], np.int64)
+        return self._joined([np.full(len(steps), len(runs), np.int64) for _, steps, runs in self.blocks])
 
     @cached_property
     def mean(self) -> Floats:
         with np.errstate(all="ignore"):
-            return self._joined([_sum(runs) / len(runs) for _, _, runs in self.blocks], np.float64)
+            return self._joined([_sum(runs) / len(runs) for _, _, runs in self.blocks])
 
     @cached_property
     def std(self) -> Floats:
@@ -61,23 +61,23 @@ class Aligned:
                     off *= off
                     total += off
                 parts.append(np.sqrt(total / (len(runs) - 1)))
-        return self._joined(parts, np.float64)
+        return self._joined(parts)
 
     def least(self) -> Floats:
-        return self._joined([np.fmin.reduce(runs) for _, _, runs in self.blocks], np.float64)
+        return self._joined([np.fmin.reduce(runs) for _, _, runs in self.blocks])
 
     def largest(self) -> Floats:
-        return self._joined([np.fmax.reduce(runs) for _, _, runs in self.blocks], np.float64)
+        return self._joined([np.fmax.reduce(runs) for _, _, runs in self.blocks])
 
     @cached_property
     def ordered(self) -> tuple[Floats, Ints]:
         """As the general way has it: the values of each cell in order, and where each cell begins."""
         values = [np.sort(np.stack(runs, axis=1), axis=1).ravel() for _, _, runs in self.blocks]
-        return self._joined(values, np.float64), (np.cumsum(self.count) - self.count).astype(np.int64)
+        return self._joined(values), (np.cumsum(self.count) - self.count).astype(np.int64)
 
     @staticmethod
-    def _joined(parts: list[NDArray[np.generic]], kind: type[np.generic]) -> NDArray[np.generic]:
-        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, kind), *parts])
+    def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:

@@ -96,9 +96,7 @@ def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
     cross = ""
     if end + 1 < len(finite):
         at = float(left[end + 1])
-        cross = (
-            f'<path d="M{at - 2:.1f} {height - 5}l4 4m0-4l-4 4" fill="none" stroke="#c8373a" stroke-width="1.2"/>'
-        )
+        cross = f'<path d="M{at - 2:.1f} {height - 5}l4 4m0-4l-4 4" fill="none" stroke="#c8373a" stroke-width="1.2"/>'
     return (
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" style="vertical-align:middle">'
         f'<path d="{"".join(parts)}" fill="none" stroke="currentColor" stroke-width="1" opacity="0.75"/>'

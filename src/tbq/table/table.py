@@ -231,7 +231,8 @@ class Table:
         """A matplotlib figure of the table; options as of `log.plot`. Needs the extra `plot`."""
         from tbq.plot.tables import picture
 
-        return picture(self, tag, run, ax, plotting)
+        drawn: Figure | Axes = picture(self, tag, run, ax, plotting)
+        return drawn
 
     def write_plot(
         self,
