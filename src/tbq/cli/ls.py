@@ -62,6 +62,7 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
     rows = [
         {
             "run": row["run"],
+            **({tag: curves.get(row["run"], "")} if tag else {}),
             "files": row["files"],
             "size": decimal(row["bytes"]),
             "events": row["events"],
@@ -69,7 +70,6 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
             "age": duration(_between(row["last_wall_time"], now)),
             "health": row["health"],
-            **({tag: curves.get(row["run"], "")} if tag else {}),
         }
         for row in table.to_arrow().to_pylist()
     ]

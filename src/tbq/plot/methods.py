@@ -113,7 +113,7 @@ class Pictures:
         """The curve of a tag in a few letters, for each run that is selected; blank if it does not have the tag.
 
         >>> log.sparklines("val/loss", width=8)["lr=0.1/seed=0"]
-        '█▄▃▂▁▁▁▁'
+        '█▃▂▁▁▁▁▁'
         """
         from tbq.arguments import whole
         from tbq.plot.sparks import sparklines

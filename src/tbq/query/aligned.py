@@ -1,6 +1,7 @@
 """The short way of `reduce`: runs that logged the same steps, as seeds do, are added up as they lie in memory.
 
-It gives bit for bit what the general way gives, or None if it does not apply; `reduce(general_only=True)` does without.
+It gives what the general way gives, to the last bit but for the sign of a zero, or None if it does not apply;
+`reduce(general_only=True)` does without.
 """
 
 from __future__ import annotations
