@@ -1,17 +1,21 @@
 // Python: a log directory that is followed.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "bind/bind.hpp"
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
+#include "bytes/names.hpp"
+#include "live/retracted.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
-#include "live/retracted.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,8 +27,9 @@ namespace {
 class PythonStore {
  public:
   PythonStore(const std::vector<std::string>& kinds, nb::object select, int64_t first_step, int64_t last_step,
-              const std::string& restarts, unsigned threads, nb::object inflate, bool general_only)
-      : questions_(select), inflate_(std::move(inflate)) {
+              const std::string& restarts, unsigned threads, nb::object inflate, bool general_only,
+              const std::vector<std::string>& patterns, nb::object hidden, uint64_t split)
+      : questions_(select), inflate_(std::move(inflate)), hidden_(std::move(hidden)) {
     DecodeOptions options;
     options.kinds = kinds_of(kinds);
     options.first_step = first_step;
@@ -32,6 +37,7 @@ class PythonStore {
     options.restarts = restarts_of(restarts);
     options.threads = threads;
     options.general_only = general_only;
+    options.split = split;
     if (!select.is_none()) {
       options.select = [this](uint32_t, std::string_view tag) { return questions_.ask(tag); };
     }
@@ -43,7 +49,21 @@ class PythonStore {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return true;
     };
-    store_ = std::make_unique<Store>(std::move(options));
+    Exactly exactly;
+    if (!hidden_.is_none() && !patterns.empty()) {
+      exactly.is_pattern = [names = std::set<std::string>(patterns.begin(), patterns.end())](
+                               const std::string& tag) { return names.contains(display_name(tag)); };
+      exactly.hidden = [this](Kind kind, const std::vector<std::string>& tags) {
+        const nb::gil_scoped_acquire held;
+        nb::list shown;
+        for (const std::string& tag : tags) shown.append(display_name(tag));
+        std::vector<std::string> found;
+        for (const nb::handle name : hidden_(kind_name(kind), shown))
+          found.push_back(raw_name(nb::cast<std::string>(name)));
+        return found;
+      };
+    }
+    store_ = std::make_unique<Store>(std::move(options), std::move(exactly));
   }
 
   void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of) {
@@ -59,10 +79,10 @@ class PythonStore {
     store_->set_files(runs, files);
   }
 
-  Update poll() {
+  Update poll(bool rows) {
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
-    return store_->poll();
+    return store_->poll(rows);
   }
 
   Result everything(const std::vector<std::string>& kinds) {
@@ -72,9 +92,73 @@ class PythonStore {
     return store_->everything(wanted);
   }
 
+  // Series as (run, tag); the columns as flat arrays, one curve after the other.
+  nb::tuple curves(const std::vector<std::pair<uint32_t, std::string>>& series, const std::string& axis,
+                   nb::object range, size_t width, double smooth) {
+    CurveOptions options;
+    if (axis != "step" && axis != "relative" && axis != "wall")
+      throw nb::value_error("axis: step, relative or wall");
+    options.axis = axis == "step" ? Axis::step : axis == "wall" ? Axis::wall : Axis::relative;
+    if (!range.is_none()) {
+      const auto ends = nb::cast<std::pair<double, double>>(range);
+      options.ranged = true;
+      options.low = ends.first;
+      options.high = ends.second;
+    }
+    if (width < 1 || width > 100'000) throw nb::value_error("width: 1 to 100,000");
+    if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: 0 to 1");
+    options.width = width;
+    options.smooth = smooth;
+    std::vector<Store::Series> wanted;
+    for (const auto& [run, tag] : series) wanted.push_back({run, raw_name(tag)});
+    Columns columns;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      columns = store_->curves(wanted, options);
+    }
+    const auto array = [](std::vector<double>&& values) {
+      auto* kept = new std::vector<double>(std::move(values));
+      const nb::capsule owner(kept,
+                              [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+      return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+    };
+    return nb::make_tuple(columns.low, columns.high, array(std::move(columns.first)),
+                          array(std::move(columns.last)), array(std::move(columns.least)),
+                          array(std::move(columns.largest)), array(std::move(columns.broken)));
+  }
+
+  // Of each of these runs: when it began and ended, and the last row of each series.
+  nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
+    struct OfRun {
+      std::pair<double, double> times;
+      std::vector<Latest> series;
+    };
+    std::vector<OfRun> found;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const uint32_t run : runs) {
+        found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+      }
+    }
+    nb::list out;
+    for (const OfRun& run : found) {
+      nb::list series;
+      for (const Latest& each : run.series) {
+        series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
+                                     each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
+                                     each.takeovers));
+      }
+      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+    }
+    return out;
+  }
+
  private:
   TagQuestions questions_;
   nb::object inflate_;
+  nb::object hidden_;
   std::mutex mutex_;
   std::unique_ptr<Store> store_;
 };
@@ -125,14 +209,29 @@ void bind_live(nb::module_& m) {
 
   nb::class_<PythonStore>(m, "Store", "Everything that was read of a log directory that is followed.")
       .def(nb::init<const std::vector<std::string>&, nb::object, int64_t, int64_t, const std::string&,
-                    unsigned, nb::object, bool>(),
+                    unsigned, nb::object, bool, const std::vector<std::string>&, nb::object, uint64_t>(),
            "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a, "restarts"_a, "threads"_a,
-           "inflate"_a.none(), "general_only"_a = false)
+           "inflate"_a.none(), "general_only"_a = false, "patterns"_a = std::vector<std::string>(),
+           "hidden"_a.none() = nb::none(), "split"_a = DecodeOptions().split)
       .def("set_files", &PythonStore::set_files, "runs"_a, "paths"_a, "run_of"_a,
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
                    "run_of: collections.abc.Sequence[int]) -> None"),
            "The files to follow from now on.")
-      .def("poll", &PythonStore::poll, "Look at every file, and read what is new.")
+      .def("poll", &PythonStore::poll, "rows"_a = true,
+           "Look at every file, and read what is new; without rows only what became of files is told.")
+      .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
+           nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
+                   "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "
+                   "object, object, object, object, object]"),
+           "Of each pixel column of each curve the first, last, least and largest value, after low and high; "
+           "then where each curve has its first value that is not finite.")
+      .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
+           nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
+                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[int, float]]]]]]"),
+           "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
+           "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
+           "where later sessions took over.")
       .def("everything", &PythonStore::everything, "kinds"_a, "All rows so far, as decode() gives them.");
 
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
