@@ -41,6 +41,7 @@ def styled(settings: dict[str, Any]) -> Iterator[None]:
         warnings.filterwarnings(
             "ignore", message="Matplotlib currently does not support", category=UserWarning
         )
+        warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
         yield
 
 

@@ -80,7 +80,7 @@ class _Rows:
     starts: Ints
 
     def blocks(self) -> Iterator[tuple[str, str, slice]]:
-        ends = np.append(self.starts[1:], len(self.run))
+        ends = np.append(self.starts, len(self.run))[1:]
         for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True):
             yield self.runs[self.run[start]], self.tags[self.tag[start]], slice(start, end)
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 
+_MOST_DECADES = 10  # that have ticks between them
+
+
 def dress(axis: Axis, what: str, log: bool = False) -> None:
     """Ticks and labels of an axis: "step", "relative", "wall" or "value"."""
     from matplotlib import ticker
@@ -36,10 +39,20 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
         def format_ticks(self, values: Sequence[float]) -> list[str]:
             return _labels(what, log, list(values))
 
+    class Minor(ticker.Locator):
+        """2 to 9 times each power of ten, unless there are too many."""
+
+        def __call__(self) -> Sequence[float]:
+            axis: Any = self.axis
+            return self.tick_values(*axis.get_view_interval())
+
+        def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+            return _between_powers(min(vmin, vmax), max(vmin, vmax))
+
     axis.set_major_locator(Places())
     axis.set_major_formatter(Labels())
     if log:
-        axis.set_minor_locator(ticker.LogLocator(base=10, subs=range(2, 10), numticks=200))
+        axis.set_minor_locator(Minor())
         axis.set_minor_formatter(ticker.NullFormatter())
     else:
         axis.set_minor_locator(ticker.NullLocator())
@@ -66,6 +79,14 @@ def _places(what: str, log: bool, low: float, high: float, most: int) -> list[fl
     if what == "step":
         return [place for place in places if place == int(place)] or places
     return places
+
+
+def _between_powers(low: float, high: float) -> list[float]:
+    if not 0 < low <= high < math.inf or math.log10(high) - math.log10(low) > _MOST_DECADES:
+        return []
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    places = (float(f"{factor}e{power}") for power in powers for factor in range(2, 10))
+    return [place for place in places if low <= place <= high]
 
 
 def _labels(what: str, log: bool, places: list[float]) -> list[str]:

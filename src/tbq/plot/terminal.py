@@ -174,7 +174,7 @@ def _legend(chart: Scalars, letters: dict[str, str], room: int) -> list[Cells]:
                         Span(f"  {value}" if value else "", dim=True)])  # fmt: skip
     if len(last) > _MOST_NAMES:
         entries.append([Span(f"… and {len(last) - _MOST_NAMES:,} more", dim=True)])
-    widest = max(map(width, entries), default=1)
+    widest = min(max(map(width, entries), default=1), room)
     columns = max(1, (room + 3) // (widest + 3))
     rows = -(-len(entries) // columns)
     return [
