@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop lint bench corpus fuzz guided blind native tsan clean
+.PHONY: help install demo test test-interop lint bench gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ $(VENV)/tests-installed: $(BIN)/python pyproject.toml | $(VENV)/installed
 
 install: $(VENV)/installed ## venv with tbq in it
 
-demo: install ## a sample logdir, exported and queried
+demo: install ## a sample logdir, exported, queried and plotted
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/cmake-installed ## all tests but the slow ones against real frameworks
@@ -127,6 +127,9 @@ corpus: build/checked/built build/fuzz/built build/seeds/unpacked ## what make f
 bench: $(VENV)/installed $(VENV)/tests-installed ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks
+
+gallery: $(VENV)/installed $(VENV)/tests-installed ## the pictures of docs/gallery.md, drawn again
+	$(BIN)/python docs/images/gallery.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) build demo

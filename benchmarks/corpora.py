@@ -305,6 +305,12 @@ def make_images(root: Path) -> None:
     _write(root / _name(), parts())
 
 
+def make_seeds(root: Path) -> None:
+    """5 runs × 1 tag × 2,000,000 steps, as torch writes them"""
+    for seed in range(5):
+        _write(root / f"seed={seed}" / _name(seed), _curves(TAGS[:1], 2_000_000, seed=seed))
+
+
 CORPORA: dict[str, Callable[[Path], None]] = {
     "A": make_a,
     "B": make_b,
@@ -316,6 +322,7 @@ CORPORA: dict[str, Callable[[Path], None]] = {
     "runs1000": _make_small(1000),
     "runs10000": _make_small(10_000),
     "images": make_images,
+    "seeds": make_seeds,
 }
 
 

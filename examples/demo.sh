@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make demo` shows: a sample logdir, listed, exported and queried with the commands a user would type.
+# What `make demo` shows: a sample logdir, listed, exported, queried and plotted with the commands a user would type.
 set -eu
 show() {
   printf '\n\033[1m$ tbq'
@@ -18,4 +18,5 @@ show export demo --tag 'val/*' --run 'lr=*' -o demo/val.csv
 head -4 demo/val.csv
 show summary demo --best val/loss:min
 show sql demo "select run, min(value) as best from scalars where tag = 'val/loss' group by run order by best limit 3"
+show plot demo --tag train/loss --run 'lr=*' --by 're:(.*)/seed=.*' --band minmax --log-y
 show doctor demo || true

@@ -9,6 +9,7 @@ from tbq.arguments import StrPath
 from tbq.decode.options import OnError, Reading, Restarts, Selected, Which
 from tbq.decode.reader import Reader
 from tbq.kinds import single, tables
+from tbq.plot.methods import Pictures
 from tbq.select import Names, Steps
 from tbq.source.discover import Found
 from tbq.source.inflate import Unpacked
@@ -39,7 +40,7 @@ def restored(found: Found, limit: int | None) -> LogDir:
     return LogDir(Reader(found, Unpacked(limit)))
 
 
-class LogDir:
+class LogDir(Pictures):
     """The runs below a path. Made by `tbq.open`.
 
     Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.
@@ -48,8 +49,7 @@ class LogDir:
 
     def __init__(self, reader: Reader, reopen: Callable[[], LogDir] | None = None) -> None:
         """`reopen` opens it again where it is unpickled, if it does not lie at its path as it was read."""
-        self._reader = reader
-        self._reopen = reopen
+        self._reader, self._reopen = reader, reopen
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is not None:
@@ -450,7 +450,7 @@ class LogDir:
         """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
 
         `group` is a glob, or `re:` with brackets around what names the group. Statistics: mean, std, min, max, median,
-        ci95.
+        ci95, sem, q25, q75.
 
         >>> log.reduce("re:(lr=.*)/seed=.*", stats="mean", tag="val/loss").columns
         ['group', 'tag', 'step', 'mean', 'n']

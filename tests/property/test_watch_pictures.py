@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tbq.kinds.histograms import Histogram
+from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import plain, width
-from tbq.watch.pictures import half_blocks, histogram_bars
 
 EDGES = st.lists(st.floats(allow_nan=False), min_size=1, max_size=12).map(sorted)
 COUNTS = st.floats(0, 1e300) | st.sampled_from([0.0, 1.0])

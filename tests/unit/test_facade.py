@@ -83,7 +83,8 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
         "pr_curves": (), "meshes": (), "mesh": ("cube",), "graphs": (), "nodes": (), "custom_scalars": (),
         "summary": (), "show": ("notes",), "write": (tmp_path / "all",), "write_media": (tmp_path / "media",),
         "sql": ("select * from scalars",), "scan": (), "reduce": (), "write_reduced": (tmp_path / "reduced",),
-        "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (),
+        "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (), "plot": ("lr",),
+        "write_plot": (tmp_path / "plot.svg",), "plot_text": ("lr",), "image_text": ("samples",), "sparklines": ("lr",),
     }  # fmt: skip
     assert set(calls) == {name for name, _ in PUBLIC}
     with warnings.catch_warnings():
@@ -94,6 +95,8 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
                 made: Any = log.series("lr", run="diverged", **options)
             elif name == "reduce":
                 made = log.reduce(tag="lr", **options)
+            elif name == "write_plot":
+                made = log.write_plot(tmp_path / "plot.svg", tag="lr", **options)
             elif name == "write_reduced":
                 made = log.write_reduced(tmp_path / "reduced", tag="lr", **options)
             else:

@@ -5,6 +5,7 @@ Commands print by these functions alone, so that nothing of a log reaches a term
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,11 @@ def draw_table(table: Table) -> None:
     from tbq.table.draw import print_table
 
     print_table(table.to_arrow(), table.kind, Console(), Console(stderr=True))
+
+
+def has_colours() -> bool:
+    """Whether stdout is a terminal that shows colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
 
 
 def draw_lines(lines: list[str]) -> None:

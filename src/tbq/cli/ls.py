@@ -14,6 +14,8 @@ from tbq.cli.options import (
     quiet,
     read_options,
     run_option,
+    spark_option,
+    sparks,
     timed_output_options,
 )
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   tbq ls runs
+  tbq ls runs --spark val/loss
   tbq ls runs --run 'lr=*' -o runs.csv
 """
 
@@ -31,16 +34,23 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @run_option
+@spark_option
 @read_options
 @timed_output_options
-def command(logdir: tuple[str, ...], run: tuple[str, ...], reading: dict[str, Any], out: Output) -> None:
+def command(
+    logdir: tuple[str, ...], run: tuple[str, ...], spark: str | None, reading: dict[str, Any], out: Output
+) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
 
     out.check()
-    out.emit(opened(logdir, reading).table("runs", run=names(run), **quiet(reading)), _draw)
+    log = opened(logdir, reading)
+    table = log.table("runs", run=names(run), **quiet(reading))
+    out.emit(
+        table, lambda table: _draw(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
+    )
 
 
-def _draw(table: Table) -> None:
+def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
     """For people: sizes, durations and ages with their units."""
     import pyarrow as pa
     from rich.filesize import decimal
@@ -52,6 +62,7 @@ def _draw(table: Table) -> None:
     rows = [
         {
             "run": row["run"],
+            **({tag: curves.get(row["run"], "")} if tag else {}),
             "files": row["files"],
             "size": decimal(row["bytes"]),
             "events": row["events"],

@@ -109,6 +109,10 @@ steps_option: Decorator[Any] = click.option(
     "--steps", metavar="A:B", help="Only steps A to B, both included; either may be omitted."
 )
 
+spark_option: Decorator[Any] = click.option(
+    "--spark", metavar="TAG", help="Also the curve of this tag in small, on a terminal."
+)
+
 threads_option: Decorator[Any] = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
 )
@@ -206,6 +210,15 @@ def curves(
     if every is not None:
         table = table.every(every)
     return table if max_points is None else table.max_points(max_points, method=method)
+
+
+def sparks(
+    log: LogDir, tag: str | None, selection: dict[str, Any], reading: dict[str, Any]
+) -> dict[str, str]:
+    """What `--spark` shows of each run; sub-runs of hyperparameters are part of their run."""
+    if tag is None:
+        return {}
+    return log.sparklines(tag, **{**selection, **reading, "on_error": "ignore"})
 
 
 def names(given: tuple[str, ...]) -> list[str] | None:

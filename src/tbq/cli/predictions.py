@@ -33,6 +33,9 @@ Examples:
 )
 @click.option("--threshold", type=float, default=0.5, show_default=True, help="For binary and multilabel.")
 @click.option("--confusion", metavar="OUT", help="Also write the confusion matrix to this file.")
+@click.option(
+    "--plot", metavar="OUT", help="Also draw the confusion matrix to this png, svg, pdf or html file."
+)
 @click.option("--scores", metavar="OUT", help="Also write precision and recall of each class to this file.")
 @unpack_option
 @output_options

@@ -34,7 +34,7 @@ Examples:
     default="mean,std,min,max",
     show_default=True,
     metavar="LIST",
-    help="Some of mean,std,min,max,median,ci95,n.",
+    help="Some of mean,std,min,max,median,ci95,sem,q25,q75,n.",
 )
 @click.option(
     "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
@@ -53,7 +53,8 @@ def command(
 ) -> None:
     """Mean, std and more over seeds, step by step: columns group, tag, step, one per statistic, and n.
 
-    std has ddof=1; mean ± ci95 is the interval of 95 % by Student's t. n says how many runs have a value at a step.
+    std has ddof=1; mean ± ci95 is the interval of 95 % by Student's t; sem is the standard error of the mean; q25 and
+    q75 are quartiles. n says how many runs have a value at a step.
     """
     from tbq.cli.emit import say
     from tbq.text import counted

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, opened, output_options, read_options, select_options
+from tbq.cli.options import (
+    logdir_argument,
+    opened,
+    output_options,
+    read_options,
+    select_options,
+    spark_option,
+    sparks,
+)
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   tbq summary runs
-  tbq summary runs --best val/loss:min --top 10
+  tbq summary runs --best val/loss:min --top 10 --spark val/loss
   tbq summary runs --best val/loss:min --sort hparam.lr --require val/accuracy -o best.csv
 """
 
@@ -39,6 +47,7 @@ Examples:
     metavar="LIST",
     help="Statistics of each tag: first,last,min,max,mean,std,count,min_step,max_step.",
 )
+@spark_option
 @click.option("--media", is_flag=True, help="Also each run's last texts and images.")
 @select_options
 @read_options
@@ -50,6 +59,7 @@ def command(
     top: int | None,
     require: tuple[str, ...],
     stat: str,
+    spark: str | None,
     media: bool,
     selection: dict[str, Any],
     reading: dict[str, Any],
@@ -59,12 +69,14 @@ def command(
 
     out.check()
     best_of = _best(best)
-    table = opened(logdir, reading).summary(
+    log = opened(logdir, reading)
+    table = log.summary(
         stat, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
     )
     ordering = [name for tag in best_of for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
-    out.emit(table, lambda table: _draw(table, ordering))
+    chosen = {name: selection[name] for name in ("run", "steps")}
+    out.emit(table, lambda table: _draw(table, ordering, spark, sparks(log, spark, chosen, reading)))
 
 
 def _best(given: tuple[str, ...]) -> dict[str, Any]:
@@ -78,8 +90,10 @@ def _best(given: tuple[str, ...]) -> dict[str, Any]:
     return best
 
 
-def _draw(table: Table, ordering: list[str]) -> None:
+def _draw(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> None:
     """For people: what the order is by comes first, then what the runs were given, then the rest."""
+    import pyarrow as pa
+
     from tbq.cli.emit import draw_table
     from tbq.table.table import Table
 
@@ -87,4 +101,9 @@ def _draw(table: Table, ordering: list[str]) -> None:
     first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]
     given = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
     rest = [name for name in arrow.column_names if name not in (*first, *given)]
-    draw_table(Table(arrow.select([*first, *given, *rest]), table.kind))
+    arrow = arrow.select([*first, *given, *rest])
+    if tag is not None:
+        name = tag if tag not in arrow.column_names else f"{tag} over steps"
+        cells = pa.array([curves.get(run, "") for run in table["run"].tolist()], pa.string())
+        arrow = arrow.add_column(1, name, cells)
+    draw_table(Table(arrow, table.kind))

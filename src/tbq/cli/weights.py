@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   tbq weights model.safetensors -o weights.csv
+  tbq weights model.safetensors --plot weights.png
   tbq weights model.keras --elements --layer 'dense*' -o dense.parquet
   tbq weights epoch1.safetensors epoch2.safetensors --diff
 """
@@ -25,6 +26,9 @@ Examples:
 @click.option("--elements", is_flag=True, help="One row per element: layer, parameter, index, value.")
 @click.option("--layer", multiple=True, metavar="NAME", help="Only this layer: a name, a glob or re:EXPR.")
 @click.option("--diff", is_flag=True, help="Compare MODEL with OTHER, one row per parameter.")
+@click.option(
+    "--plot", metavar="OUT", help="Draw the statistics to this png, svg, pdf, pgf or html file instead."
+)
 @unpack_option
 @output_options
 def command(
@@ -33,6 +37,7 @@ def command(
     elements: bool,
     layer: tuple[str, ...],
     diff: bool,
+    plot: str | None,
     out: Output,
 ) -> None:
     """Weights and biases of MODEL: one row per parameter with its statistics, or every element.
@@ -46,6 +51,11 @@ def command(
         raise click.UsageError("--diff takes two checkpoints: tbq weights A B --diff")
     if diff and elements:
         raise click.UsageError("--diff compares parameters; omit --elements")
+    if plot is not None:
+        if diff or elements:
+            raise click.UsageError("--plot draws statistics; omit --diff and --elements")
+        weights(model, layer=names(layer)).write_plot(plot, force=out.force)
+        return
     out.check()
     if elements:
         rows = weights(model, elements=True, layer=names(layer))

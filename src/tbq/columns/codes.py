@@ -59,7 +59,9 @@ def names_in(column: pa.ChunkedArray) -> list[str]:
     names: set[str] = set()
     for chunk in column.chunks:
         texts = [*chunk.dictionary.to_pylist(), None]
-        names.update(texts[code] for code in np.unique(_indices(chunk)).tolist())
+        codes = _indices(chunk)
+        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]  # of each stretch the first
+        names.update(texts[code] for code in np.unique(codes[fresh]).tolist())
     return sorted(name for name in names if name is not None)
 
 

@@ -73,11 +73,18 @@ class Reader:
         return sessions
 
     def read(
-        self, runs: Sequence[Run], kinds: Sequence[str], options: Options, on_error: OnError = "warn"
+        self,
+        runs: Sequence[Run],
+        kinds: Sequence[str],
+        options: Options,
+        on_error: OnError = "warn",
+        details: bool = False,
     ) -> Result:
         """Decode, and report problems as `on_error` says; raises if no file can be read."""
         # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
-        result, problems = self.read_quietly(runs, kinds, options, verify=on_error == "raise")
+        result, problems = self.read_quietly(
+            runs, kinds, options, verify=on_error == "raise", details=details
+        )
         refuse_unreadable(result, runs, self.unpacked.failures)
         if on_error == "raise":  # else they were reported when the log was opened
             problems = [*self.found.problems, *problems]
@@ -91,9 +98,10 @@ class Reader:
         options: Options,
         verify: bool = False,
         count: bool = False,
+        details: bool = False,
     ) -> tuple[Result, list[Problem]]:
-        """Decode, and note the problems; the caller reports them."""
-        result = decode(runs, kinds, options, self.unpacked, verify=verify, count=count)
+        """Decode, and note the problems; the caller reports them. `details` as `decode` has it."""
+        result = decode(runs, kinds, options, self.unpacked, details=details, verify=verify, count=count)
         return result, self.collect(result, runs, options.restarts)
 
     def collect(self, result: Result, runs: Sequence[Run], restarts: Restarts) -> list[Problem]:

@@ -9,7 +9,7 @@ from tbq.export.cells import cell_rows, is_numeric
 from tbq.text import page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -34,8 +34,15 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     stream.write(b"</body></html>\n")
 
 
-def table_html(table: pa.Table, options: Options | None = None) -> Iterator[str]:
-    """The `<table>` element in pieces, every text escaped and without control characters."""
+def table_html(
+    table: pa.Table,
+    options: Options | None = None,
+    beside: Callable[[int, int], str] | None = None,
+) -> Iterator[str]:
+    """The `<table>` element in pieces, every text escaped and without control characters.
+
+    `beside` gives markup that follows the text of a cell, by its row and column.
+    """
     heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
     opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
@@ -44,6 +51,8 @@ def table_html(table: pa.Table, options: Options | None = None) -> Iterator[str]
         texts = [_text(cell or "") for cell in row]
         for i in pictures:
             texts[i] = _picture(table.column(i)[n]) or texts[i]
+        if beside is not None:
+            texts = [text + beside(n, i) for i, text in enumerate(texts)]
         yield f"<tr>{''.join(f'{td}{text}</td>' for td, text in zip(opens, texts, strict=True))}</tr>\n"
     yield "</tbody></table>\n"
 

@@ -66,14 +66,31 @@ class Histogram:
         """`(counts, edges)` of this many buckets of one width, from the first edge to the last."""
         import numpy as np
 
-        counts, edges = self.numpy()
+        edges = self.numpy()[1]
         even = edges[0] * np.linspace(1, 0, buckets + 1) + edges[-1] * np.linspace(0, 1, buckets + 1)
+        counts = self.over(even)
+        return counts, even
+
+    def over(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How many values lie between each two of these ascending edges.
+
+        >>> import numpy as np
+        >>> h = Histogram(np.array([0.0]), np.array([2.0]), np.array([4.0]))
+        >>> h.over(np.array([-1.0, 0.5, 1.0, 5.0])).tolist()
+        [1.0, 1.0, 2.0]
+        """
+        import numpy as np
+
+        counts, own = self.numpy()
         total = counts.sum() or 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # a bucket so narrow that it is a step
-            below = np.interp(even, edges, np.concatenate([[0.0], np.cumsum(counts / total)]))
+            below = np.interp(edges, own, np.concatenate([[0.0], np.cumsum(counts / total)]))
         below = np.maximum.accumulate(np.nan_to_num(np.clip(below, 0.0, 1.0)))
-        below[0], below[-1] = 0.0, counts.sum() / total  # also if the first or the last bucket has no width
-        return np.clip(np.diff(below), 0.0, None) * total, even
+        if edges[0] <= own[0]:  # also if the first or the last bucket has no width
+            below[0] = 0.0
+        if edges[-1] >= own[-1]:
+            below[-1] = counts.sum() / total
+        return np.asarray(np.clip(np.diff(below), 0.0, None) * total, np.float64)
 
     def density(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
 
+_MOST_DRAWN = 2_000_000  # scalars that a summary keeps for its sparklines
+
 # Who has a name first, if two would like to have it.
 _NAMED, _STATUS, _HPARAM, _BEST, _COMPUTED, _TAG, _VALUE = range(7)
 
@@ -44,6 +46,7 @@ class _Column:
     values: pa.Array | pa.ChunkedArray
     claim: int
     best: str | None = None  # which best value this is
+    tag: str | None = None  # whose last value this is
 
 
 @dataclass(frozen=True)
@@ -99,16 +102,52 @@ def _is_named(tag: str, named: frozenset[str]) -> bool:
     return tag in named or plain_tag(tag) in named
 
 
+@dataclass(frozen=True)
+class Curves:
+    """The scalars of a summary, so that a page can draw them beside their last values."""
+
+    scalars: pa.Table
+    tags: Mapping[str, str]  # of columns
+    folds: Mapping[str, str]
+
+    def beside(self, shown: pa.Table, row: int, column: int) -> str:
+        """The sparkline of a cell."""
+        tag = self.tags.get(shown.column_names[column])
+        if tag is None or not shown.column(column)[row].is_valid:
+            return ""
+        from tbq.columns.codes import codes_of, numbers
+        from tbq.table.sparks import spark_svg
+
+        run = shown["run"][row].as_py()
+        names = [run, *(sub for sub, above in self.folds.items() if above == run)]
+        runs, run_names = codes_of(self.scalars["run"])
+        tags, tag_names = codes_of(self.scalars["tag"])
+        of_tag = tags == tag_names.to_pylist().index(tag)
+        for name in names:
+            if name in run_names.to_pylist():
+                mine = of_tag & (runs == run_names.to_pylist().index(name))
+                if int(mine.sum()) > 1:
+                    x, y = (numbers(self.scalars[each])[mine] for each in ("step", "value"))
+                    return f" {spark_svg(x.astype(float), y)}"
+        return ""
+
+
 class SummaryTable(Table):
     """One row per run; `best` has the columns of the best value and its step, for each tag of `best=`."""
 
     best: Mapping[str, tuple[str, str]] = {}
+    curves: Curves | None = None  # what sparklines are drawn of
 
     def having(self, arrow: pa.Table) -> SummaryTable:
         """The same table with other rows, or in another order."""
         table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
-        table.best = self.best
+        table.best, table.curves = self.best, self.curves
         return table
+
+    def _repr_html_(self) -> str:
+        from tbq.table.draw import page
+
+        return page(self._arrow, self.kind, self.curves.beside if self.curves is not None else None)
 
 
 def summary(
@@ -143,6 +182,9 @@ def summary(
     arrow, names = _named(rows, columns)
     table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
     table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
+    if len(scalars) <= _MOST_DRAWN:  # a table keeps them for as long as it lives
+        tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
+        table.curves = Curves(scalars, tags, folds)
     return table
 
 
@@ -224,7 +266,8 @@ def _of_scalars(
         claim = _COMPUTED if statistic.stat != "last" else _TAG
         if claim == _TAG and wanted.order is not None and statistic.tag in wanted.named:
             claim = _NAMED
-        columns.append(_Column(statistic.name, TAG, place(statistic.values), claim))
+        tag = statistic.tag if statistic.stat == "last" else None
+        columns.append(_Column(statistic.name, TAG, place(statistic.values), claim, tag=tag))
     return columns
 
 
@@ -336,7 +379,7 @@ def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) 
 
 
 def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, dict[str, str]]:
-    """The table, its columns under names of their own; and the names of the columns of best values."""
+    """The table, its columns under names of their own; and the names of the columns of best and of last values."""
     import pyarrow as pa
 
     order = sorted(range(len(columns)), key=lambda i: columns[i].claim)
@@ -344,7 +387,9 @@ def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, d
     names = dict(zip(order, distinct(wanted, taken=("run",)), strict=True))
     arrays: dict[str, Any] = {"run": pa.array(list(rows), pa.dictionary(pa.int32(), pa.string()))}
     arrays |= {names[i]: column.values for i, column in enumerate(columns)}
-    return pa.table(arrays), {column.best: names[i] for i, column in enumerate(columns) if column.best}
+    by_what = {column.best: names[i] for i, column in enumerate(columns) if column.best}
+    by_what |= {f"{column.tag}\0last": names[i] for i, column in enumerate(columns) if column.tag is not None}
+    return pa.table(arrays), by_what
 
 
 def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:

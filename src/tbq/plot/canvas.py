@@ -57,6 +57,23 @@ class Canvas:
         self.dots |= drawn
         self.owners[touched] = owner
 
+    def shade(self, top: Floats, bottom: Floats, owner: int) -> None:
+        """Sparse dots from the top to the bottom row of each column, in cells that nobody owns; between columns that
+        have rows, those around it count."""
+        there = np.flatnonzero(~np.isnan(top) & ~np.isnan(bottom))
+        if not len(there):
+            return
+        columns = np.arange(len(top))
+        inside = (columns >= there[0]) & (columns <= there[-1])
+        high = np.where(inside, np.interp(columns, there, top[there]), np.nan)
+        low = np.where(inside, np.interp(columns, there, bottom[there]), np.nan)
+        rows = np.arange(self.dots.shape[0])[:, None]
+        drawn = (rows >= np.rint(high)) & (rows <= np.rint(low)) & ((rows * 2 + columns * 3) % 4 == 0)
+        touched = self._cells(drawn).any(axis=(2, 3)) & ((self.owners == NOBODY) | (self.owners == owner))
+        drawn &= np.repeat(np.repeat(touched, 4, axis=0), 2, axis=1)
+        self.dots |= drawn
+        self.owners[touched] = owner
+
     def dotted(self, column: int, owner: int, every: int = 2) -> None:
         """A thin vertical line of dots, in cells that nobody owns."""
         if not 0 <= column < self.dots.shape[1]:

@@ -14,23 +14,15 @@ from tbq.plot.canvas import NOBODY, Canvas, rows_of
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.plot.numbers import number
+from tbq.table.pixels import Columns as Columns
+from tbq.table.pixels import grid
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
 
-Axis = Literal["step", "relative", "wall"]
+Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # cells that a plot is at least wide, if there is room at all
 BROKEN = "✕"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Of each column of dots the first, last, least and largest value; NaN if it has none."""
-
-    first: Floats
-    last: Floats
-    least: Floats
-    largest: Floats
 
 
 @dataclass(frozen=True)
@@ -46,6 +38,10 @@ class Curve:
     value: float | None = None  # the last one, for the legend
     strong: bool = False  # drawn over the others
     letter: str = ""  # marks its end, for terminals without colour
+    pieces: Sequence[Columns] = ()  # drawn instead of `columns`, with gaps between them
+    raw_pieces: Sequence[Columns] = ()  # the same of `raw`
+    breaks: Sequence[float] = ()  # x of the first value that is not finite, of each gap
+    band: tuple[Floats, Floats] | None = None  # its ends in each column, drawn as sparse dots
 
 
 @dataclass(frozen=True)
@@ -58,12 +54,15 @@ class Chart:
     axis: Axis = "step"
     log: bool = False
     hidden: int = 0  # curves that were left out
+    log_x: bool = False
+    legend: bool = True  # a last line with names and values
+    limits: tuple[float, float] | None = None  # of the values, instead of what is drawn
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
         if width < 4 or height < 2:
             return [filled([], width) for _ in range(height)]
-        legend = height >= 6
+        legend = self.legend and height >= 6
         body = height - 1 - legend
         low, high = self._range()
         plot = plot_width(width)
@@ -94,9 +93,13 @@ class Chart:
 
     def _range(self) -> tuple[float, float]:
         """What the axis spans: what is drawn, rounded so that it seldom changes; of a log axis, exponents."""
+        if self.limits is not None:
+            low, high = self._scaled(np.array(self.limits)).tolist()
+            return low, high
         drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
+        bands = [end for curve in self.curves for end in curve.band or ()]
         values = np.concatenate(
-            [part for each in drawn for part in (each.least, each.largest)] or [np.zeros(0)]
+            [*(part for each in drawn for part in (each.least, each.largest)), *bands, np.zeros(0)]
         )
         values = self._scaled(values)
         values = values[np.isfinite(values)]
@@ -145,16 +148,23 @@ class Chart:
     def _draw(self, canvas: Canvas, low: float, high: float) -> None:
         order = sorted(range(len(self.curves)), key=lambda i: self.curves[i].strong)
         for i in order:
-            self._draw_columns(canvas, self.curves[i].columns, low, high, i, behind=False)
+            for part in self.curves[i].pieces or [self.curves[i].columns]:
+                self._draw_columns(canvas, part, low, high, i, behind=False)
         for i in reversed(order):
             raw = self.curves[i].raw
             if raw is not None:
-                self._draw_columns(canvas, raw, low, high, i + len(self.curves), behind=True)
+                for part in self.curves[i].raw_pieces or [raw]:
+                    self._draw_columns(canvas, part, low, high, i + len(self.curves), behind=True)
         for i in reversed(order):
             for x in self.curves[i].takeovers:
                 column = self._column(x, canvas.width * 2)
                 if column is not None:
                     canvas.dotted(column, i + len(self.curves))
+        for i in order:
+            band = self.curves[i].band
+            if band is not None:
+                bottom, top = (rows_of(self._scaled(end), low, high, canvas.height * 4) for end in band)
+                canvas.shade(top, bottom, i + len(self.curves))
 
     def _draw_columns(
         self, canvas: Canvas, columns: Columns, low: float, high: float, owner: int, behind: bool
@@ -186,13 +196,21 @@ class Chart:
         """The column of dots of an x; None if it is not on the axis."""
         if not self.low <= x <= self.high:
             return None
+        if self.log_x:
+            return int(grid(np.array([x]), self.low, self.high, columns, True)[0])
         span = self.high / 2 - self.low / 2  # halves, since the span of two finite numbers may be infinite
         return min(int((x / 2 - self.low / 2) / span * columns), columns - 1) if span > 0 else 0
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
         """The axis with its labels in it, and a mark where values stop being finite."""
         most = max(2, plot // 7)
-        if self.axis == "step":
+        if self.log_x:
+            places = ticks.logarithmic(self.low, self.high, most)
+            labels = ticks.log_labels(places)
+        elif self.axis == "value":
+            places = ticks.linear(self.low, self.high, most)
+            labels = ticks.labels(places)
+        elif self.axis == "step":
             places = ticks.linear(self.low, self.high, most)
             places = [place for place in places if place == int(place)] or places[:1]
             labels = ticks.log_labels(places) if all(abs(p) < 1e15 for p in places) else ticks.labels(places)
@@ -205,7 +223,8 @@ class Chart:
         broken = {
             at // 2: curve.colour
             for curve in self.curves
-            if (at := self._column(curve.broken, plot * 2)) is not None
+            for x in (curve.broken, *curve.breaks)
+            if (at := self._column(x, plot * 2)) is not None
         }
         letters = ["─"] * plot
         taken = set(broken)

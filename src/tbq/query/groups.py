@@ -48,6 +48,9 @@ def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str
     bare = next((each for each in given if "(" in each and not each.startswith("re:")), None)
     if bare is not None:
         return f"a regular expression starts with re: and matches the whole name, e.g. 're:{bare}.*'"
+    for each in given:
+        if each.startswith("re:") and any(re.match(each[3:], run, re.DOTALL) for run in runs):
+            return f"the expression must match the whole name of a run: '{each}.*'"
     return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
 
 

@@ -14,6 +14,7 @@ from tbq.arguments import choices
 from tbq.columns.codes import codes_of, numbers
 from tbq.errors import warn
 from tbq.query import student
+from tbq.query.aligned import Aligned, aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,27 +23,36 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 DEFAULT = ("mean", "std", "min", "max")
+_OF_TWO = ("std", "sem", "ci95")  # what one value does not define
 
 
-def reduce(scalars: pa.Table, groups: Mapping[str, str], stats: Sequence[str] | str = DEFAULT) -> pa.Table:
+def reduce(
+    scalars: pa.Table,
+    groups: Mapping[str, str],
+    stats: Sequence[str] | str = DEFAULT,
+    *,
+    general_only: bool = False,
+) -> pa.Table:
     """One row per group, tag and step with the columns `group, tag, step`, one for each statistic, and `n`.
 
     `groups` says which group a run is in; runs that are not in it are left out. Of two values that a run has for one
-    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1;
-    mean ± ci95 is the interval of 95 % by Student's t. What so few values do not define is null.
+    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1; sem is
+    the standard error of the mean, mean ± ci95 the interval of 95 % by Student's t; q25 and q75 are quartiles, between
+    values as NumPy has them. What so few values do not define is null. `general_only` takes no short way.
 
     >>> table = pa.table({"run": ["a1", "a2"], "tag": ["loss"] * 2, "step": [1, 1], "value": [1.0, 3.0]})
     >>> reduce(table, {"a1": "a", "a2": "a"}, "mean,std").to_pylist()
     [{'group': 'a', 'tag': 'loss', 'step': 1, 'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]
     """
     names = parse(stats)
-    rows = _Rows.of(scalars, groups)
-    groups_of, tags_of = rows.labels()
+    short = None if general_only else aligned(scalars, groups)
+    rows = _Rows.of(scalars, groups) if short is None else short
+    groups_of, tags_of = _labels(rows)
     columns: dict[str, Any] = {"group": groups_of, "tag": tags_of, "step": pa.array(rows.step)}
     for name in names:
         if name != "n":
             values = STATS[name](rows)
-            columns[name] = pa.array(values, mask=rows.count < (2 if name in ("std", "ci95") else 1))
+            columns[name] = pa.array(values, mask=rows.count < (2 if name in _OF_TWO else 1))
     columns["n"] = pa.array(rows.count)
     return pa.table(
         {name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")}
@@ -89,14 +99,6 @@ class _Rows:
         cell, first = _cells(key, step, len(group_names) * max(len(tags), 1))
         return cls(cell, value, key[first], step[first], group_names, tags)
 
-    def labels(self) -> tuple[pa.Array, pa.Array]:
-        width = max(len(self.tags), 1)
-        group, tag = (
-            pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
-            for codes, names in ((self.key // width, self.groups), (self.key % width, self.tags))
-        )
-        return group, tag
-
     @cached_property
     def there(self) -> NDArray[np.bool_]:
         return ~np.isnan(self.value)
@@ -116,22 +118,12 @@ class _Rows:
             off = np.where(self.there, self.value - self.mean[self.cell], 0.0)
             return np.sqrt(self._sum(off * off) / (self.count - 1))
 
-    def ci95(self) -> Floats:
-        reach = np.zeros(int(self.count.max(initial=1)) + 1)
-        for n in np.unique(self.count).tolist():
-            reach[n] = student.quantile(0.975, n - 1) if n > 1 else 0.0
-        with np.errstate(all="ignore"):
-            return reach[self.count] * self.std / np.sqrt(self.count)
-
-    def median(self) -> Floats:
-        order = np.lexsort((self.value, self.cell))  # NaN comes last
-        value = self.value[order]
+    @cached_property
+    def ordered(self) -> tuple[Floats, Ints]:
+        """The values of each cell in order, NaN last, and where each cell begins."""
+        value = self.value[np.lexsort((self.value, self.cell))]
         size = np.bincount(self.cell, minlength=len(self.key))
-        start = np.cumsum(size) - size
-        top = np.maximum(self.count - 1, 0)
-        low, high = value[start + top // 2], value[start + (top + 1) // 2]
-        with np.errstate(all="ignore"):
-            return np.asarray(np.where(low == high, low, low / 2 + high / 2), np.float64)
+        return value, (np.cumsum(size) - size).astype(np.int64)
 
     def least(self) -> Floats:
         out = np.full(len(self.key), np.inf)
@@ -147,13 +139,49 @@ class _Rows:
         return np.asarray(np.bincount(self.cell, values, minlength=len(self.key)), np.float64)
 
 
-STATS: dict[str, Callable[[_Rows], NDArray[Any]]] = {
+def _labels(rows: _Rows | Aligned) -> tuple[pa.Array, pa.Array]:
+    width = max(len(rows.tags), 1)
+    group, tag = (
+        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
+        for codes, names in ((rows.key // width, rows.groups), (rows.key % width, rows.tags))
+    )
+    return group, tag
+
+
+def _sem(rows: _Rows | Aligned) -> Floats:
+    with np.errstate(all="ignore"):
+        return np.asarray(rows.std / np.sqrt(rows.count), np.float64)
+
+
+def _ci95(rows: _Rows | Aligned) -> Floats:
+    reach = np.zeros(int(rows.count.max(initial=1)) + 1)
+    for n in np.unique(rows.count).tolist():
+        reach[n] = student.quantile(0.975, n - 1) if n > 1 else 0.0
+    with np.errstate(all="ignore"):
+        return np.asarray(reach[rows.count] * rows.std / np.sqrt(rows.count), np.float64)
+
+
+def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
+    """Between two values if q falls between them, as NumPy has it."""
+    value, start = rows.ordered
+    place = np.maximum(rows.count - 1, 0) * q
+    below = np.floor(place).astype(np.int64)
+    share = place - below
+    low, high = value[start + below], value[start + np.ceil(place).astype(np.int64)]
+    with np.errstate(all="ignore"):  # shares of both, since their difference may overflow
+        return np.asarray(np.where(low == high, low, low * (1 - share) + high * share), np.float64)
+
+
+STATS: dict[str, Callable[[_Rows | Aligned], NDArray[Any]]] = {
     "mean": lambda rows: rows.mean,
     "std": lambda rows: rows.std,
-    "min": _Rows.least,
-    "max": _Rows.largest,
-    "median": _Rows.median,
-    "ci95": _Rows.ci95,
+    "min": lambda rows: rows.least(),
+    "max": lambda rows: rows.largest(),
+    "median": lambda rows: _quantile(rows, 0.5),
+    "ci95": _ci95,
+    "sem": _sem,
+    "q25": lambda rows: _quantile(rows, 0.25),
+    "q75": lambda rows: _quantile(rows, 0.75),
     "n": lambda rows: rows.count,
 }
 
@@ -206,7 +234,8 @@ def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
     tags, tag_names = codes_of(scalars["tag"])
     run_of, tag_of = run_names.to_pylist(), tag_names.to_pylist()
     having: dict[tuple[str, str], int] = {}
-    for pair in np.unique(runs.astype(np.int64) * max(len(tag_of), 1) + tags).tolist():
+    changed = np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
+    for pair in np.unique(runs[changed].astype(np.int64) * max(len(tag_of), 1) + tags[changed]).tolist():
         run, tag = run_of[pair // len(tag_of)], tag_of[pair % len(tag_of)]
         if run in groups:
             having[groups[run], tag] = having.get((groups[run], tag), 0) + 1

@@ -228,6 +228,7 @@ def write_predictions(
     threshold: float = 0.5,
     confusion: str | None = None,
     scores: str | None = None,
+    plot: str | None = None,
     format: str | None = None,
     force: bool = False,
     max_unpacked: Size | None = None,
@@ -236,6 +237,7 @@ def write_predictions(
     """Write `predictions` of files to a file; outputs are streamed, except from CSV and Parquet."""
     from tbq.export import format_of
     from tbq.export.target import check_free
+    from tbq.plot.files import check as check_picture
     from tbq.results.predictions import predictions
     from tbq.results.rows import Rows
     from tbq.results.scores import Tally
@@ -246,6 +248,8 @@ def write_predictions(
     for target, kind in targets:  # fail before any work is done
         format_of(target, kind)
         check_free(target, force)
+    if plot is not None:
+        check_picture(plot, force)
     batches = _batches(outputs, labels, ids, max_unpacked)
     rows = predictions(batches, None, classes, task=task, activation=activation, threshold=threshold)
     assert isinstance(rows, Rows)
@@ -253,13 +257,15 @@ def write_predictions(
 
     def counted() -> Iterator[Any]:
         for batch in rows.batches():
-            if confusion is not None or scores is not None:
+            if confusion is not None or scores is not None or plot is not None:
                 tally.add(batch)
             yield batch
 
     Rows("predictions", counted).write(path, force=force, format=format, **options)
     if confusion is not None:
         tally.confusion().write(confusion, force=force, format="csv" if confusion == "-" else None)
+    if plot is not None:
+        tally.confusion().write_plot(plot, force=force)
     if scores is not None:
         tally.scores().write(scores, force=force, format="csv" if scores == "-" else None)
 

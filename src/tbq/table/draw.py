@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ from tbq.export.html import table_html
 from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
     from rich.table import Table as RichTable
 
@@ -93,11 +96,12 @@ def print_table(table: pa.Table, kind: str, console: Console, words: Console) ->
     words.print(caption(table, kind, left), style="dim", highlight=False, markup=False)
 
 
-def page(table: pa.Table, kind: str) -> str:
-    """The table as a notebook shows it."""
+def page(table: pa.Table, kind: str, beside: Callable[[pa.Table, int, int], str] | None = None) -> str:
+    """The table as a notebook shows it; `beside` gives what follows a cell, of the rows that are shown."""
     left = max(table.num_columns - _HTML_COLUMNS, 0)
     shown = Excerpt.of(table.select(list(range(table.num_columns - left))), ROWS)
-    parts = list(table_html(shown.table))
+    follows = None if beside is None else partial(beside, shown.table)
+    parts = list(table_html(shown.table, beside=follows))
     if shown.gap is not None:
         parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
     return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, left))}</p></div>"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tbq._core import Result
     from tbq.decode.options import Reading
     from tbq.decode.reader import Reader
 
@@ -31,18 +32,31 @@ def scalars(
     reader: Reader, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
 ) -> Table:
     """The table of scalars; `log.scalars` explains the options."""
+    return read_scalars(reader, run, tag, steps, **reading)[0]
+
+
+def read_scalars(
+    reader: Reader,
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    details: bool = False,
+    **reading: Unpack[Reading],
+) -> tuple[Table, Result]:
+    """The table of scalars, and the result it was made of; with `details` that has the sessions."""
     runs = reader.choose(run)
     tags = Selection.of(tag)
     options = Options.of(reading, tag=tags, steps=_steps(steps))
-    result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"))
+    result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), details)
     arrow = table_of(result.scalars([each.name for each in runs]))
     if tags.everything:
-        return Table(arrow, "scalars", logdir=reader.path, began=reader.began)
+        return Table(arrow, "scalars", logdir=reader.path, began=reader.began), result
     known = result.tags("scalars")
     names = reader.require(tags, known, result)
     if any(name not in names for name in known if tags.matches(name)):  # `loss[0]` was a name, not a pattern
         arrow = having(arrow, "tag", names)
-    return Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
+    table = Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
+    return table, result
 
 
 def series(

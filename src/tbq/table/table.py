@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
     from PIL import Image
 
     from tbq.export.options import Writing
+    from tbq.plot.options import Plotting
 
 
 class Table:
@@ -221,6 +224,30 @@ class Table:
         from tbq.table.downsample import max_points
 
         return self._same(max_points(self._scalars("max_points"), n, method))
+
+    def plot(
+        self, tag: Names = None, *, run: Names = None, ax: Axes | None = None, **plotting: Unpack[Plotting]
+    ) -> Figure | Axes:
+        """A matplotlib figure of the table; options as of `log.plot`. Needs the extra `plot`."""
+        from tbq.plot.tables import picture
+
+        drawn: Figure | Axes = picture(self, tag, run, ax, plotting)
+        return drawn
+
+    def write_plot(
+        self,
+        path: StrPath,
+        *,
+        tag: Names = None,
+        run: Names = None,
+        format: str | None = None,
+        force: bool = False,
+        **plotting: Unpack[Plotting],
+    ) -> str:
+        """Write what `plot` draws to a png, svg, pdf, pgf or html file; returns the path."""
+        from tbq.plot.tables import write
+
+        return write(self, path, tag, run, format, force, plotting)
 
     def __repr__(self) -> str:
         from tbq.table.draw import text

@@ -6,6 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.chart import Chart, Columns, Curve, plot_width
 from tbq.plot.colours import AMBER
@@ -14,7 +15,6 @@ from tbq.select import plain_tag
 from tbq.text import page
 from tbq.watch.feed import Picture, Want
 from tbq.watch.model import Model
-from tbq.watch.pictures import half_blocks, histogram_bars
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,6 +16,7 @@ from tbq.plot.numbers import compact, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from PIL import Image
 
 
 _NEAREST, _BOX = 0, 4  # as PIL numbers its filters
@@ -27,14 +28,18 @@ def half_blocks(data: bytes, size: str, room: int, height: int) -> list[Line]:
     if room < 1 or height < 1:
         return []
     try:
-        image = picture(data)
-        scale = min(room / image.width, height * 2 / image.height)
-        shape = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
-        pixels = np.asarray(image.convert("RGB").resize(shape, _NEAREST if scale >= 1 else _BOX))
+        return blocks_of(picture(data), room, height)
     except DependencyError as absent:
         return [[Span(f" {size}", dim=True)], [Span(f" to see it: {absent.hint}", dim=True)]]
     except (DamageError, OSError, ValueError, ZeroDivisionError, MemoryError):
         return [[Span(f" {size}: cannot be drawn", dim=True)]]
+
+
+def blocks_of(image: Image.Image, room: int, height: int) -> list[Line]:
+    """A PIL image in at most `room` × `height` cells, two pixels in each."""
+    scale = min(room / image.width, height * 2 / image.height)
+    shape = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
+    pixels = np.asarray(image.convert("RGB").resize(shape, _NEAREST if scale >= 1 else _BOX))
     lines: list[Line] = []
     for top in range(0, len(pixels), 2):
         line: Line = []

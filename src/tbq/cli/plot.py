@@ -1,0 +1,147 @@
+"""`tbq plot`: pictures of a log, in the terminal or as a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from tbq.cli.options import logdir_argument, opened, read_options, select_options
+
+_EXAMPLES = """\b
+Examples:
+  tbq plot runs --tag val/loss
+  tbq plot runs --tag 'train/*' --smooth 0.6 -o curves.png
+  tbq plot runs --tag train/loss --run 'lr=*' --by 're:(.*)/seed=.*' --band ci95 --log-y --style paper -o loss.pdf
+  tbq plot runs --tag val/loss --kind parallel -o hparams.svg
+  tbq plot runs --tag weights/layer1 -o weights.svg
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="OUT",
+    help="A png, svg, pdf, pgf or html file.  [default: the terminal]",
+)
+@click.option("--format", metavar="FORMAT", help="The format of OUT, if its ending does not say it.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@select_options
+@click.option(
+    "--kind",
+    metavar="KIND",
+    help="curves, difference (of two runs), ridge or heatmap (of histograms), pr, scatter or parallel "
+    "(hyperparameters against the tag), images, audio.  [default: what suits the tag]",
+)
+@click.option(
+    "--x",
+    default="step",
+    show_default=True,
+    metavar="AXIS",
+    help="step, relative, wall, or a tag of scalars.",
+)
+@click.option(
+    "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
+)
+@click.option("--log-x", is_flag=True, help="A logarithmic x axis.")
+@click.option("--log-y", is_flag=True, help="A logarithmic y axis.")
+@click.option("--ylim", metavar="A:B", help="The ends of the y axis; either may be omitted.")
+@click.option(
+    "--outliers",
+    type=float,
+    metavar="Q",
+    help="Let the y axis span the quantiles Q to 1 - Q only, e.g. 0.05.",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    default=("run",),
+    metavar="GROUP",
+    help="One colour per run, per hparam.NAME, or per glob or re:EXPR with brackets around the group's name. "
+    "May be repeated.  [default: run]",
+)
+@click.option(
+    "--band",
+    default="none",
+    show_default=True,
+    metavar="BAND",
+    help="The mean over the runs of a group, with std, sem, ci95, minmax or quantiles (25 % to 75 %).",
+)
+@click.option("--center", metavar="C", help="mean or median.  [default: mean; median for quantiles]")
+@click.option("--each", is_flag=True, help="Thin lines of the runs behind the band.")
+@click.option("--legend", metavar="WHERE", help="inside, outside, direct (at the lines' ends) or none.")
+@click.option("--order", metavar="ORDER", help="The order of groups: name, or best:TAG:min, best:TAG:max.")
+@click.option(
+    "--max-runs",
+    type=int,
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Draw at most N runs one by one.",
+)
+@click.option("--title", metavar="TEXT", help="A title.")
+@click.option(
+    "--size",
+    metavar="WxH",
+    help="Inches, or a width by name: single, double, neurips, icml, icml-double, cvpr, acl, ieee, nature, …",
+)
+@click.option("--columns", type=int, metavar="N", help="Panels side by side.")
+@click.option("--dpi", type=float, metavar="N", help="Pixels per inch of a png.")
+@click.option(
+    "--style",
+    default="screen",
+    show_default=True,
+    metavar="STYLE",
+    help="screen, paper, talk or dark; or talk,dark.",
+)
+@click.option("--font", metavar="NAME", help="serif, sans, or a font that is installed.")
+@click.option("--width", type=int, metavar="N", help="Cells across, in the terminal.")
+@click.option("--height", type=int, metavar="N", help="Lines, in the terminal.")
+@read_options
+def command(
+    logdir: tuple[str, ...],
+    path: str | None,
+    format: str | None,
+    force: bool,
+    width: int | None,
+    height: int | None,
+    by: tuple[str, ...],
+    selection: dict[str, Any],
+    reading: dict[str, Any],
+    **plotting: Any,
+) -> None:
+    """Draw curves, with runs in colours, mean and band over seeds, and every other kind of data.
+
+    Without -o the picture is drawn in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
+    """
+    from tbq.cli.emit import draw_lines, has_colours, say
+
+    log = opened(logdir, reading)
+    plotting["by"] = by if len(by) > 1 else by[0]
+    if path is not None:
+        log.write_plot(path, format=format, force=force, **selection, **plotting, **reading)
+        say(path)
+        return
+    columns, lines = _terminal()
+    text = log.plot_text(
+        width=width or columns,
+        height=height or (max(min(lines - 1, 40), 8) if len(selection["tag"] or ()) == 1 else None),
+        colour=has_colours(),
+        **selection,
+        **plotting,
+        **reading,
+    )
+    draw_lines(text.split("\n"))
+
+
+def _terminal() -> tuple[int, int]:
+    """The size of the terminal; 80 × 24 if there is none."""
+    import shutil
+
+    size = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else os.terminal_size((80, 24))
+    return max(size.columns, 20), size.lines

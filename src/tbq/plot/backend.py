@@ -1,0 +1,127 @@
+"""matplotlib, imported late: a figure that saves the same bytes each time, a font for every name, literal text."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import missing, warn
+from tbq.text import printable, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+_LONGEST = 48  # letters of a name
+# What a file says of its making: nothing that differs from one day or machine to the next.
+METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+}
+
+
+def matplotlib() -> Any:
+    """The module; an error that names the extra if it is not there."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise missing("matplotlib", needed_for="a picture as a file or figure", extra="plot") from None
+    return matplotlib
+
+
+@contextlib.contextmanager
+def styled(settings: dict[str, Any]) -> Iterator[None]:
+    """matplotlib with these settings, and without its warnings about letters: `fonts_for` has one of its own."""
+    with matplotlib().rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message="Matplotlib currently does not support", category=UserWarning
+        )
+        warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
+        yield
+
+
+def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: Any) -> Figure:
+    """A figure that is drawn and saved with these settings, whatever the user's are; pyplot does not know it."""
+    matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure with settings of its own; notebooks show it as it is."""
+
+        def draw(self, renderer: Any) -> None:
+            with styled(settings):
+                super().draw(renderer)
+
+        def savefig(self, fname: Any, **given: Any) -> None:
+            form = given.get("format") or str(fname).rpartition(".")[2]
+            given.setdefault("metadata", METADATA.get(form))
+            with styled(settings):
+                super().savefig(fname, **given)
+
+        def _repr_png_(self) -> bytes:
+            out = io.BytesIO()
+            self.savefig(out, format="png")
+            return out.getvalue()
+
+        def __reduce__(self) -> Any:  # a class of its own for each figure cannot be pickled
+            raise TypeError("a picture of tbq cannot be pickled; save it with savefig")
+
+    figure = Picture(figsize=size, layout="constrained", **options)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def literal(text: Text) -> Text:
+    """The text as it stands: `$` and `_` of a name are no mathematics."""
+    text.set_parse_math(False)
+    return text
+
+
+def name_text(name: str, longest: int = _LONGEST) -> str:
+    """A name of a log in a picture: on one line, harmless, not too long."""
+    return printable(shortened(name, longest))
+
+
+def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with a font added for letters that theirs do not have; if none has them, a warning."""
+    letters = {letter for text in texts for letter in text if ord(letter) > 126}
+    if not letters:
+        return settings
+    matplotlib()
+    from matplotlib import font_manager
+
+    families = settings["font.family"]
+    families = [families] if isinstance(families, str) else list(families)
+    families += [name for name in ("DejaVu Sans",) if name not in families]
+    with styled({**settings, "font.family": families}):
+        properties = font_manager.FontProperties(family=families)
+        for path in font_manager.fontManager._find_fonts_by_props(properties):
+            letters -= _having(path, letters)
+    if letters:
+        for font in sorted({(each.name, each.fname) for each in font_manager.fontManager.ttflist}):
+            found = _having(font[1], letters)
+            if found:
+                families.append(font[0])
+                letters -= found
+            if not letters:
+                break
+    if letters:
+        shown = "".join(sorted(letters)[:8])
+        warn(f"no installed font has the letters {shown!r}: they are drawn as boxes")
+    return {**settings, "font.family": families}
+
+
+def _having(path: str, letters: set[str]) -> set[str]:
+    from matplotlib.font_manager import get_font
+
+    try:
+        font = get_font(path)
+    except (OSError, RuntimeError, ValueError):
+        return set()
+    return {letter for letter in letters if font.get_char_index(ord(letter))}

@@ -1,0 +1,94 @@
+"""Two runs compared: their curves, and below them their difference at the steps that both have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.errors import SelectionError, UsageError
+from tbq.plot import ranges
+from tbq.plot.backend import literal, name_text
+from tbq.plot.figure import draw_panel
+from tbq.plot.lines import Line
+from tbq.plot.scales import dress
+from tbq.plot.sheet import named, sheet
+from tbq.table.pixels import grid, kept
+
+if TYPE_CHECKING:
+    from tbq.plot.lines import Floats
+    from tbq.plot.scalars import Chart
+
+
+def difference(chart: Chart, vectors: bool = False) -> Any:
+    """One column of panels per tag: the curves, and the second minus the first."""
+    options = chart.options
+    runs = list(dict.fromkeys(line.group for panel in chart.panels for line in panel.lines))
+    if len(runs) != 2:
+        raise UsageError(
+            f"kind difference: want two runs or groups, got {len(runs)}",
+            hint="--run A --run B, or --by with --band",
+        )
+    both = [panel for panel in chart.panels if len(panel.lines) == 2]
+    if not both:
+        raise SelectionError("nothing to draw: no tag is in both runs")
+    count = len(both)
+    chart = replace(chart, panels=both)
+    size = (5.6, 4.4) if count == 1 else (4.2 * count, 4.2)
+    grid_options = {"height_ratios": [2.2, 1], "sharex": "col"}
+    with sheet(options, 2, count, [*runs, *(panel.tag for panel in both)], size, **grid_options) as (
+        figure,
+        axes,
+    ):
+        for i, panel in enumerate(both):
+            above, below = axes[i], axes[count + i]
+            draw_panel(above, panel, chart, vectors)
+            named(above, y=panel.tag)
+            x, values = subtracted(*panel.lines)
+            _below(below, x, values, options, above)
+            named(below, x=chart.x_name, y="B − A" if i == 0 else None)
+        handles = [line for line in axes[0].get_lines() if line.get_zorder() == 3]
+        if options.legend != "none":
+            made = axes[0].legend(
+                handles,
+                [
+                    name_text(f"{letter}  {line.label}")
+                    for letter, line in zip("AB", both[0].lines, strict=True)
+                ],
+                loc="best",
+            )
+            for text in made.get_texts():
+                literal(text)
+    return figure
+
+
+def subtracted(first: Line, second: Line) -> tuple[Floats, Floats]:
+    """x and the second minus the first at each x that both have; of two values at one x the last counts."""
+    both = []
+    for line in (first, second):
+        places, at = np.unique(line.x[::-1], return_index=True)
+        both.append((places, line.y[::-1][at]))
+    common, left, right = np.intersect1d(both[0][0], both[1][0], assume_unique=True, return_indices=True)
+    if not len(common):
+        raise SelectionError(
+            "the two have no x in common, so no difference", hint="x='step' if both logged the same steps"
+        )
+    with np.errstate(all="ignore"):
+        return common, both[1][1][right] - both[0][1][left]
+
+
+def _below(ax: Any, x: Floats, values: Floats, options: Any, above: Any) -> None:
+    values = np.where(np.isfinite(values), values, np.nan)
+    rows = kept(grid(x, float(x[0]), float(x[-1]), 800, options.log_x), values, 3200)
+    grey = above.spines["left"].get_edgecolor()
+    ax.axhline(0, color=grey, lw=0.8, zorder=1)
+    ax.fill_between(x[rows], 0, values[rows], color=grey, alpha=0.18, lw=0)
+    ax.plot(x[rows], values[rows], color=grey, lw=1.0, zorder=3)
+    finite = values[np.isfinite(values)]
+    low, high = (min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)) if len(finite) else (0.0, 0.0)
+    ax.set_ylim(*ranges.spaced(low, high, False, 0.08))
+    dress(ax.yaxis, "value")
+    what = options.x if options.x in ("step", "relative", "wall") else "value"
+    dress(ax.xaxis, what, options.log_x)
+    above.tick_params(labelbottom=False)

@@ -1,0 +1,125 @@
+"""Histograms over steps: as ridges, one behind the other, or as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.columns.codes import values_of
+from tbq.errors import SelectionError, warn
+from tbq.kinds.histograms import Histogram, HistogramTable
+from tbq.plot.colours import viridis
+from tbq.plot.scales import dress
+from tbq.plot.sheet import named, sheet
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from tbq.plot.options import Options
+
+_BINS = 90
+_MOST_RIDGES = 40
+_MOST_PANELS = 12
+_OVERLAP = 2.2  # how many ridges high the highest is
+
+
+def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = None) -> Any:
+    """One panel per run and tag."""
+    series: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
+    arrow = table.to_arrow()
+    keys = zip(values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist(), strict=True)
+    for row, (run, tag, step) in enumerate(keys):
+        histogram = _solid(table.histogram(row))
+        if histogram is not None:
+            series.setdefault((run, tag), []).append((step, histogram))
+    if not series:
+        raise SelectionError("nothing to draw: no histogram has values")
+    if len(series) > _MOST_PANELS:
+        warn(f"{len(series):,} histograms: the first {_MOST_PANELS} are drawn; choose by tag=, run=")
+    shown = list(series.items())[:_MOST_PANELS]
+    columns = options.columns or min(len(shown), 3)
+    rows = -(-len(shown) // columns)
+    several_runs = len({run for run, _ in series}) > 1
+    size = (5.2, 3.6) if columns == 1 else (3.6 * columns, 2.9 * rows)
+    with sheet(options, rows, columns, (text for key, _ in shown for text in key), size, ax) as (
+        figure,
+        axes,
+    ):
+        for each in axes[len(shown) :]:
+            each.remove()
+        for each, ((run, tag), histograms) in zip(axes, shown, strict=False):
+            (_ridges if kind == "ridge" else _heat)(figure, each, histograms, options)
+            named(each, title=f"{run} · {tag}" if several_runs else tag)
+    return ax or figure
+
+
+def _solid(histogram: Histogram) -> Histogram | None:
+    """The buckets that have values and ends; None if there are none."""
+    full = (histogram.count > 0) & np.isfinite(histogram.left) & np.isfinite(histogram.right)
+    full &= np.isfinite(histogram.count)
+    if not full.any():
+        return None
+    return Histogram(histogram.left[full], histogram.right[full], histogram.count[full])
+
+
+def _edges(histograms: list[tuple[int, Histogram]]) -> Any:
+    low = min(float(each.left[0]) for _, each in histograms)
+    high = max(float(each.right[-1]) for _, each in histograms)
+    if not low < high:
+        space = abs(low) * 0.05 or 0.5
+        low, high = low - space, high + space
+    return low + (high - low) * np.linspace(0, 1, _BINS + 1)
+
+
+def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:
+    if len(histograms) > _MOST_RIDGES:
+        places = np.linspace(0, len(histograms) - 1, _MOST_RIDGES).round().astype(int).tolist()
+        warn(f"{counted(len(histograms), 'step')}: {_MOST_RIDGES} ridges are drawn; --kind heatmap draws all")
+        histograms = [histograms[i] for i in places]
+    edges = _edges(histograms)
+    middle = (edges[1:] + edges[:-1]) / 2
+    heights = [each.over(edges) / each.total for _, each in histograms]
+    largest = max(float(height.max()) for height in heights)
+    count = len(histograms)
+    ground = ax.get_facecolor()
+    for i, height in enumerate(heights):
+        share = i / max(count - 1, 1)
+        colour = viridis(0.2 + 0.8 * share if options.dark else 0.85 * share)
+        base = float(count - 1 - i)  # the first step at the back, at the top
+        top = base + height / largest * _OVERLAP
+        ax.fill_between(middle, base, top, color=ground, lw=0, zorder=2 * i + 2)
+        ax.fill_between(middle, base, top, color=colour, alpha=0.55, lw=0, zorder=2 * i + 2)
+        ax.plot(middle, top, color=colour, lw=0.9, zorder=2 * i + 3)
+    every = -(-count // 8)
+    places = list(range(0, count, every))
+    ax.set_yticks([count - 1 - i for i in places], [f"{histograms[i][0]:,}" for i in places])
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(False)
+    ax.set_ylim(-0.15, count - 1 + _OVERLAP * 1.05)
+    ax.set_xlim(edges[0], edges[-1])
+    dress(ax.xaxis, "value")
+    named(ax, x="value", y="step")
+
+
+def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _options: Options) -> None:
+    edges = _edges(histograms)
+    order = sorted(range(len(histograms)), key=lambda i: histograms[i][0])
+    steps = np.array([histograms[i][0] for i in order], float)
+    shares = np.array([histograms[i][1].over(edges) / histograms[i][1].total for i in order])
+    steps, first = np.unique(steps, return_index=True)
+    shares = shares[first]
+    gaps = np.diff(steps) / 2
+    ends = [steps[0] - (gaps[0] if len(gaps) else 0.5), steps[-1] + (gaps[-1] if len(gaps) else 0.5)]
+    borders = np.concatenate([ends[:1], steps[:-1] + gaps, ends[1:]])
+    drawn = ax.pcolormesh(borders, edges, shares.T, cmap="viridis", shading="flat", rasterized=True)
+    ax.grid(False)
+    if len(steps) <= 8:
+        ax.set_xticks(steps, [f"{int(step):,}" for step in steps])
+    else:
+        dress(ax.xaxis, "step")
+    dress(ax.yaxis, "value")
+    bar = figure.colorbar(drawn, ax=ax, aspect=30, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label("share of values")
+    named(ax, x="step", y="value")

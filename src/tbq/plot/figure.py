@@ -1,0 +1,224 @@
+"""Curves as a matplotlib figure: panels, lines, bands, marks where values are not finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.errors import UsageError
+from tbq.plot import ranges
+from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
+from tbq.plot.lines import Line, Panel
+from tbq.plot.scales import dress
+from tbq.plot.style import DASHES, settings, size_of
+from tbq.table.pixels import envelope, grid, kept
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tbq.plot.lines import Floats
+    from tbq.plot.options import Options
+    from tbq.plot.scalars import Chart
+
+_MOST_VERTICES = 8000  # of a panel in a file of vectors, which has no pixels
+_FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
+_BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
+_MOST_TAKEOVERS = 40
+
+
+def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
+    """The chart as a figure of its own, or in an Axes of the user's; `vectors` if it is for a file without pixels."""
+    options, panels = chart.options, chart.panels
+    if ax is not None:
+        if len(panels) > 1:
+            raise UsageError(f"ax: one Axes is for one tag, not {len(panels)}", hint="name one tag")
+        draw_panel(ax, panels[0], chart, vectors)
+        _titles(ax, panels[0], chart, alone=True)
+        from tbq.plot.legend import legends
+
+        own: Any = ax.figure
+        legends(own, [ax], chart)
+        return ax
+    columns = options.columns or (
+        1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3)
+    )
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    from tbq.plot.legend import labels_of, legends, room_aside
+
+    texts = [*labels_of(chart), *(panel.tag for panel in panels), options.title or "", chart.x_name]
+    style = fonts_for(map(name_text, texts), settings(options))
+    figure_size = size_of(options, columns, rows, room_aside(chart, columns))
+    with styled(style):
+        figure = new_figure(style, figure_size)
+        grid_of = figure.subplots(rows, columns, squeeze=False, sharex=False).ravel().tolist()
+        for spare in grid_of[len(panels) :]:
+            spare.remove()
+        axes = grid_of[: len(panels)]
+        for i, (each, panel) in enumerate(zip(axes, panels, strict=True)):
+            draw_panel(each, panel, chart, vectors)
+            _titles(each, panel, chart, alone=len(panels) == 1, bottom=i + columns >= len(panels))
+        if options.title:
+            literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
+        legends(figure, axes, chart)
+    return figure
+
+
+def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = True) -> None:
+    name = name_text(panel.tag)
+    if alone or chart.options.paper:
+        literal(ax.yaxis.label)
+        ax.set_ylabel(name)
+    else:
+        literal(ax.set_title(name))
+    if bottom:
+        literal(ax.xaxis.label)
+        ax.set_xlabel(name_text(chart.x_name))
+
+
+def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
+    """The lines of a panel, with everything but names."""
+    options = chart.options
+    x_range = ranges.x_range(panel)
+    values = [ranges.shown(line, options) for line in panel.lines]
+    ranges.tell_gaps(panel, values, options)
+    if options.log_x:
+        ax.set_xscale("log")
+    if options.log_y:
+        ax.set_yscale("log")
+    width = _columns(ax, panel, options, vectors)
+    y_range = ranges.y_range(panel, values, options)
+    ax.set_xlim(*ranges.spaced(*x_range, options.log_x, 0.015))
+    ax.set_ylim(*y_range)
+    ax.set_autoscale_on(False)
+    for member in panel.members:
+        _line(
+            ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45
+        )
+    for line in panel.lines:
+        _band(ax, line, x_range, y_range, width, options)
+    for line in panel.lines:
+        if line.raw is not None:
+            raw = ranges.positive(line.raw, options.log_y)
+            _line(ax, line, raw, x_range, width, options, line.colour, _RAW, 0.6)
+    styles = _dashes(panel, options)
+    for line, shown in zip(panel.lines, values, strict=True):
+        drawn = _line(ax, line, shown, x_range, width, options, line.colour, 1.0, 1.0, styles[line.group])
+        drawn.set_label(name_text(line.label))
+        drawn.set_zorder(3)
+    _marks(ax, panel, x_range, width, options)
+    _takeovers(ax, panel)
+    dress(ax.xaxis, options.x if options.x in ("step", "relative", "wall") else "value", options.log_x)
+    dress(ax.yaxis, "value", options.log_y)
+
+
+def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:
+    """How many columns of pixels curves are reduced to."""
+    figure: Any = ax.figure
+    inches = ax.get_position().width * figure.get_figwidth()
+    if not vectors:
+        return int(min(max(inches * figure.dpi, _FEWEST_COLUMNS), _MOST_COLUMNS))
+    curves = len(panel.lines) * (1 + bool(options.smooth) + (options.band != "none") / 2) + len(panel.members)
+    return int(min(max(_MOST_VERTICES / 4 / curves, _FEWEST_COLUMNS), inches * 72))
+
+
+# Lines.
+
+
+def _line(
+    ax: Axes,
+    line: Line,
+    values: Floats,
+    x_range: tuple[float, float],
+    width: int,
+    options: Options,
+    colour: str,
+    opacity: float,
+    thickness: float,
+    dashes: Any = "-",
+) -> Any:
+    column = grid(line.x, *x_range, width, options.log_x)
+    rows = kept(column, values, 4 * width)
+    x, y = line.x[rows], values[rows]
+    weight = _weight() * thickness
+    (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
+    there = np.isfinite(y)
+    alone = there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False)
+    if alone.any():  # a point without neighbours has no line
+        ax.plot(
+            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0
+        )
+    return drawn
+
+
+def _weight() -> float:
+    import matplotlib
+
+    return float(matplotlib.rcParams["lines.linewidth"])
+
+
+def _band(
+    ax: Axes,
+    line: Line,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    width: int,
+    options: Options,
+) -> None:
+    if line.low is None or line.high is None:
+        return
+    low, high = line.low, line.high
+    if options.log_y:  # a band that reaches below zero reaches the end of the axis
+        low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
+        low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
+    rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
+    if np.isfinite(low).any():
+        ax.fill_between(
+            line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2
+        )
+
+
+def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
+    names = list(dict.fromkeys(line.group for line in panel.lines))
+    differ = options.paper and len(names) >= 5
+    return {name: DASHES[i % len(DASHES)] if differ else "-" for i, name in enumerate(names)}
+
+
+# Marks.
+
+
+def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
+    """Where values begin not to be finite: a cross on the axis for NaN, an arrow for infinities."""
+    lines = [*panel.lines, *panel.members]
+    for line in lines:
+        for wanted, marker, at in (
+            (np.isnan(line.y), "x", 0.0),
+            (np.isposinf(line.y), "^", 1.0),
+            (np.isneginf(line.y), "v", 0.0),
+        ):
+            begins = np.flatnonzero(wanted & ~np.append(False, wanted[:-1]))
+            if not len(begins):
+                continue
+            column = grid(line.x[begins], *x_range, max(width // 4, 1), options.log_x)
+            _, first = np.unique(column, return_index=True)
+            ax.plot(
+                line.x[begins[first]],
+                np.full(len(first), at),
+                transform=ax.get_xaxis_transform(),
+                color=line.colour,
+                ls="none",
+                marker=marker,
+                ms=_weight() * 3.2,
+                mew=_weight() * 0.9,
+                clip_on=False,
+                zorder=6,
+            )
+
+
+def _takeovers(ax: Axes, panel: Panel) -> None:
+    """A thin dotted line where a later session took over."""
+    places = [(x, line.colour) for line in panel.lines for x in line.takeovers if np.isfinite(x)]
+    for x, colour in places[:_MOST_TAKEOVERS]:
+        ax.axvline(x, color=colour, ls=(0, (1, 2)), lw=_weight() * 0.7, zorder=1)

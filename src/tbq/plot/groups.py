@@ -1,0 +1,114 @@
+"""Which runs share a colour: each run by itself, those of one hyperparameter's value, or those of a pattern."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.kinds.hparams import HPARAM
+from tbq.plot.colours import colours, ordinal, print_colours
+from tbq.plot.numbers import number
+from tbq.query.groups import group_runs
+from tbq.select import closest
+
+if TYPE_CHECKING:
+    from tbq.decode.reader import Reader
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group of each run that is drawn, the groups in their order, and the colour of each."""
+
+    of_run: Mapping[str, str]
+    names: Sequence[str]
+    colours: Mapping[str, str]
+    by_run: bool  # each run is a group of its own
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[str],
+        by: str | Sequence[str],
+        *,
+        reader: Reader | None = None,
+        known: Sequence[str] = (),
+        dark: bool = False,
+    ) -> Groups:
+        """Group the runs; `known` are all runs of the log, so that a selection changes no colour."""
+        pick = colours if dark else print_colours
+        if by == "run":
+            chosen = pick([*known, *runs])
+            return cls({run: run for run in runs}, list(runs), {run: chosen[run] for run in runs}, True)
+        if isinstance(by, str) and by.startswith(HPARAM):
+            given = _of_hparam(runs, by.removeprefix(HPARAM), reader)
+            names = sorted(set(given.values()), key=_value_key)
+            labels = {value: f"{by.removeprefix(HPARAM)}={_text(value)}" for value in names}
+            of_run = {run: labels[given[run]] for run in runs if run in given}
+            ordered = list(dict.fromkeys(labels[value] for value in names))
+            numeric = len(ordered) > 2 and all(_is_number(value) for value in names)
+            return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
+        of_run = group_runs(runs, by)
+        names = sorted(set(of_run.values()), key=natural)
+        return cls(of_run, names, pick(names), False)
+
+
+def natural(name: str) -> list[tuple[int, float, str]]:
+    """A key that sorts names as people do: `seed=2` before `seed=10`.
+
+    >>> sorted(["seed=10", "seed=2"], key=natural)
+    ['seed=2', 'seed=10']
+    """
+    import re
+
+    parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", name)
+    return [(1, float(part), part) if i % 2 else (0, 0.0, part) for i, part in enumerate(parts)]
+
+
+def _of_hparam(runs: Sequence[str], name: str, reader: Reader | None) -> dict[str, Any]:
+    from tbq.kinds.summary import hyperparameters
+
+    if reader is None:
+        raise UsageError(
+            f"by: a table has no hyperparameters, so not {HPARAM}{name}", hint="log.plot(...) knows them"
+        )
+    given = hyperparameters(reader, runs)
+    having = {run: given[run][name] for run in runs if name in given[run]}
+    if not having:
+        names = sorted({each for values in given.values() for each in values})
+        near = closest(name, names)
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise SelectionError(
+            f"no run has the hyperparameter {name!r}{tip}",
+            path=reader.path,
+            hint=f"there are {', '.join(names[:10])}" if names else "no run has any",
+        )
+    without = [run for run in runs if run not in having]
+    if without:
+        shown = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
+        warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {shown}")
+    return having
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _value_key(value: Any) -> tuple[int, float, str]:
+    if _is_number(value):
+        return (0, -math.inf if math.isnan(value) else value, "")
+    return (1, 0.0, str(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return (
+        f"{value:g}"
+        if _is_number(value) and abs(value) < 1e6
+        else number(value)
+        if _is_number(value)
+        else str(value)
+    )

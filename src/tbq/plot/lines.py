@@ -1,0 +1,271 @@
+"""What a chart of scalars shows, as numbers: panels of lines with their bands, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.columns.codes import codes_of, numbers
+from tbq.columns.relative import relative_times
+from tbq.errors import SelectionError, warn
+from tbq.plot.groups import Groups
+from tbq.query.reduce import reduce
+from tbq.select import closest
+from tbq.table.smooth import smoothed
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tbq.plot.options import Options
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Takeovers = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
+
+# What `reduce` is asked for: the ends of a band, or how far it reaches to both sides.
+_ENDS = {"minmax": ("min", "max"), "quantiles": ("q25", "q75")}
+AXES = ("step", "relative", "wall")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: values that are not finite are gaps; `low` and `high` are the ends of its band."""
+
+    name: str
+    colour: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    raw: Floats | None = None  # before smoothing
+    count: tuple[int, int] | None = None  # the fewest and the most runs at a step
+    group: str = ""
+    takeovers: Sequence[float] = ()  # x where a later session took over
+
+    @property
+    def label(self) -> str:
+        """What the legend calls it."""
+        if self.count is None:
+            return self.group
+        few, many = self.count
+        return f"{self.group} (n={many})" if few == many else f"{self.group} (n={few}–{many})"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The lines of one tag, and behind them the runs that they are the mean of."""
+
+    tag: str
+    lines: list[Line]
+    members: list[Line] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a scalar table by run and tag; `starts` are those of its blocks."""
+
+    run: Ints
+    tag: Ints
+    runs: list[str]
+    tags: list[str]
+    step: Ints
+    x: Floats | Ints
+    value: Floats
+    raw: Floats
+    starts: Ints
+
+    def blocks(self) -> Iterator[tuple[str, str, slice]]:
+        ends = np.append(self.starts, len(self.run))[1:]
+        for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True):
+            yield self.runs[self.run[start]], self.tags[self.tag[start]], slice(start, end)
+
+
+def panels(
+    table: pa.Table,
+    tags: Sequence[str],
+    groups: Groups,
+    options: Options,
+    began: Mapping[str, float] | None = None,
+    takeovers: Takeovers | None = None,
+) -> list[Panel]:
+    """One panel per tag; the table has their scalars, and those of the tag on the x axis."""
+    rows = _rows(table, options, began)
+    if options.log_x:
+        rows = _positive_x(rows, tags)
+    lines: dict[str, list[Line]] = {tag: [] for tag in tags}
+    x_of = _takeover_x(options.x, began or {})
+    for run, tag, part in rows.blocks():
+        if tag not in lines or run not in groups.of_run or (options.band != "none" and not options.each):
+            continue
+        group = groups.of_run[run]
+        lines[tag].append(
+            Line(
+                run,
+                groups.colours[group],
+                np.asarray(rows.x[part], np.float64),
+                rows.value[part],
+                raw=rows.raw[part] if options.smooth else None,
+                group=group,
+                takeovers=[x_of(run, *place) for place in (takeovers or {}).get((run, tag), ())],
+            )
+        )
+    place = {name: i for i, name in enumerate(groups.names)}
+    for of_tag in lines.values():
+        of_tag.sort(key=lambda line: place[line.group])
+    if options.band == "none":
+        return [Panel(tag, of_tag) for tag, of_tag in lines.items() if of_tag]
+    means = _bands(rows, tags, groups, options)
+    return [
+        Panel(
+            tag,
+            means[tag],
+            [replace(line, raw=None, takeovers=()) for line in lines[tag]] if options.each else [],
+        )
+        for tag in tags
+        if means[tag]
+    ]
+
+
+def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) -> _Rows:
+    run, run_names = codes_of(table["run"])
+    tag, tag_names = codes_of(table["tag"])
+    starts = _starts(run, tag)
+    step = numbers(table["step"])
+    raw = numbers(table["value"]).astype(np.float64, copy=False)
+    value = numbers(smoothed(table, options.smooth)) if options.smooth else raw
+    if options.x == "relative":
+        x = numbers(relative_times(table["wall_time"], table["run"], began))
+    elif options.x == "wall":
+        x = numbers(table["wall_time"])
+    else:
+        x = step  # as floats where it is drawn
+    columns: list[Any] = [run, tag, step, x, value, raw]
+    if len(set(zip(run[starts].tolist(), tag[starts].tolist(), strict=True))) < len(starts):
+        order = np.lexsort((tag, run))  # one block per run and tag
+        run, tag, step, x, value, raw = (column[order] for column in columns)
+        starts = _starts(run, tag)
+    rows = _Rows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
+    return rows if options.x in AXES else _by_tag(rows, options.x)
+
+
+def _starts(run: Ints, tag: Ints) -> Ints:
+    changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
+    return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(run)]
+
+
+def _by_tag(rows: _Rows, name: str) -> _Rows:
+    """The rows with another tag's value as x: that of the same step, or between those of the steps around it."""
+    axis: dict[str, tuple[Ints, Floats]] = {}
+    for run, tag, part in rows.blocks():
+        if tag == name:
+            there = np.isfinite(rows.raw[part])
+            steps, values = rows.step[part][there], rows.raw[part][there]
+            last = np.unique(steps[::-1], return_index=True)  # of two at one step the last counts
+            axis[run] = last[0], values[::-1][last[1]]
+    if not axis:
+        near = closest(name, rows.tags)
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise SelectionError(
+            f"x: no run has the tag {name!r}{tip}", hint="x takes step, relative, wall, or a tag of scalars"
+        )
+    x = np.full(len(rows.x), np.nan)
+    for run, tag, part in rows.blocks():
+        if tag != name and run in axis and len(axis[run][0]):
+            x[part] = np.interp(rows.step[part], *axis[run], left=np.nan, right=np.nan)
+    left = np.isnan(x) & (rows.tag != rows.tags.index(name))
+    if left.any():
+        warn(f"{counted(int(left.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
+             f"left out: {name} has no value around their steps")  # fmt: skip
+    return _only(replace(rows, x=x), ~np.isnan(x))
+
+
+def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
+    drawn = np.isin(rows.tag, [rows.tags.index(tag) for tag in tags if tag in rows.tags])
+    keep = (rows.x > 0) & drawn
+    if not keep.any():
+        raise SelectionError("no x is above 0, as a log axis needs", hint="omit log_x, --log-x")
+    left = int((drawn & ~keep).sum())
+    if left:
+        warn(f"{counted(left, 'point')} at x ≤ 0 left out: a log axis does not have them")
+    return _only(rows, keep)
+
+
+def _only(rows: _Rows, keep: NDArray[np.bool_]) -> _Rows:
+    run, tag = rows.run[keep], rows.tag[keep]
+    starts = _starts(run, tag)
+    columns: list[Any] = [rows.step, rows.x, rows.value, rows.raw]
+    step, x, value, raw = (column[keep] for column in columns)
+    return replace(rows, run=run, tag=tag, step=step, x=x, value=value, raw=raw, starts=starts)
+
+
+def _takeover_x(x: str, began: Mapping[str, float]) -> Callable[[str, int, float], float]:
+    def place(run: str, step: int, wall: float) -> float:
+        if x == "wall":
+            return wall
+        return wall - began.get(run, 0.0) if x == "relative" else float(step) if x == "step" else np.nan
+
+    return place
+
+
+def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -> dict[str, list[Line]]:
+    """The mean or median of each group, and its band, by `reduce`."""
+    ends = _ENDS.get(options.band, (options.band,))
+    grouped = _reduced(rows, rows.value, groups, (options.center, *ends))
+    if options.x == "step":
+        x = numbers(grouped["step"]).astype(np.float64)
+    else:
+        x = numbers(_reduced(rows, rows.x, groups, ("mean",))["mean"])
+    center, *reach = (_floats(grouped[name]) for name in (options.center, *ends))
+    low, high = reach if len(reach) == 2 else (center - reach[0], center + reach[0])
+    count = numbers(grouped["n"])
+    group, group_names = codes_of(grouped["group"])
+    tag, tag_names = codes_of(grouped["tag"])
+    names, known = group_names.to_pylist(), tag_names.to_pylist()
+    lines: dict[str, list[Line]] = {name: [] for name in tags}
+    for name in tags:
+        for of_group in groups.names:
+            if name not in known or of_group not in names:
+                continue
+            part = np.flatnonzero((tag == known.index(name)) & (group == names.index(of_group)))
+            if not len(part):
+                continue
+            at = slice(int(part[0]), int(part[-1]) + 1)  # reduce gives them in this order
+            some = count[at][count[at] > 0]
+            lines[name].append(
+                Line(
+                    of_group,
+                    groups.colours[of_group],
+                    x[at],
+                    center[at],
+                    low[at],
+                    high[at],
+                    count=(int(some.min()), int(some.max())) if len(some) else (0, 0),
+                    group=of_group,
+                )
+            )
+    return lines
+
+
+def _reduced(rows: _Rows, value: Floats | Ints, groups: Groups, stats: Sequence[str]) -> pa.Table:
+    labels = (
+        pa.DictionaryArray.from_arrays(
+            pa.array(codes.astype(np.int32, copy=False)), pa.array(names, pa.string())
+        )
+        for codes, names in ((rows.run, rows.runs), (rows.tag, rows.tags))
+    )
+    columns = dict(zip(("run", "tag"), labels, strict=True))
+    return reduce(
+        pa.table({**columns, "step": pa.array(rows.step), "value": pa.array(value, from_pandas=False)}),
+        groups.of_run,
+        stats,
+    )
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    """What is absent is NaN."""
+    return np.asarray(column.to_numpy(), np.float64)

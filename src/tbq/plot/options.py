@@ -1,0 +1,225 @@
+"""What a picture is asked to show, checked: one set of options for `log.plot`, `table.plot` and `tbq plot`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, get_args
+
+from tbq.arguments import bad, choice, keywords, whole
+from tbq.decode.options import Reading
+from tbq.select import Steps
+from tbq.table.smooth import check_weight
+
+Kind = Literal[
+    "curves", "difference", "ridge", "heatmap", "pr", "scatter", "parallel", "images", "audio", "confusion", "weights"
+]  # fmt: skip
+Band = Literal["none", "std", "sem", "ci95", "minmax", "quantiles"]
+Center = Literal["mean", "median"]
+Legend = Literal["inside", "outside", "direct", "none"]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+BANDS: tuple[str, ...] = get_args(Band)
+CENTERS: tuple[str, ...] = get_args(Center)
+LEGENDS: tuple[str, ...] = get_args(Legend)
+STYLES = ("screen", "paper", "talk", "dark")
+#: Widths in inches of what venues call a column, a page or a text.
+WIDTHS = {
+    "single": 3.25, "double": 6.75, "icml": 3.25, "icml-double": 6.75, "neurips": 5.5, "iclr": 5.5, "cvpr": 3.25,
+    "cvpr-double": 6.875, "acl": 3.03, "acl-double": 6.3, "aaai": 3.3, "aaai-double": 7.0, "ieee": 3.5,
+    "ieee-double": 7.16, "nature": 3.5, "nature-double": 7.2,
+}  # fmt: skip
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:\s*[x×,]\s*(\d+(?:\.\d+)?))?")
+_LARGEST = 100.0  # inches
+
+
+class Plotting(TypedDict, total=False):
+    """The keywords of everything that draws, as `docs/plot.md` explains them."""
+
+    kind: Kind | None
+    x: str
+    smooth: float
+    log_x: bool
+    log_y: bool
+    ylim: str | tuple[float | None, float | None] | None
+    outliers: float | None
+    by: str | Sequence[str]
+    band: Band
+    center: Center | None
+    each: bool
+    legend: Legend | None
+    title: str | None
+    size: str | float | tuple[float, float] | None
+    columns: int | None
+    dpi: float | None
+    style: str | Sequence[str]
+    font: str | None
+    order: str | None
+    max_runs: int
+
+
+class PlotSelected(Plotting, Reading, total=False):
+    """The same, with what is read: `steps`, and how."""
+
+    steps: Steps
+
+
+PLOTTING = tuple(Plotting.__annotations__)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Checked options; `size` is (width, height) in inches, either None if the style decides."""
+
+    kind: str | None = None
+    x: str = "step"
+    smooth: float = 0.0
+    log_x: bool = False
+    log_y: bool = False
+    ylim: tuple[float | None, float | None] = (None, None)
+    outliers: float | None = None
+    by: str | tuple[str, ...] = "run"
+    band: str = "none"
+    center: str = "mean"
+    each: bool = False
+    legend: str | None = None
+    title: str | None = None
+    size: tuple[float | None, float | None] = (None, None)
+    columns: int | None = None
+    dpi: float | None = None
+    style: tuple[str, ...] = ("screen",)
+    font: str | None = None
+    order: str | None = None
+    max_runs: int = 100
+
+    @classmethod
+    def of(cls, given: Plotting) -> Options:
+        """The options that keywords ask for; one that cannot be right is an error."""
+        keywords("plot", given, PLOTTING)
+        made: dict[str, Any] = dict(given)
+        if made.get("kind") is not None:
+            choice("kind", made["kind"], KINDS)
+        if not isinstance(made.get("x", ""), str):
+            raise bad("x", made["x"], "step, relative, wall, or a tag")
+        check_weight(made.get("smooth", 0.0))
+        for name in ("log_x", "log_y", "each"):
+            if not isinstance(made.get(name, False), bool):
+                raise bad(name, made[name], "True or False")
+        made["ylim"] = _limits(made.get("ylim"))
+        if made.get("outliers") is not None:
+            made["outliers"] = _number("outliers", made["outliers"], 0.0, 0.5)
+        made["by"] = _by(made.get("by", "run"))
+        band = choice("band", made.get("band", "none"), BANDS)
+        made["center"] = _center(made.get("center"), band)
+        if made.get("legend") is not None:
+            choice("legend", made["legend"], LEGENDS)
+        for name in ("title", "font"):
+            if made.get(name) is not None and not isinstance(made[name], str):
+                raise bad(name, made[name], "a text")
+        made["size"] = _size(made.get("size"))
+        if made.get("columns") is not None:
+            made["columns"] = whole("columns", made["columns"], least=1, most=100)
+        if made.get("dpi") is not None:
+            made["dpi"] = _number("dpi", made["dpi"], 10.0, 2400.0)
+        made["style"] = _styles(made.get("style", "screen"))
+        order_of(made.get("order"))
+        made["max_runs"] = whole("max_runs", made.get("max_runs", cls.max_runs), least=1)
+        return cls(**made)
+
+    @property
+    def paper(self) -> bool:
+        """Whether the picture is for a paper, which has its own captions."""
+        return "paper" in self.style
+
+    @property
+    def dark(self) -> bool:
+        """Whether the ground is dark."""
+        return "dark" in self.style
+
+
+def order_of(text: str | None) -> tuple[str, str] | None:
+    """The tag and the way, min or max, of `best:TAG:min`; None for the order of names.
+
+    >>> order_of("best:val/loss:min"), order_of("name")
+    (('val/loss', 'min'), None)
+    """
+    if text is None or text == "name":
+        return None
+    if isinstance(text, str) and text.startswith("best:"):
+        tag, _, way = text.removeprefix("best:").rpartition(":")
+        if tag and way in ("min", "max"):
+            return tag, way
+    raise bad("order", text, "name, or best:TAG:min, or best:TAG:max", hint="e.g. best:val/loss:min")
+
+
+def _number(argument: str, value: Any, least: float, most: float) -> float:
+    want = f"a number from {least:g} to {most:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise bad(argument, value, want)
+    if not least <= value <= most:
+        raise bad(argument, value, want)
+    return float(value)
+
+
+def _limits(given: Any) -> tuple[float | None, float | None]:
+    """`A:B`, `A:`, `:B`, or a pair."""
+    if given is None:
+        return None, None
+    parts = given.split(":") if isinstance(given, str) else given
+    if isinstance(parts, Sequence) and len(parts) == 2:
+        try:
+            low, high = (None if part in (None, "") else float(part) for part in parts)
+        except (TypeError, ValueError):
+            pass
+        else:
+            finite = all(end is None or math.isfinite(end) for end in (low, high))
+            if finite and (low is None or high is None or low < high):
+                return low, high
+    raise bad("ylim", given, "A:B with A < B, either may be omitted", hint="e.g. 0:1, 0:, :10")
+
+
+def _by(given: Any) -> str | tuple[str, ...]:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Sequence) and given and all(isinstance(each, str) for each in given):
+        return given[0] if len(given) == 1 else tuple(given)
+    raise bad("by", given, "run, hparam.NAME, a glob, or 're:…' with brackets around what names the group")
+
+
+def _center(given: Any, band: str) -> str:
+    if given is None:
+        return "median" if band == "quantiles" else "mean"
+    choice("center", given, CENTERS)
+    if given == "median" and band in ("std", "sem", "ci95"):
+        raise bad("center", given, f"mean: the band {band} is around it", hint="band='quantiles' or 'minmax'")
+    return str(given)
+
+
+def _size(given: Any) -> tuple[float | None, float | None]:
+    """Inches: `6x4`, a width, a pair, or the name of a width."""
+    if given is None:
+        return None, None
+    want = f"WIDTHxHEIGHT in inches, a width, or one of {', '.join(WIDTHS)}"
+    if isinstance(given, str):
+        if given in WIDTHS:
+            return WIDTHS[given], None
+        match = _SIZE.fullmatch(given.strip())
+        if not match:
+            raise bad("size", given, want)
+        given = [float(part) for part in match.groups() if part is not None]
+    parts = list(given) if isinstance(given, Sequence) else [given]
+    if len(parts) not in (1, 2):
+        raise bad("size", given, want)
+    for part in parts:
+        if isinstance(part, bool) or not isinstance(part, int | float) or not 0.5 <= part <= _LARGEST:
+            raise bad("size", given, f"0.5 to {_LARGEST:g} inches")
+    return float(parts[0]), float(parts[1]) if len(parts) == 2 else None
+
+
+def _styles(given: Any) -> tuple[str, ...]:
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, Sequence) or not parts:
+        raise bad("style", given, f"some of {', '.join(STYLES)}")
+    return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)

@@ -1,0 +1,113 @@
+"""Which picture a tag gets: curves of scalars, and what is natural for every other kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SelectionError, UsageError
+
+if TYPE_CHECKING:
+    from tbq.decode.reader import Reader
+    from tbq.plot.options import Options
+    from tbq.plot.scalars import Chart
+    from tbq.select import Names
+
+_TABLES = {
+    "ridge": "histograms",
+    "heatmap": "histograms",
+    "pr": "pr_curves",
+    "images": "images",
+    "audio": "audio",
+}
+_NATURAL = ("histograms", "pr_curves", "images", "audio")
+
+
+def picture(
+    reader: Reader,
+    tag: Names,
+    run: Names,
+    options: Options,
+    reading: dict[str, Any],
+    ax: Any = None,
+    vectors: bool = False,
+) -> Any:
+    """The figure of a log, or what was drawn into `ax`."""
+    from tbq.plot.backend import matplotlib
+
+    matplotlib()
+    reading = dict(reading)
+    steps = reading.pop("steps", None)
+    if options.kind in ("scatter", "parallel"):
+        from tbq.plot.hyper import hyperparameters
+
+        return hyperparameters(reader, tag, run, steps, options, reading, options.kind, ax)
+    if options.kind in ("confusion", "weights"):
+        raise UsageError(
+            f"kind {options.kind} is of results, not of a log", hint=f"tbq.results.{options.kind}(…).plot()"
+        )
+    drawn = found(reader, tag, run, steps, options, reading)
+    if isinstance(drawn, tuple):
+        return _of_table(reader, drawn[0], tag, run, steps, options, reading, ax)
+    if options.kind == "difference":
+        from tbq.plot.difference import difference
+
+        return difference(drawn, vectors)
+    from tbq.plot.figure import draw
+
+    return draw(drawn, ax, vectors)
+
+
+def found(
+    reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: dict[str, Any]
+) -> Chart | tuple[str]:
+    """The chart of scalars, or the name of the table of what the tag has instead."""
+    from tbq.plot.scalars import of_log
+
+    if options.kind in _TABLES:
+        return (_TABLES[options.kind],)
+    try:
+        return of_log(reader, tag, run, steps, options, reading)
+    except SelectionError:
+        if options.kind is not None or tag is None:
+            raise
+        kinds = _kinds_of(reader, tag, run)
+        if "scalars" in kinds or not kinds:
+            raise
+        table = next((kind for kind in _NATURAL if kind in kinds), None)
+        if table is None:
+            kind = min(kinds)
+            raise SelectionError(
+                f"the tag is of kind {kind}, which tbq does not draw",
+                path=reader.path,
+                hint=f"tbq show prints it, tbq export --kind {kind} has all",
+            ) from None
+        return (table,)
+
+
+def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
+    """The kinds of values that these tags have."""
+    from tbq.columns.codes import values_of
+    from tbq.kinds.overview import overview
+    from tbq.select import Selection
+
+    table = overview(reader, "tags", run)
+    kinds: dict[str, set[str]] = {}
+    for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
+        kinds.setdefault(name, set()).add(kind)
+    return {kind for name in Selection.of(tag).resolve(kinds).names for kind in kinds[name]}
+
+
+def _of_table(
+    reader: Reader,
+    name: str,
+    tag: Names,
+    run: Names,
+    steps: Any,
+    options: Options,
+    reading: dict[str, Any],
+    ax: Any,
+) -> Any:
+    from tbq.kinds.tables import table
+    from tbq.plot.tables import of_kind
+
+    return of_kind(table(reader, name, run, tag=tag, steps=steps, **reading), options, ax)

@@ -1,0 +1,71 @@
+"""Precision-recall curves: of each run the last one, or of one run every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.columns.codes import values_of
+from tbq.errors import SelectionError
+from tbq.plot.backend import literal, name_text
+from tbq.plot.colours import colours, ordinal, print_colours
+from tbq.plot.scales import dress
+from tbq.plot.sheet import named, sheet
+
+if TYPE_CHECKING:
+    from tbq.plot.options import Options
+    from tbq.table.table import Table
+
+_MOST_STEPS = 12
+
+
+def precision_recall(table: Table, options: Options, ax: Any = None) -> Any:
+    """One panel per tag."""
+    arrow = table.to_arrow()
+    curves: dict[str, dict[tuple[str, int], list[tuple[float, float]]]] = {}
+    columns = (values_of(arrow["run"]), values_of(arrow["tag"]))
+    numbers = (arrow[name].to_pylist() for name in ("step", "recall", "precision"))
+    for run, tag, step, recall, precision in zip(*columns, *numbers, strict=True):
+        if recall is not None and precision is not None:
+            curves.setdefault(tag, {}).setdefault((run, step), []).append((recall, precision))
+    if not curves:
+        raise SelectionError("nothing to draw: no precision-recall curve has points")
+    side = options.columns or min(len(curves), 3)
+    rows = -(-len(curves) // side)
+    texts = [*curves, *(run for of_tag in curves.values() for run, _ in of_tag)]
+    with sheet(options, rows, side, texts, (4.2 * side, 3.8 * rows), ax) as (figure, axes):
+        for each in axes[len(curves) :]:
+            each.remove()
+        for each, (tag, of_tag) in zip(axes, curves.items(), strict=False):
+            _panel(each, of_tag, options)
+            named(each, title=None if options.paper and len(curves) == 1 else tag, x="recall", y="precision")
+    return ax or figure
+
+
+def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], options: Options) -> None:
+    runs = sorted({run for run, _ in curves})
+    if len(runs) == 1:
+        steps = sorted(step for _, step in curves)
+        if len(steps) > _MOST_STEPS:
+            steps = [
+                steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()
+            ]
+        wanted = {f"step {step:,}": curves[runs[0], step] for step in steps}
+        colour = ordinal(list(wanted), options.dark)
+    else:
+        last = {run: max(step for of, step in curves if of == run) for run in runs}
+        wanted = {run: curves[run, last[run]] for run in runs}
+        colour = colours(runs) if options.dark else print_colours(runs)
+    for name, points in wanted.items():
+        recall, precision = np.array(points, float).T
+        ax.plot(recall, precision, color=colour[name], label=name_text(name), lw=1.4)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.05)
+    ax.set_aspect("equal")
+    dress(ax.xaxis, "value")
+    dress(ax.yaxis, "value")
+    if options.legend != "none" and (len(wanted) > 1 or not options.paper):
+        made = ax.legend(ax.get_lines()[:20], [line.get_label() for line in ax.get_lines()][:20], loc="best")
+        for text in made.get_texts():
+            literal(text)

@@ -1,0 +1,98 @@
+"""What the axes of a chart span, and which values are on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from tbq.plot.lines import Floats, Line, Panel
+    from tbq.plot.options import Options
+
+_LARGEST = 4e307
+
+
+def x_range(panel: Panel) -> tuple[float, float]:
+    ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
+            if len(x := line.x[np.isfinite(line.x)])]  # fmt: skip
+    if not ends:
+        raise SelectionError(f"nothing to draw of {panel.tag}: no point has a place on the x axis")
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[float, float]:
+    """From the least to the largest value that is drawn, or their quantiles, with a little space."""
+    parts = list(values)
+    if options.outliers is None:
+        parts += [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
+                  if end is not None]  # fmt: skip
+        parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
+        parts += [shown(member, options) for member in panel.members]
+        ends = [
+            (float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])
+        ]
+        low, high = (
+            min((low for low, _ in ends), default=np.nan),
+            max((high for _, high in ends), default=np.nan),
+        )
+    else:
+        every = np.concatenate(parts)
+        every = every[np.isfinite(every)]
+        q = options.outliers
+        low, high = np.quantile(every, [q, 1 - q]).tolist() if len(every) else (np.nan, np.nan)
+    if np.isnan(low):
+        low, high = (0.1, 1.0) if options.log_y else (0.0, 1.0)
+    low, high = spaced(low, high, options.log_y, 0.04)
+    bottom, top = options.ylim
+    if options.log_y and bottom is not None and bottom <= 0:
+        raise UsageError(
+            f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y"
+        )
+    low, high = low if bottom is None else bottom, high if top is None else top
+    if not low < high:  # all values are beyond the end that was given
+        low, high = (low, spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
+            spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
+    return low, high
+
+
+def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:
+    if log:
+        if low == high:
+            return low / 3, high * 3
+        factor = (high / low) ** share if high / low < np.inf else 10.0
+        return max(low / factor, 5e-324), min(high * factor, 1e308)
+    if low == high:
+        space = abs(low) * 0.1 or 1.0
+        return low - space, high + space
+    space = (high - low) * share
+    return low - space, high + space
+
+
+def positive(values: Floats, log: bool) -> Floats:
+    """The values that an axis can have: on a log axis those above 0; none so large that a span is infinite."""
+    values = np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), np.nan)
+    return np.where(values > 0, values, np.nan) if log else values
+
+
+def shown(line: Line, options: Options) -> Floats:
+    """The values that are on the axis; others are NaN, a gap."""
+    return positive(line.y, options.log_y)
+
+
+def tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
+    finite = sum(int(np.isfinite(line.y).sum()) for line in panel.lines)
+    shown = sum(int(np.isfinite(each).sum()) for each in values)
+    if shown == 0 and finite:
+        raise SelectionError(
+            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs",
+            hint="omit log_y, --log-y",
+        )
+    if shown < finite and options.log_y:
+        warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis does not have them")
+    if not finite:
+        warn(f"{panel.tag}: no value is finite; marks show where")

@@ -1,0 +1,224 @@
+"""From a log or a table of scalars to the panels of a chart: which tags, which runs, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.columns.codes import codes_of, names_in, numbers
+from tbq.columns.rows import having
+from tbq.decode.reader import table_of
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.plot.groups import Groups, natural
+from tbq.plot.lines import AXES, Panel, panels
+from tbq.plot.options import order_of
+from tbq.query.reduce import tell_uneven
+from tbq.select import Selection
+from tbq.table.scalars import read_scalars
+from tbq.table.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq._core import Result
+    from tbq.decode.reader import Reader
+    from tbq.plot.options import Options
+    from tbq.select import Names, Steps
+
+MOST_PANELS = 12  # unless tags are chosen
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels, and what their axis of x is called."""
+
+    panels: list[Panel]
+    options: Options
+
+    @property
+    def x_name(self) -> str:
+        return {"step": "step", "relative": "time since start", "wall": "time"}.get(
+            self.options.x, self.options.x
+        )
+
+
+def of_log(
+    reader: Reader, tag: Names, run: Names, steps: Steps, options: Options, reading: Mapping[str, Any]
+) -> Chart:
+    """The chart of a log's scalars."""
+    wanted = Selection.of(tag)
+    order = order_of(options.order)
+    extra = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
+    read = None if wanted.everything else [*(wanted.items or ()), *extra]
+    runs = [each.name for each in reader.choose(run)]
+    if options.kind == "difference" and run is not None:  # the first that was named is the first
+        runs = Selection.of(run, "run").require(reader.names, where=reader.path)
+    groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
+    chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
+    table, result = read_scalars(reader, chosen, read, steps, details=True, **reading)
+    arrow = table.to_arrow()
+    takeovers = _takeovers(result, chosen or reader.names)
+    return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
+
+
+def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
+    """The chart of a table of scalars."""
+    arrow = table.to_arrow()
+    if not {"run", "tag", "step", "value"} <= set(arrow.column_names):
+        raise UsageError(f"plot: a table of {table.kind} has no scalars", hint="use log.scalars().plot(...)")
+    if options.x in ("relative", "wall") and "wall_time" not in arrow.column_names:
+        raise UsageError(f"x: the table has no wall_time, so not {options.x!r}", hint="x='step'")
+    known = names_in(arrow["run"])
+    runs = Selection.of(run, "run").require(known)
+    groups = Groups.of(runs, options.by, known=known, dark=options.dark)
+    return _chart(arrow, Selection.of(tag), groups, options, table.began, {}, None)
+
+
+def _chart(
+    arrow: pa.Table,
+    wanted: Selection,
+    groups: Groups,
+    options: Options,
+    began: Mapping[str, float] | None,
+    takeovers: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
+    where: str | None,
+) -> Chart:
+    if not len(arrow):
+        raise SelectionError(
+            "nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is"
+        )
+    # Once, instead of for each question that is asked of it.
+    needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
+    arrow = arrow.select(needed).combine_chunks()
+    groups = _ordered(arrow, groups, options)
+    tags = _tags(arrow, wanted, options, where)
+    if options.band == "none":
+        groups = _thinned(groups, options)
+    rest = [*tags, *([] if options.x in AXES else [options.x])]
+    arrow = _of_tags(arrow, rest)
+    _tell_missing(arrow, tags, groups)
+    made = panels(arrow, tags, groups, options, began, takeovers)
+    if not made:
+        raise SelectionError("nothing to draw", path=where, hint="tbq tags lists what there is")
+    return Chart(made, options)
+
+
+def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | None) -> list[str]:
+    """The tags to draw, in the order asked for."""
+    known = names_in(arrow["tag"])
+    if not wanted.everything:
+        tags = wanted.require(known, where=where)
+        return [tag for tag in tags if tag != options.x] or tags
+    tags = [tag for tag in known if tag != options.x] or known
+    most: dict[str, int] = {}
+    for (_, tag), count in _counts(arrow).items():
+        most[tag] = max(most.get(tag, 0), count)
+    tags = [tag for tag in tags if most[tag] > 1] or tags  # a lone result is not a curve
+    if len(tags) > MOST_PANELS:
+        warn(f"{len(tags):,} tags: the first {MOST_PANELS} are drawn; choose by tag=, --tag")
+    return tags[:MOST_PANELS]
+
+
+def _of_tags(arrow: pa.Table, tags: Sequence[str]) -> pa.Table:
+    """The rows of these tags; the table itself if it has no others."""
+    return arrow if set(names_in(arrow["tag"])) <= set(tags) else having(arrow, "tag", tags)
+
+
+def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
+    """How many rows each (run, tag) has."""
+    runs, run_names = codes_of(arrow["run"])
+    tags, tag_names = codes_of(arrow["tag"])
+    starts = np.flatnonzero(
+        np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
+    )
+    names, known = run_names.to_pylist(), tag_names.to_pylist()
+    sizes = np.diff(np.append(starts, len(runs)))
+    found: dict[tuple[str, str], int] = {}
+    for run, tag, size in zip(runs[starts].tolist(), tags[starts].tolist(), sizes.tolist(), strict=True):
+        key = names[run], known[tag]
+        found[key] = found.get(key, 0) + size
+    return found
+
+
+def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
+    if not groups.by_run:
+        tell_uneven(_of_tags(arrow, tags), groups.of_run)
+        return
+    there: dict[str, set[str]] = {tag: set() for tag in tags}
+    for run, tag in _counts(arrow):
+        if tag in there:
+            there[tag].add(run)
+    for tag in tags:
+        absent = [run for run in groups.of_run if run not in there[tag]]
+        if absent and there[tag]:
+            shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
+            verb = "has" if len(absent) == 1 else "have"
+            warn(f"{len(absent):,} of {len(groups.of_run):,} runs {verb} no {tag}: {shown}")
+
+
+def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
+    """The groups by name, or the best first."""
+    order = order_of(options.order)
+    if order is None:
+        names = groups.names
+        if groups.by_run and options.kind != "difference":
+            names = sorted(names, key=natural)
+        return replace(groups, names=names)
+    tag, way = order
+    rows = having(arrow, "tag", [tag])
+    if not len(rows):
+        raise SelectionError(f"order: no run has the tag {tag!r}", hint="tbq tags lists what there is")
+    runs, run_names = codes_of(rows["run"])
+    value = numbers(rows["value"]).astype(np.float64) * (1 if way == "min" else -1)
+    best = np.full(len(run_names) + 1, np.inf)
+    np.fmin.at(best, runs, np.where(np.isnan(value), np.inf, value))
+    of_run = dict(zip(run_names.to_pylist(), best.tolist(), strict=False))
+    members: dict[str, list[float]] = {name: [] for name in groups.names}
+    for run, group in groups.of_run.items():
+        if np.isfinite(of_run.get(run, np.inf)):
+            members[group].append(of_run[run])
+    score = {name: float(np.mean(values)) if values else np.inf for name, values in members.items()}
+    return replace(groups, names=sorted(groups.names, key=lambda name: (score[name], natural(name))))
+
+
+def _thinned(groups: Groups, options: Options) -> Groups:
+    """At most `max_runs` runs: the best if they are ordered by that, else evenly chosen."""
+    count = len(groups.of_run)
+    if count <= options.max_runs:
+        return groups
+    place = {name: i for i, name in enumerate(groups.names)}
+    runs = sorted(groups.of_run, key=lambda run: (place[groups.of_run[run]], natural(run)))
+    best = order_of(options.order) is not None
+    if best:
+        kept = runs[: options.max_runs]
+    else:
+        kept = [runs[i] for i in np.linspace(0, count - 1, options.max_runs).round().astype(int).tolist()]
+    how = "the best" if best else "evenly chosen"
+    warn(
+        f"{count:,} runs: {len(kept):,} are drawn, {how}; by= and band= (--by, --band) draw all of them as groups, "
+        f"max_runs={count} (--max-runs) each of them"
+    )
+    of_run = {run: groups.of_run[run] for run in kept}
+    used = set(of_run.values())
+    return replace(groups, of_run=of_run, names=[name for name in groups.names if name in used])
+
+
+def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, float]]]:
+    """Where later sessions took over, for each (run, tag) of scalars."""
+    segments = table_of(result.segments())
+    if len(segments) < 2:
+        return {}
+    series, first, wall = (segments[name].to_numpy() for name in ("series", "first_step", "first_wall_time"))
+    later = np.flatnonzero(series[1:] == series[:-1]) + 1
+    if not len(later):
+        return {}
+    about = table_of(result.series(list(runs))).select(["run", "tag", "kind"]).to_pylist()
+    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for row in later.tolist():
+        of = about[int(series[row])]
+        if of["kind"] == "scalars":
+            found.setdefault((of["run"], of["tag"]), []).append((int(first[row]), float(wall[row])))
+    return found

@@ -1,0 +1,69 @@
+"""An empty figure in a style: what every picture that is not of curves begins with."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
+from tbq.plot.style import settings
+
+if TYPE_CHECKING:
+    from tbq.plot.options import Options
+
+
+@contextlib.contextmanager
+def sheet(
+    options: Options,
+    rows: int,
+    columns: int,
+    texts: Iterable[str],
+    size: tuple[float, float],
+    ax: Any = None,
+    **grid: Any,
+) -> Iterator[tuple[Any, list[Any]]]:
+    """A figure of so many panels, and its Axes row by row, for as long as the block draws; `size` is for the screen.
+
+    With `ax`, the user's Axes, if one is enough.
+    """
+    if ax is not None:
+        if rows * columns > 1:
+            raise UsageError(f"ax: this picture has {rows * columns} panels", hint="omit ax")
+        yield ax.figure, [ax]
+        return
+    style = fonts_for(map(name_text, [*texts, options.title or ""]), settings(options))
+    width, height = options.size
+    if options.paper:
+        scale = (3.25 if columns == 1 else 6.75) / size[0]
+        size = size[0] * scale, size[1] * scale
+    elif "talk" in options.style:
+        size = size[0] * 1.5, size[1] * 1.5
+    wanted = width or size[0]
+    with styled(style):
+        figure = new_figure(style, (wanted, height or size[1] * wanted / size[0]))
+        axes = figure.subplots(rows, columns, squeeze=False, **grid).ravel().tolist()
+        if options.title:
+            literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
+        yield figure, axes
+
+
+def named(ax: Any, *, title: str | None = None, x: str | None = None, y: str | None = None) -> None:
+    """The names of an Axes, taken literally."""
+    if title is not None:
+        literal(ax.set_title(name_text(title)))
+    if x is not None:
+        literal(ax.xaxis.label)
+        ax.set_xlabel(name_text(x))
+    if y is not None:
+        literal(ax.yaxis.label)
+        ax.set_ylabel(name_text(y))
+
+
+def tick_names(axis: Any, names: Iterable[str], longest: int = 24, **options: Any) -> None:
+    """Names of a log as the labels of ticks."""
+    shown = [name_text(name, longest) for name in names]
+    axis.set_ticks(range(len(shown)))
+    for text in axis.set_ticklabels(shown, **options):
+        literal(text)

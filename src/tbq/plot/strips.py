@@ -1,0 +1,166 @@
+"""Images as a strip over steps and runs, audio clips as waveform and spectrogram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.columns.codes import values_of
+from tbq.errors import DamageError, SelectionError, warn
+from tbq.kinds.audio import waveform
+from tbq.plot.backend import literal, name_text
+from tbq.plot.scales import dress
+from tbq.plot.sheet import named, sheet
+from tbq.table.pixels import grid, kept
+from tbq.text import counted
+
+if TYPE_CHECKING:
+    from tbq.plot.options import Options
+    from tbq.table.table import Table
+
+_MOST_STEPS, _MOST_ROWS, _MOST_CLIPS = 8, 12, 4
+_LARGEST = 512  # pixels of an image, either way
+
+
+def images(table: Table, options: Options) -> Any:
+    """One row per run and tag, one column per step."""
+    from tbq.export.pictures import picture
+
+    arrow = table.to_arrow()
+    cells: dict[tuple[str, str], dict[int, int]] = {}
+    keys = (
+        values_of(arrow["run"]),
+        values_of(arrow["tag"]),
+        arrow["step"].to_pylist(),
+        arrow["index"].to_pylist(),
+    )
+    for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
+        if not index:  # the first of several
+            cells.setdefault((run, tag), {})[step] = row
+    if not cells:
+        raise SelectionError("nothing to draw: there is no image")
+    steps = sorted({step for of in cells.values() for step in of})
+    if len(steps) > _MOST_STEPS:
+        warn(f"{counted(len(steps), 'step')}: {_MOST_STEPS} are drawn, evenly chosen; choose by steps=")
+        steps = [steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()]
+    if len(cells) > _MOST_ROWS:
+        warn(f"{len(cells):,} rows of images: the first {_MOST_ROWS} are drawn; choose by run=, tag=")
+    rows = sorted(cells)[:_MOST_ROWS]
+    several = len({tag for _, tag in rows}) > 1
+    names = [f"{run} · {tag}" if several else run for run, tag in rows]
+    data = arrow["data"]
+    size = (1.1 + 1.3 * len(steps), 0.3 + 1.35 * len(rows))
+    with sheet(options, len(rows), len(steps), names, size) as (figure, axes):
+        for i, key in enumerate(rows):
+            for j, step in enumerate(steps):
+                ax = axes[i * len(steps) + j]
+                ax.set_xticks([])
+                ax.set_yticks([])
+                ax.grid(False)
+                for spine in ax.spines.values():
+                    spine.set_visible(False)
+                if step in cells[key]:
+                    _image(ax, picture, data[cells[key][step]].as_py())
+                if i == 0:
+                    ax.set_title(f"step {step:,}", loc="center")
+                if j == 0:
+                    literal(ax.yaxis.label)
+                    ax.set_ylabel(name_text(names[i], 28), rotation=0, ha="right", va="center")
+    return figure
+
+
+def _image(ax: Any, picture: Any, data: bytes) -> None:
+    try:
+        shown = picture(data or b"").convert("RGBA")
+        shown.thumbnail((_LARGEST, _LARGEST))
+        ax.imshow(np.asarray(shown))
+    except (DamageError, OSError, ValueError):
+        ax.text(
+            0.5, 0.5, "cannot be read", ha="center", va="center", transform=ax.transAxes, fontsize="small"
+        )
+
+
+def audio(table: Table, options: Options) -> Any:
+    """The last clip of each run and tag: its waveform above its spectrogram."""
+    arrow = table.to_arrow()
+    last: dict[tuple[str, str], tuple[int, int]] = {}
+    keys = (
+        values_of(arrow["run"]),
+        values_of(arrow["tag"]),
+        arrow["step"].to_pylist(),
+        arrow["index"].to_pylist(),
+    )
+    for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
+        if not index:
+            last[run, tag] = (step, row)
+    clips = []
+    for (run, tag), (step, row) in last.items():
+        try:
+            rate, samples = waveform(arrow["data"][row].as_py() or b"")
+        except DamageError as failure:
+            warn(f"{run}, {tag}: {failure.message}")
+            continue
+        if rate > 0 and len(samples):
+            clips.append((f"{run} · {tag} · step {step:,}", rate, _loudness(samples)))
+    if not clips:
+        raise SelectionError("nothing to draw: no audio clip can be read")
+    if len(clips) > _MOST_CLIPS:
+        warn(f"{len(clips):,} audio clips: the first {_MOST_CLIPS} are drawn; choose by run=, tag=")
+    clips = clips[:_MOST_CLIPS]
+    size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)
+    with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (
+        figure,
+        axes,
+    ):
+        for i, (name, rate, values) in enumerate(clips):
+            _wave(axes[i], rate, values)
+            _spectrum(axes[len(clips) + i], rate, values)
+            named(axes[i], title=name, y="amplitude" if i == 0 else None)
+            named(axes[len(clips) + i], x="seconds", y="Hz" if i == 0 else None)
+            axes[i].set_xlim(axes[len(clips) + i].get_xlim())
+            axes[i].tick_params(labelbottom=False)
+    return figure
+
+
+def _loudness(samples: Any) -> Any:
+    """The mean of the channels, from -1 to 1."""
+    values = samples.astype(np.float64)
+    if samples.dtype.kind == "u":
+        values = values / 128 - 1
+    elif samples.dtype.kind == "i":
+        values = values / -float(np.iinfo(samples.dtype).min)
+    return np.nan_to_num(values.mean(axis=1), posinf=0.0, neginf=0.0)
+
+
+def _wave(ax: Any, rate: int, values: Any) -> None:
+    x = np.arange(len(values)) / rate
+    rows = kept(grid(x, 0.0, max(float(x[-1]), 1e-9), 1200), values, 4800)
+    ax.plot(x[rows], values[rows], lw=0.6, color="#3b6a9c")
+    reach = float(np.abs(values).max()) or 1.0
+    ax.set_ylim(-1.08 * reach, 1.08 * reach)
+    dress(ax.xaxis, "value")
+    dress(ax.yaxis, "value")
+
+
+def _spectrum(ax: Any, rate: int, values: Any) -> None:
+    """Power in decibels over time and frequency, by a short Fourier transform with Hann's window."""
+    size = min(512, max(16, 1 << (max(len(values) // 8, 1)).bit_length()))
+    padded = np.concatenate([np.zeros(size // 2), values, np.zeros(size // 2 + size)])
+    hop = max(size // 4, (len(values) // 800) or 1)
+    starts = np.arange(0, len(values) + 1, hop)
+    frames = padded[starts[:, None] + np.arange(size)] * np.hanning(size)
+    power = np.abs(np.fft.rfft(frames, axis=1)) ** 2
+    decibels = 10 * np.log10(np.maximum(power, power.max() * 1e-8 + 1e-30))
+    ax.imshow(
+        decibels.T,
+        origin="lower",
+        aspect="auto",
+        cmap="viridis",
+        extent=(-hop / 2 / rate, (starts[-1] + hop / 2) / rate, 0, rate / 2),
+        interpolation="nearest",
+    )
+    ax.set_xlim(0, len(values) / rate)
+    ax.grid(False)
+    dress(ax.xaxis, "value")
+    dress(ax.yaxis, "value")

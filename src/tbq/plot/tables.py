@@ -1,0 +1,100 @@
+"""What `table.plot` draws: what is natural for the kind of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.plot.options import Options
+
+if TYPE_CHECKING:
+    from tbq.plot.options import Plotting
+    from tbq.select import Names
+    from tbq.table.table import Table
+
+
+def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vectors: bool = False) -> Any:
+    """The figure of a table, or what was drawn into `ax`."""
+    options = Options.of(given)
+    if {"run", "tag", "step", "value"} <= set(table.columns):
+        from tbq.plot.figure import draw
+        from tbq.plot.scalars import of_table
+
+        chart = of_table(table, tag, run, options)
+        if options.kind == "difference":
+            from tbq.plot.difference import difference
+
+            return difference(chart, vectors)
+        _only(options, ("curves",), table)
+        return draw(chart, ax, vectors)
+    if tag is not None or run is not None:
+        table = chosen(table, tag, run)
+    return of_kind(table, options, ax)
+
+
+def write(
+    table: Table, path: Any, tag: Names, run: Names, format: str | None, force: bool, given: Plotting
+) -> str:
+    """Write what `picture` draws."""
+    from tbq.plot import files
+
+    ending = files.check(path, force, format)
+    figure = picture(table, tag, run, None, given, vectors=ending in files.VECTORS)
+    return files.write(figure, path, format=ending, force=force, title=given.get("title") or "")
+
+
+def chosen(table: Table, tag: Names, run: Names) -> Table:
+    """The rows of some tags and runs."""
+    from tbq.columns.codes import names_in
+    from tbq.columns.rows import having
+    from tbq.select import Selection
+
+    arrow = table.to_arrow()
+    for name, wanted in (("tag", tag), ("run", run)):
+        if wanted is None:
+            continue
+        if name not in arrow.column_names:
+            raise UsageError(f"{name}: a table of {table.kind} has no {name}s")
+        arrow = having(arrow, name, Selection.of(wanted, name).require(names_in(arrow[name])))
+    return table._same(arrow)
+
+
+def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
+    """The picture of a table that is not of scalars."""
+    from tbq.kinds.histograms import HistogramTable
+
+    if table.kind == "histograms":
+        from tbq.plot.distributions import distributions
+
+        _only(options, ("ridge", "heatmap"), table)
+        rows = HistogramTable(table.to_arrow(), "histograms")
+        return distributions(rows, options, options.kind or "ridge", ax)
+    if table.kind == "pr_curves":
+        from tbq.plot.precision import precision_recall
+
+        _only(options, ("pr",), table)
+        return precision_recall(table, options, ax)
+    if table.kind in ("images", "audio"):
+        from tbq.plot import strips
+
+        _only(options, (table.kind,), table)
+        if ax is not None:
+            raise UsageError(f"ax: a picture of {table.kind} has Axes of its own", hint="omit ax")
+        return strips.images(table, options) if table.kind == "images" else strips.audio(table, options)
+    if table.kind in ("confusion", "weights"):
+        from tbq.plot import results
+
+        _only(options, (table.kind,), table)
+        return getattr(results, table.kind)(table, options, ax)
+    raise UsageError(
+        f"plot: tbq does not draw a table of {table.kind}",
+        hint="it draws scalars, histograms, pr_curves, images, audio, confusion and weights",
+    )
+
+
+def _only(options: Options, kinds: tuple[str, ...], table: Table) -> None:
+    if options.kind is not None and options.kind not in kinds:
+        raise UsageError(
+            f"kind: a table of {table.kind} is drawn as {' or '.join(kinds)}, not as {options.kind}",
+            hint="omit kind, --kind" if options.kind not in ("scatter", "parallel") else "log.plot(kind=…)",
+        )

@@ -1,0 +1,191 @@
+"""Curves as text: panels side by side in braille, with one legend below them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tbq.arguments import whole
+from tbq.errors import UsageError
+from tbq.kinds.tables import table
+from tbq.plot.ansi import painted
+from tbq.plot.cells import Line as Cells
+from tbq.plot.cells import Span, clipped, filled, width
+from tbq.plot.chart import Axis, Chart, Curve, plot_width
+from tbq.plot.numbers import number
+from tbq.plot.pictures import found
+from tbq.plot.ranges import positive, shown, x_range, y_range
+from tbq.plot.scalars import Chart as Scalars
+from tbq.plot.terminal_kinds import lines_of_table
+from tbq.table.pixels import Columns, columns_of, grid
+
+if TYPE_CHECKING:
+    from tbq.decode.reader import Reader
+    from tbq.plot.lines import Line, Panel
+    from tbq.plot.options import Options
+    from tbq.select import Names
+
+_NARROW, _LARGEST = 20, 1000
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_MOST_NAMES = 24
+
+
+def text(
+    reader: Reader,
+    tag: Names,
+    run: Names,
+    options: Options,
+    reading: dict[str, Any],
+    room: int,
+    height: int | None,
+    colour: bool,
+) -> str:
+    """The picture of a log for a terminal."""
+    room = whole("width", room, least=_NARROW, most=_LARGEST)
+    if height is not None:
+        height = whole("height", height, least=6, most=_LARGEST)
+    if options.kind in ("scatter", "parallel", "confusion", "weights"):
+        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
+    reading = dict(reading)
+    steps = reading.pop("steps", None)
+    options = replace(options, style=(*options.style, "dark"))  # its colours are for any ground
+    drawn = found(reader, tag, run, steps, options, reading)
+    if isinstance(drawn, tuple):
+        rows = table(reader, drawn[0], run, tag=tag, steps=steps, **reading)
+        return painted(lines_of_table(rows, room, height or 16, colour), colour)
+    if options.kind not in (None, "curves"):
+        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
+    return painted(lines_of(drawn, room, height, colour), colour)
+
+
+def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
+    """The panels and their legend; `height` is that of everything, if it is given."""
+    panels, options = chart.panels, chart.options
+    columns = options.columns or (
+        1 if len(panels) == 1 or room < 100 else 3 if room >= 180 and len(panels) > 4 else 2
+    )
+    columns = min(columns, len(panels), max(room // _NARROW, 1))
+    each = (room - 2 * (columns - 1)) // columns
+    groups = list(dict.fromkeys(line.group for panel in panels for line in panel.lines))
+    letters = {} if colour else dict(zip(groups, _LETTERS, strict=False)) if len(groups) > 1 else {}
+    legend = [] if options.legend == "none" else _legend(chart, letters, room)
+    rows = -(-len(panels) // columns)
+    tall = 14 if rows > 1 else 20
+    if height is not None:
+        tall = max((height - len(legend) - bool(options.title)) // rows, 6)
+    out: list[Cells] = []
+    if options.title:
+        out.append([Span(clipped(options.title, room), bold=True)])
+    for row in range(rows):
+        blocks = [
+            _panel(panel, chart, each, tall, letters) for panel in panels[row * columns : (row + 1) * columns]
+        ]
+        for parts in zip(*blocks, strict=True):
+            line: Cells = []
+            for i, part in enumerate(parts):
+                line += [*([Span("  ")] if i else []), *part]
+            out.append(line)
+    return out + legend
+
+
+def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[str, str]) -> list[Cells]:
+    options = chart.options
+    low, high = x_range(panel)
+    columns = plot_width(room) * 2
+    curves = [_curve(line, low, high, columns, options, letters.get(line.group, "")) for line in panel.lines]
+    axis = cast("Axis", options.x if options.x in ("step", "relative", "wall") else "value")
+    limits = _limits(panel, options)
+    drawn = Chart(
+        curves, low, high, axis, options.log_y, log_x=options.log_x, legend=False, limits=limits
+    ).lines(room, height - 1)
+    title: Cells = [Span(clipped(panel.tag, room - 2), bold=True)]
+    about = chart.x_name if options.x != "step" else ""
+    if about and width(title) + len(about) + 6 < room:
+        title.append(Span(f"  over {clipped(about, room - width(title) - 7)}", dim=True))
+    return [filled(title, room), *drawn]
+
+
+def _curve(line: Line, low: float, high: float, columns: int, options: Options, letter: str) -> Curve:
+    at = grid(line.x, low, high, columns, options.log_x)
+    finite = np.isfinite(line.y)
+    drawn = columns_of(at, positive(line.y, options.log_y), columns)
+    begins = np.flatnonzero(~finite & ~np.append(False, ~finite[:-1]))
+    band = None
+    if line.low is not None and line.high is not None:
+        band = columns_of(at, line.low, columns).least, columns_of(at, line.high, columns).largest
+        if options.log_y:
+            band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, drawn.least, np.nan)), band[1]
+    known = line.y[finite]
+    raw = None if line.raw is None else columns_of(at, positive(line.raw, options.log_y), columns)
+    return Curve(
+        line.label,
+        line.colour,
+        drawn,
+        raw,
+        pieces=_pieces(drawn, at[~finite]),
+        raw_pieces=[] if raw is None else _pieces(raw, at[~finite]),
+        breaks=line.x[begins].tolist()
+        if len(begins) <= columns
+        else np.unique(line.x[begins])[:columns].tolist(),
+        band=band,
+        takeovers=line.takeovers,
+        value=float(known[-1]) if len(known) else None,
+        letter=letter,
+    )
+
+
+def _pieces(columns: Columns, broken: Any) -> list[Columns]:
+    """The curve cut where a column has only values that are not finite."""
+    empty = np.isnan(columns.least)
+    gaps = np.unique(broken[broken >= 0])
+    gaps = gaps[empty[gaps]]
+    if not len(gaps):
+        return []
+    owner = np.searchsorted(gaps, np.arange(len(empty)))
+    pieces = []
+    for number_of in np.unique(owner[~empty]).tolist():
+        mine = owner == number_of
+        pieces.append(Columns(*(np.where(mine, each, np.nan) for each in columns)))
+    return pieces
+
+
+def _limits(panel: Panel, options: Options) -> tuple[float, float] | None:
+    """The range of values, if it is not what is drawn."""
+    if options.outliers is None and options.ylim == (None, None):
+        return None
+    return y_range(panel, [shown(line, options) for line in panel.lines], options)
+
+
+def _legend(chart: Scalars, letters: dict[str, str], room: int) -> list[Cells]:
+    """The names of groups, with their last values if there is one panel, in as many columns as fit."""
+    last: dict[str, Line] = {}
+    for line in chart.panels[0].lines:
+        last.setdefault(line.group, line)
+    for panel in chart.panels[1:]:
+        for line in panel.lines:
+            last.setdefault(line.group, line)
+    entries: list[Cells] = []
+    for group, line in list(last.items())[:_MOST_NAMES]:
+        value = _last(line) if len(chart.panels) == 1 and not _several(chart, group) else ""
+        key = letters.get(group, "━")
+        entries.append([Span(f"{key} ", line.colour, bold=True), Span(clipped(line.label, max(room - 14, 8))),
+                        Span(f"  {value}" if value else "", dim=True)])  # fmt: skip
+    if len(last) > _MOST_NAMES:
+        entries.append([Span(f"… and {len(last) - _MOST_NAMES:,} more", dim=True)])
+    widest = min(max(map(width, entries), default=1), room)
+    columns = max(1, (room + 3) // (widest + 3))
+    rows = -(-len(entries) // columns)
+    return [
+        [span for entry in entries[row::rows] for span in [*filled(entry, widest), Span("   ")]][:-1]
+        for row in range(rows)
+    ]
+
+
+def _several(chart: Scalars, group: str) -> bool:
+    return sum(line.group == group for line in chart.panels[0].lines) > 1
+
+
+def _last(line: Line) -> str:
+    return number(float(line.y[-1])) if len(line.y) else ""

@@ -1,0 +1,125 @@
+"""The short way of `reduce`: runs that logged the same steps, as seeds do, are added up as they lie in memory.
+
+It gives what the general way gives, to the last bit but for the sign of a zero, or None if it does not apply;
+`reduce(general_only=True)` does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.columns.codes import codes_of, numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Of each group and tag the steps that its runs share, and the values of each run; none of them is NaN."""
+
+    blocks: list[tuple[int, Ints, list[Floats]]]  # by key, in order
+    groups: list[str]
+    tags: list[str]
+
+    @cached_property
+    def key(self) -> Ints:
+        return self._joined([np.full(len(steps), key, np.int64) for key, steps, _ in self.blocks])
+
+    @cached_property
+    def step(self) -> Ints:
+        return self._joined([steps for _, steps, _ in self.blocks])
+
+    @cached_property
+    def count(self) -> Ints:
+        return self._joined([np.full(len(steps), len(runs), np.int64) for _, steps, runs in self.blocks])
+
+    @cached_property
+    def mean(self) -> Floats:
+        with np.errstate(all="ignore"):
+            return self._joined([_sum(runs) / len(runs) for _, _, runs in self.blocks])
+
+    @cached_property
+    def std(self) -> Floats:
+        parts = []
+        at = 0
+        with np.errstate(all="ignore"):
+            for _, steps, runs in self.blocks:
+                mean = self.mean[at : at + len(steps)]
+                at += len(steps)
+                total = np.zeros(len(steps))
+                for run in runs:
+                    off = run - mean
+                    off *= off
+                    total += off
+                parts.append(np.sqrt(total / (len(runs) - 1)))
+        return self._joined(parts)
+
+    def least(self) -> Floats:
+        return self._joined([np.fmin.reduce(runs) for _, _, runs in self.blocks])
+
+    def largest(self) -> Floats:
+        return self._joined([np.fmax.reduce(runs) for _, _, runs in self.blocks])
+
+    @cached_property
+    def ordered(self) -> tuple[Floats, Ints]:
+        """As the general way has it: the values of each cell in order, and where each cell begins."""
+        values = [np.sort(np.stack(runs, axis=1), axis=1).ravel() for _, _, runs in self.blocks]
+        return self._joined(values), (np.cumsum(self.count) - self.count).astype(np.int64)
+
+    @staticmethod
+    def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:
+    """The rows of a table, if the runs of each group have the same ascending steps, and no value is NaN."""
+    if table.column("value").null_count or table.column("step").null_count or not len(table):
+        return None
+    run, run_names = codes_of(table.column("run"))
+    tag, tag_names = codes_of(table.column("tag"))
+    starts = np.flatnonzero(np.concatenate([[True], (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])]))
+    names, known = run_names.to_pylist(), tag_names.to_pylist()
+    pairs = [(names[r], known[t]) for r, t in zip(run[starts].tolist(), tag[starts].tolist(), strict=True)]
+    if len(set(pairs)) < len(pairs):
+        return None
+    value = np.asarray(numbers(table.column("value")), np.float64)
+    if np.isnan(value.max()):
+        return None
+    step = np.asarray(numbers(table.column("step")), np.int64)
+    group_names, tags = sorted(set(groups.values())), sorted(known)
+    rank = {name: i for i, name in enumerate(group_names)}
+    place = {name: i for i, name in enumerate(tags)}
+    blocks: dict[int, tuple[Ints, list[Floats]]] = {}
+    ends = np.append(starts[1:], len(run))
+    for (name, of_tag), start, end in zip(pairs, starts.tolist(), ends.tolist(), strict=True):
+        if name not in groups:
+            continue
+        steps, values = step[start:end], value[start:end]
+        key = rank[groups[name]] * max(len(tags), 1) + place[of_tag]
+        if key not in blocks:
+            if (steps[1:] <= steps[:-1]).any():
+                return None
+            blocks[key] = steps, [values]
+        elif np.array_equal(blocks[key][0], steps):
+            blocks[key][1].append(values)
+        else:
+            return None
+    return Aligned([(key, *blocks[key]) for key in sorted(blocks)], group_names, tags) if blocks else None
+
+
+def _sum(runs: list[Floats]) -> Floats:
+    """In the order of rows, from zero, as `bincount` adds."""
+    total = np.zeros(len(runs[0]))
+    for run in runs:
+        total += run
+    return total

@@ -1,0 +1,92 @@
+"""`tbq plot` and what else draws: in a terminal, in a pipe, to files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tbq
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+def run(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tbq", *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        **options,
+    )  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_pipe_gets_text_without_colours(runs: Path) -> None:
+    done = run("plot", runs, "--tag", "val/loss", "--run", "lr=0.1")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[0] == "val/loss" and "\x1b" not in done.stdout
+    assert "A lr=0.1/seed=0  0.1939" in lines[-1] and max(map(len, lines)) <= 80
+
+
+def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "a.svg"
+    done = run(
+        "plot", runs, "--tag", "train/*", "--run", "lr=*", "--by", "re:(.*)/seed=.*", "--band", "ci95", "--each",
+        "--smooth", 0.5, "--x", "relative", "--log-y", "--steps", "10:", "--ylim", "0.1:", "--legend", "outside", "--title", "T",
+        "--size", "double", "--columns", 1, "--style", "paper", "--font", "sans", "--order", "best:val/loss:min", "-o",
+        target,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == "" and target.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("--tag", "nosuch"), 1, "no tag matches 'nosuch'"),
+        (("--style", "nice"), 2, "want one of screen, paper, talk, dark"),
+        (("--by", "re:(", "--tag", "lr"), 2, "want a regular expression"),
+        (("--tag", "tone"), 2, "a terminal cannot show audio"),
+        (("-o", "x.gif"), 2, "tbq cannot draw .gif files"),
+        (("--smooth", "7", "--tag", "lr"), 2, "want a number from 0 to 1"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    runs: Path, tmp_path: Path, args: tuple[str, ...], code: int, message: str
+) -> None:
+    done = run("plot", runs, *args, cwd=tmp_path)
+    assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_are_drawn(tmp_path: Path) -> None:
+    np.save(tmp_path / "out.npy", np.eye(3)[[0, 1, 2, 1]])
+    np.save(tmp_path / "y.npy", np.array([0, 1, 2, 2]))
+    done = run("predictions", "out.npy", "--labels", "y.npy", "--plot", "m.png", "-o", "p.csv", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "m.png").stat().st_size > 1000
+    np.savez(tmp_path / "w.npz", **{"a.weight": np.ones(3), "a.bias": np.zeros(2)})
+    done = run("weights", "w.npz", "--plot", "w.svg", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "w.svg").exists() and not done.stdout
+    assert run("weights", "w.npz", "--elements", "--plot", "v.svg", cwd=tmp_path).returncode == 2
+
+
+def test_a_terminal_plot_imports_no_picture_library(runs: Path) -> None:
+    code = (
+        "import sys; from tbq.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plot", str(runs), "--tag", "lr", "--run", "lr=*"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert not {"matplotlib", "PIL", "duckdb", "pandas", "tbq.results", "tbq.watch"} & set(
+        done.stderr.split()
+    )

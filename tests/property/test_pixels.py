@@ -1,0 +1,76 @@
+"""Curves reduced to pixels: whatever the values, each column keeps its first, last, least and largest."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tbq.table.pixels import columns_of, envelope, grid, kept
+from tbq.table.sparks import spark_svg, spark_text
+
+VALUES = st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=60)
+WIDTH = st.integers(1, 12)
+
+
+@given(VALUES, WIDTH)
+def test_columns_against_a_loop(values: list[float], width: int) -> None:
+    y = np.array(values)
+    at = grid(np.arange(len(y), dtype=float), 0.0, float(len(y) - 1), width)
+    made = columns_of(at, y, width)
+    for column in range(width):
+        inside = [v for v, c in zip(values, at, strict=True) if c == column and np.isfinite(v)]
+        want = [inside[0], inside[-1], min(inside), max(inside)] if inside else [np.nan] * 4
+        np.testing.assert_array_equal([part[column] for part in made], want)
+
+
+@given(VALUES, WIDTH, st.booleans(), st.randoms(use_true_random=False))
+def test_rows_that_are_kept_have_all_extremes_and_gaps(
+    values: list[float], width: int, mixed: bool, random: object
+) -> None:
+    y = np.array(values)
+    x = np.arange(len(y), dtype=float)
+    if mixed:
+        random.shuffle(x)  # type: ignore[attr-defined]
+    at = grid(x, 0.0, float(len(y) - 1), width)
+    rows = kept(at, y, 0)
+    assert (np.diff(rows) > 0).all()
+    for part in zip(columns_of(at, y, width), columns_of(at[rows], y[rows], width), strict=True):
+        np.testing.assert_array_equal(*part)
+    # A gap is where it was: between two rows that are kept lies a value that is not finite only if one is kept too.
+    broken = ~np.isfinite(y)
+    for left, right in zip(rows, rows[1:], strict=False):
+        if broken[left + 1 : right].any():
+            assert broken[left] or broken[right]
+    assert not mixed or len(rows) <= len(y)
+    if not mixed:
+        stretches = 1 + int((broken[1:] != broken[:-1]).sum())
+        assert len(rows) <= 4 * (width + stretches)
+
+
+@given(st.lists(st.tuples(st.floats(-100, 100), st.floats(0, 50)), min_size=1, max_size=60), WIDTH)
+def test_an_envelope_covers_the_band(band: list[tuple[float, float]], width: int) -> None:
+    low = np.array([bottom for bottom, _ in band])
+    high = low + np.array([height for _, height in band])
+    at = grid(np.arange(len(low), dtype=float), 0.0, float(len(low) - 1), width)
+    rows, bottom, top = envelope(at, low, high, 0)
+    for column in np.unique(at):
+        mine = at[rows] == column
+        assert bottom[mine].min() == low[at == column].min() and top[mine].max() == high[at == column].max()
+
+
+@given(VALUES, WIDTH)
+def test_sparklines_of_anything(values: list[float], width: int) -> None:
+    y = np.array(values)
+    x = np.arange(len(y), dtype=float)
+    text = spark_text(x, y, width)
+    assert len(text) == width and set(text) <= set("▁▂▃▄▅▆▇█✕ ")
+    drawn = spark_svg(x, y)
+    assert "nan" not in drawn and "inf" not in drawn and bool(drawn) == bool(np.isfinite(y).any())
+
+
+@given(st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=30), WIDTH)
+def test_a_log_grid_is_in_order(places: list[float], width: int) -> None:
+    x = np.sort(np.array(places))
+    at = grid(x, float(x[0]), float(x[-1]), width, log=True)
+    assert (np.diff(at) >= 0).all() and at.min() >= 0 and at.max() < width
