@@ -36,12 +36,12 @@ def test_a_pipe_gets_text_without_colours(runs: Path) -> None:
 
 def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.svg"
-    done = run(
-        "plot", runs, "--tag", "train/*", "--run", "lr=*", "--by", "re:(.*)/seed=.*", "--band", "ci95", "--each",
-        "--smooth", 0.5, "--x", "relative", "--log-y", "--steps", "10:", "--ylim", "0.1:", "--legend", "outside", "--title", "T",
-        "--size", "double", "--columns", 1, "--style", "paper", "--font", "sans", "--order", "best:val/loss:min", "-o",
-        target,
-    )  # fmt: skip
+    options = (
+        "--tag train/* --run lr=* --by re:(.*)/seed=.* --band ci95 --each --smooth 0.5 --x relative --log-y "
+        "--steps 10: --ylim 0.1: --legend outside --title T --size double --columns 1 --style paper --font sans "
+        "--order best:val/loss:min"
+    )
+    done = run("plot", runs, *options.split(), "-o", target)
     assert done.returncode == 0 and done.stderr == "" and target.stat().st_size > 5000
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
+import logs
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tbq
+from tbq.live.view import View
 from tbq.table.pixels import columns_of, envelope, grid, kept
 from tbq.table.sparks import spark_svg, spark_text
 
@@ -74,3 +80,25 @@ def test_a_log_grid_is_in_order(places: list[float], width: int) -> None:
     x = np.sort(np.array(places))
     at = grid(x, float(x[0]), float(x[-1]), width, log=True)
     assert (np.diff(at) >= 0).all() and at.min() >= 0 and at.max() < width
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.floats(width=32)), min_size=1, max_size=40, unique_by=lambda p: p[0]
+    ),
+    WIDTH,
+    st.sampled_from([0.0, 0.6]),
+)
+def test_columns_are_those_of_the_store(points: list[tuple[int, float]], width: int, smooth: float) -> None:
+    """`tbq watch` draws from columns that the core makes; both ways agree."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = logs.write(Path(folder), {"a": {"t": points}})
+        with tbq.follow(root, on_error="ignore") as follower:
+            follower.poll()
+            made = View(follower).curves([("a", "t")], width=width, smooth=smooth)
+        table = tbq.open(root).scalars(on_error="ignore").smooth(smooth)
+    x, y = table["step"].astype(float), table["value"]
+    mine = columns_of(grid(x, float(x.min()), float(x.max()), width), y, width)
+    for name, column in zip(mine._fields, mine, strict=True):
+        np.testing.assert_array_equal(column, getattr(made, name)[0], err_msg=name)

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import logs
 import matplotlib.figure
 import numpy as np
 import pyarrow as pa
@@ -356,3 +357,16 @@ def test_without_matplotlib_the_extra_is_named(
             call()
         assert absent.value.hint == "pip install 'tbq[plot]'"
     assert "val/loss" in log.plot_text("val/loss")
+
+
+def test_a_file_that_threads_share_is_one_session(tmp_path: Path) -> None:
+    from tbq.decode import decode
+    from tbq.decode.options import Options
+    from tbq.decode.reader import table_of
+    from tbq.plot.scalars import _takeovers
+
+    log = tbq.open(logs.write(tmp_path / "runs", {"a": {"loss": logs.line(range(3000))}}))
+    options = Options(threads=4, split=1 << 14, block=1 << 12)
+    result = decode(log._reader.runs, ["scalars"], options, log._reader.unpacked, details=True)
+    assert len(table_of(result.segments())) > 1  # else this tests nothing
+    assert _takeovers(result, log.runs) == {}

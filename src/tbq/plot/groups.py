@@ -64,7 +64,8 @@ def natural(name: str) -> list[tuple[int, float, str]]:
     import re
 
     parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", name)
-    return [(1, float(part), part) if i % 2 else (0, 0.0, part) for i, part in enumerate(parts)]
+    key = [(1, float(part), part) if i % 2 else (0, 0.0, part.casefold()) for i, part in enumerate(parts)]
+    return [*key, (2, 0.0, name)]
 
 
 def _of_hparam(runs: Sequence[str], name: str, reader: Reader | None) -> dict[str, Any]:

@@ -211,8 +211,10 @@ def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], lis
     segments = table_of(result.segments())
     if len(segments) < 2:
         return {}
-    series, first, wall = (segments[name].to_numpy() for name in ("series", "first_step", "first_wall_time"))
-    later = np.flatnonzero(series[1:] == series[:-1]) + 1
+    names = ("series", "session", "first_step", "first_wall_time")
+    series, session, first, wall = (segments[name].to_numpy() for name in names)
+    # A file that threads share is several segments of one session.
+    later = np.flatnonzero((series[1:] == series[:-1]) & (session[1:] != session[:-1])) + 1
     if not len(later):
         return {}
     about = table_of(result.series(list(runs))).select(["run", "tag", "kind"]).to_pylist()

@@ -62,7 +62,7 @@ def _room(axis: Any, what: str, log: bool) -> int:
     """How many labels there is room for."""
     box = axis.axes.get_window_extent()
     upright = axis.axis_name == "y"
-    points = (box.height if upright else box.width) * 72 / axis.get_figure(root=True).dpi
+    points = (box.height if upright else box.width) * 72 / axis.axes.figure.dpi
     size = axis.get_major_ticks(1)[0].label1.get_fontsize()
     each = size * (3.4 if upright else 7.0 if what in ("relative", "wall") else 4.4)
     return max(2, min(int(points / each), 6 if log else 8))
