@@ -1,0 +1,131 @@
+// What TensorBoard's EventAccumulator keeps of a stream of events: the values of each tag by the field that
+// held them, as logged, with its purging and its sampling.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bytes/cursor.hpp"
+#include "compat/reservoir.hpp"
+#include "decode/tag_predictor.hpp"
+#include "event/event.hpp"
+
+namespace tbq {
+
+// The kinds of EventAccumulator, in the order in which its message about purging names them.
+enum class LegacyKind : uint8_t { scalars, histograms, compressed_histograms, images, audio, tensors };
+constexpr size_t kLegacyKinds = 6;
+constexpr size_t kPurgedKinds = 5;  // tensors are never purged
+
+// As NumPy sees it: three columns of eight bytes.
+struct LegacyScalar {
+  double wall_time;
+  int64_t step;
+  double value;
+};
+
+// A message that holds a value, small ones in place.
+class Payload {
+ public:
+  explicit Payload(Bytes bytes);
+  std::string_view bytes() const {
+    return shared_ ? std::string_view(*shared_) : std::string_view(small_, size_);
+  }
+
+ private:
+  static constexpr size_t kSmall = 15;
+  std::shared_ptr<const std::string> shared_;
+  char small_[kSmall];
+  uint8_t size_ = 0;
+};
+
+struct LegacyValue {
+  double wall_time;
+  int64_t step;
+  Payload payload;
+};
+
+// What else there was to see, in order. Purging says which rows it dropped.
+struct LogNote {
+  enum What : uint8_t { source_writer, graph, meta_graph, run_metadata, metadata, purge, bad_event };
+  What what;
+  std::string tag;
+  std::string bytes;
+  // Of a purge: the event that caused it, the last one before it, and how many rows went.
+  int64_t step = 0;
+  double wall_time = 0;
+  int64_t last_step = -1;
+  double last_wall_time = -1;
+  bool has_last = false;
+  std::array<uint64_t, kPurgedKinds> purged{};
+};
+
+class Accumulator {
+ public:
+  using Sizes = std::array<ReservoirSize, kLegacyKinds>;
+  // What Python's float() makes of the text of a file version.
+  using ParseVersion = std::function<double(std::string_view)>;
+
+  Accumulator(Sizes sizes, ParseVersion parse_version);
+
+  void set_purge(bool purge) { purge_ = purge; }
+  void add(Bytes event);
+
+  uint64_t events() const { return events_; }
+  double first_wall_time() const { return first_wall_time_; }  // of the first event
+  // The last event that was in order; only files of a version below 2 have one.
+  bool has_last() const { return has_last_; }
+  int64_t last_step() const { return last_step_; }
+  double last_wall_time() const { return last_wall_time_; }
+  std::vector<LogNote> take_notes() { return std::exchange(notes_, {}); }
+
+  // Tags in the order in which they came.
+  std::vector<std::string_view> tags(LegacyKind kind) const;
+  // Null if there is no such tag of this kind.
+  const std::vector<LegacyScalar>* scalars(std::string_view tag) const;
+  const std::vector<LegacyValue>* values(LegacyKind kind, std::string_view tag) const;
+
+ private:
+  struct Tag {
+    std::string name;
+    Tag* next = this;  // see TagPredictor
+    bool has_metadata = false;
+    std::unique_ptr<Reservoir<LegacyScalar>> scalars;
+    std::array<std::unique_ptr<Reservoir<LegacyValue>>, kLegacyKinds> values;
+  };
+
+  bool add_plain_scalar(Bytes event);
+  void add_value(const EventRef& event, const ValueRef& value, Bytes bytes);
+  void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Bytes payload);
+  void maybe_purge(const EventRef& event, Bytes bytes);
+  void purge(const EventRef& event, Bytes bytes, bool by_tags);
+  void purge_all(int64_t step, std::array<uint64_t, kPurgedKinds>& purged);
+  static void purge_tag(Tag& tag, int64_t step, std::array<uint64_t, kPurgedKinds>& purged);
+  Tag& tag_named(std::string_view name);
+  const Tag* find(std::string_view name) const;
+
+  Sizes sizes_;
+  ParseVersion parse_version_;
+  bool share_histograms_;  // compressed histograms are the same rows
+  bool purge_ = true;
+  double version_ = 0;  // 0: none is known
+  bool has_last_ = false;
+  int64_t last_step_ = -1;
+  double last_wall_time_ = -1;
+  uint64_t events_ = 0;
+  double first_wall_time_ = 0;
+  std::vector<std::unique_ptr<Tag>> all_;
+  std::unordered_map<std::string_view, Tag*> by_name_;
+  std::array<std::vector<const Tag*>, kLegacyKinds> order_;
+  TagPredictor<Tag> predictor_;
+  EventRef event_;
+  std::vector<LogNote> notes_;
+};
+
+}  // namespace tbq
