@@ -62,8 +62,10 @@ def _scalar(type_name: str, enum: str, value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        shortest = str(np.float32(value)) if type_name == "float" else repr(value)
-        return shortest.removesuffix(".0")
+        short, exact = (".6g", ".9g") if type_name == "float" else (".15g", ".17g")
+        text = format(value, short)
+        same = np.float32(text) == np.float32(value) if type_name == "float" else float(text) == value
+        return text if same else format(value, exact)
     return str(value)
 
 
