@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 #include "bind/bind.hpp"
 #include "bytes/names.hpp"
 #include "compat/accumulator.hpp"
 #include "compat/record_file.hpp"
+#include "event/scalar_tensor.hpp"
+#include "event/schema.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -42,6 +45,25 @@ void check(const RecordFile& file, int error) {
   errno = error;
   PyErr_SetFromErrnoWithFilename(PyExc_OSError, file.path().c_str());
   throw nb::python_error();
+}
+
+// The number of a tensor that is one float, without any dimension.
+bool float_of(std::string_view tensor, double& value) {
+  const Bytes bytes(reinterpret_cast<const uint8_t*>(tensor.data()), tensor.size());
+  Cursor cursor(bytes);
+  Field field;
+  while (cursor.field(field)) {
+    if (!field.is(schema::Tensor::shape, Wire::bytes)) continue;
+    Cursor shape(field.bytes);
+    Field dim;
+    while (shape.field(dim)) {
+      if (dim.number == schema::TensorShape::dim) return false;
+    }
+  }
+  const ScalarTensor scalar = scalar_of_tensor(bytes);
+  if (!scalar.valid || (scalar.dtype != Dtype::float32 && scalar.dtype != Dtype::float64)) return false;
+  value = scalar.value;
+  return true;
 }
 
 nb::tuple as_tuple(const LogNote& note) {
@@ -172,6 +194,27 @@ class PythonAccumulator {
     return count;
   }
 
+  // The same of tensors; the value of one that is not a float of rank 0 is NaN, and the answer false.
+  nb::tuple copy_tensors(const std::string& tag, Room room) {
+    const std::string name = raw_name(tag);
+    size_t count = 0;
+    bool plain = true;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      if (const auto* rows = accumulator_.values(LegacyKind::tensors, name)) {
+        count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
+        for (size_t i = 0; i < count; ++i) {
+          const LegacyValue& row = (*rows)[i];
+          LegacyScalar out{row.wall_time, row.step, std::numeric_limits<double>::quiet_NaN()};
+          plain = float_of(row.payload.bytes(), out.value) && plain;
+          std::memcpy(room.data() + i * sizeof(LegacyScalar), &out, sizeof(LegacyScalar));
+        }
+      }
+    }
+    return nb::make_tuple(count, plain);
+  }
+
   ValueRows values(const std::string& kind, const std::string& tag) {
     const LegacyKind wanted = legacy_kind(kind);
     const std::string name = raw_name(tag);
@@ -279,6 +322,10 @@ void bind_compat(nb::module_& m) {
       .def("count", &PythonAccumulator::count, "kind"_a, "tag"_a, "Rows of a tag, or -1 if there is none.")
       .def("copy_scalars", &PythonAccumulator::copy_scalars, "tag"_a, "room"_a,
            "Write rows of wall time, step and value to bytes; returns how many.")
+      .def("copy_tensors", &PythonAccumulator::copy_tensors, "tag"_a, "room"_a,
+           nb::sig("def copy_tensors(self, tag: str, room: numpy.typing.NDArray[numpy.uint8]) -> tuple[int, "
+                   "bool]"),
+           "The same of tensors, and whether all of them are floats of rank 0.")
       .def("values", &PythonAccumulator::values, "kind"_a, "tag"_a, "The rows of a tag as they are now.");
 }
 
