@@ -60,12 +60,12 @@ class DirectoryWatcher:
         self._ooo_writes_detected = False
         self._finalized_sizes: dict[str, int] = {}  # of files that were read to their end
 
-    def Load(self) -> Iterator[Any]:  # noqa: N802 - TensorBoard's name
+    def Load(self) -> Iterator[Any]:
         """What has not been given yet, of all files; `DirectoryDeletedError` if the directory is gone."""
         for loader in self._Loaders():
             yield from loader.Load()
 
-    def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:  # noqa: N802 - beside Load
+    def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
         """The same into the core, at most so many events; returns how many came."""
         count = 0
         for loader in self._Loaders():
@@ -74,11 +74,11 @@ class DirectoryWatcher:
                 break
         return count
 
-    def OutOfOrderWritesDetected(self) -> bool:  # noqa: N802 - TensorBoard's name
+    def OutOfOrderWritesDetected(self) -> bool:
         """Whether a file was written to after one with a later name had been begun."""
         return self._ooo_writes_detected
 
-    def _Loaders(self) -> Iterator[Any]:  # noqa: N802
+    def _Loaders(self) -> Iterator[Any]:
         """The loader of each file from the current one on, twice: before a next file is looked for, and after."""
         try:
             if self._loader is None:
@@ -97,7 +97,7 @@ class DirectoryWatcher:
                 raise deleted(self._directory) from failure
             logger.error("Unable to read %s: %s", self._directory, failure)
 
-    def _Advance(self) -> None:  # noqa: N802
+    def _Advance(self) -> None:
         """Go on to the next file that can be opened; one that has gone meanwhile is passed over."""
         while (path := self._NextPath()) is not None:
             if self._path is not None:
@@ -113,7 +113,7 @@ class DirectoryWatcher:
                 continue
             return
 
-    def _NextPath(self) -> str | None:  # noqa: N802
+    def _NextPath(self) -> str | None:
         paths = sorted(
             path
             for path in (os.path.join(self._directory, name) for name in os.listdir(self._directory))
@@ -128,7 +128,7 @@ class DirectoryWatcher:
         after = bisect.bisect_right(paths, self._path)
         return paths[after] if after < len(paths) else None
 
-    def _HasOOOWrite(self, path: str) -> bool:  # noqa: N802
+    def _HasOOOWrite(self, path: str) -> bool:
         try:
             size = os.stat(path).st_size
         except OSError:

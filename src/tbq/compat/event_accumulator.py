@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tbq._core import Accumulator
 from tbq.compat import plugin_assets
 from tbq.compat.compressor import NORMAL_HISTOGRAM_BPS, compress_histogram_proto
+from tbq.compat.defaults import wants_protobuf
 from tbq.compat.directory_watcher import DirectoryWatcher
 from tbq.compat.event_file_loader import LegacyEventFileLoader
 from tbq.compat.events import (
@@ -87,7 +88,7 @@ class EventAccumulator:
         compression_bps: Sequence[float] = NORMAL_HISTOGRAM_BPS,
         purge_orphaned_data: bool = True,
         *,
-        protobuf: bool = False,
+        protobuf: bool | None = None,
     ) -> None:
         """`size_guidance` says how many values of each tag are kept, by kind: 0 for all, which is the default.
 
@@ -101,7 +102,7 @@ class EventAccumulator:
         self._generator = _GeneratorFromPath(path)
         self._compression_bps = compression_bps
         self.purge_orphaned_data = purge_orphaned_data
-        self._protobuf = protobuf
+        self._protobuf = wants_protobuf(protobuf)
 
         self.scalars: Reservoir[ScalarEvents] = Reservoir(self._core, SCALARS, sizes[SCALARS])
         self.histograms: Reservoir[Events[HistogramEvent]] = Reservoir(
@@ -131,21 +132,21 @@ class EventAccumulator:
         self.file_version: float | None = None
         self._source_writer: str | None = None
 
-    def Reload(self) -> EventAccumulator:  # noqa: N802 - TensorBoard's name
+    def Reload(self) -> EventAccumulator:
         """Take in what was logged since the last call."""
         with self._generator_mutex:
             self._Load(_EVERYTHING)
         return self
 
-    def PluginAssets(self, plugin_name: str) -> list[str]:  # noqa: N802 - TensorBoard's name
+    def PluginAssets(self, plugin_name: str) -> list[str]:
         """The names of the files that a plugin has put beside the event files."""
         return plugin_assets.list_assets(os.fspath(self.path), plugin_name)
 
-    def RetrievePluginAsset(self, plugin_name: str, asset_name: str) -> str:  # noqa: N802 - TensorBoard's name
+    def RetrievePluginAsset(self, plugin_name: str, asset_name: str) -> str:
         """The text of one of them; KeyError if there is none."""
         return plugin_assets.retrieve_asset(os.fspath(self.path), plugin_name, asset_name)
 
-    def FirstEventTimestamp(self) -> float:  # noqa: N802 - TensorBoard's name
+    def FirstEventTimestamp(self) -> float:
         """When the first event was written; reads that one if nothing has been loaded. ValueError if there is none."""
         if self._first_event_timestamp is None:
             with self._generator_mutex:
@@ -154,7 +155,7 @@ class EventAccumulator:
             raise ValueError("No event timestamp could be found")
         return self._first_event_timestamp
 
-    def GetSourceWriter(self) -> str | None:  # noqa: N802 - TensorBoard's name
+    def GetSourceWriter(self) -> str | None:
         """The name of the program that wrote the events, if it wrote that."""
         if self._source_writer is None:
             with self._generator_mutex:
@@ -162,21 +163,21 @@ class EventAccumulator:
                     logger.info("End of file in %s, no source writer was found.", self.path)
         return self._source_writer
 
-    def PluginTagToContent(self, plugin_name: str) -> dict[str, bytes]:  # noqa: N802 - TensorBoard's name
+    def PluginTagToContent(self, plugin_name: str) -> dict[str, bytes]:
         """The metadata of a plugin, by tag; KeyError if there is no such plugin."""
         if plugin_name not in self._plugin_to_tag_to_content:
             raise KeyError(f"Plugin {plugin_name!r} could not be found.")
         return self._plugin_to_tag_to_content[plugin_name]
 
-    def SummaryMetadata(self, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def SummaryMetadata(self, tag: str) -> Any:
         """The first metadata that was logged with a tag; KeyError if there is none."""
         return self.summary_metadata[tag]
 
-    def AllSummaryMetadata(self) -> dict[str, Any]:  # noqa: N802 - TensorBoard's name
+    def AllSummaryMetadata(self) -> dict[str, Any]:
         """The metadata of all tags."""
         return dict(self.summary_metadata)
 
-    def Tags(self) -> dict[str, Any]:  # noqa: N802 - TensorBoard's name
+    def Tags(self) -> dict[str, Any]:
         """The tags of each kind, and whether there is a graph and a metagraph."""
         return {
             IMAGES: self.images.Keys(),
@@ -190,53 +191,53 @@ class EventAccumulator:
             RUN_METADATA: list(self._tagged_metadata),
         }
 
-    def Scalars(self, tag: str) -> ScalarEvents:  # noqa: N802 - TensorBoard's name
+    def Scalars(self, tag: str) -> ScalarEvents:
         """The values of a tag that were logged as simple values; KeyError if there are none."""
         return self.scalars.Items(tag)
 
-    def Graph(self) -> Any:  # noqa: N802 - TensorBoard's name
+    def Graph(self) -> Any:
         """The GraphDef, if need be that of the metagraph; ValueError if there is none."""
         return self._Message("tensorboard.GraphDef", self.SerializedGraph())
 
-    def SerializedGraph(self) -> bytes:  # noqa: N802 - TensorBoard's name
+    def SerializedGraph(self) -> bytes:
         """The same as bytes."""
         if self._graph is None:
             raise ValueError("There is no graph in this EventAccumulator")
         return self._graph
 
-    def MetaGraph(self) -> Any:  # noqa: N802 - TensorBoard's name
+    def MetaGraph(self) -> Any:
         """The MetaGraphDef; ValueError if there is none."""
         if self._meta_graph is None:
             raise ValueError("There is no metagraph in this EventAccumulator")
         return self._Message("tensorboard.MetaGraphDef", self._meta_graph)
 
-    def RunMetadata(self, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def RunMetadata(self, tag: str) -> Any:
         """The RunMetadata of a tag; ValueError if there is none."""
         if tag not in self._tagged_metadata:
             raise ValueError("There is no run metadata with this tag name")
         return self._Message("tensorboard.RunMetadata", self._tagged_metadata[tag])
 
-    def Histograms(self, tag: str) -> Events[HistogramEvent]:  # noqa: N802 - TensorBoard's name
+    def Histograms(self, tag: str) -> Events[HistogramEvent]:
         """The histograms of a tag; KeyError if there are none."""
         return self.histograms.Items(tag)
 
-    def CompressedHistograms(self, tag: str) -> Events[CompressedHistogramEvent]:  # noqa: N802 - TensorBoard's name
+    def CompressedHistograms(self, tag: str) -> Events[CompressedHistogramEvent]:
         """The same at a few basis points."""
         return self.compressed_histograms.Items(tag)
 
-    def Images(self, tag: str) -> Events[ImageEvent]:  # noqa: N802 - TensorBoard's name
+    def Images(self, tag: str) -> Events[ImageEvent]:
         """The images of a tag; KeyError if there are none."""
         return self.images.Items(tag)
 
-    def Audio(self, tag: str) -> Events[AudioEvent]:  # noqa: N802 - TensorBoard's name
+    def Audio(self, tag: str) -> Events[AudioEvent]:
         """The audio clips of a tag; KeyError if there are none."""
         return self.audios.Items(tag)
 
-    def Tensors(self, tag: str) -> Events[TensorEvent]:  # noqa: N802 - TensorBoard's name
+    def Tensors(self, tag: str) -> Events[TensorEvent]:
         """The tensors of a tag; KeyError if there are none."""
         return self.tensors.Items(tag)
 
-    def _Load(self, most: int) -> int:  # noqa: N802
+    def _Load(self, most: int) -> int:
         """Take in so many events at most; returns how many came."""
         generator = self._generator
         try:
@@ -254,7 +255,7 @@ class EventAccumulator:
             self._first_event_timestamp = self._core.first_wall_time()
             self.most_recent_step, self.most_recent_wall_time = self._core.most_recent()
 
-    def _ParseVersion(self, text: bytes) -> float:  # noqa: N802
+    def _ParseVersion(self, text: bytes) -> float:
         version = parse_file_version(text.decode("utf-8", "replace"))
         if self.file_version and self.file_version != version:
             logger.warning(
@@ -269,9 +270,7 @@ class EventAccumulator:
     def _take_source_writer(self, name: bytes) -> None:
         writer = source_writer(name.decode("utf-8", "replace"))
         if self._source_writer and self._source_writer != writer:
-            logger.info(
-                f"Found new source writer for event.proto. Old: {self._source_writer}, New: {writer}"
-            )
+            logger.info(f"Found new source writer for event.proto. Old: {self._source_writer}, New: {writer}")
         self._source_writer = writer
 
     def _take_graph(self, data: bytes) -> None:
@@ -329,21 +328,21 @@ class EventAccumulator:
 
     # Messages as events.
 
-    def _Message(self, full_name: str, data: bytes) -> Any:  # noqa: N802
+    def _Message(self, full_name: str, data: bytes) -> Any:
         light = _light(full_name, data)
         return light.to_protobuf() if self._protobuf else light
 
-    def _TensorEvent(self, wall_time: float, step: int, data: bytes) -> TensorEvent:  # noqa: N802
+    def _TensorEvent(self, wall_time: float, step: int, data: bytes) -> TensorEvent:
         return TensorEvent(wall_time, step, self._Message("tensorboard.TensorProto", data))
 
-    def _Compressed(self, wall_time: float, step: int, data: bytes) -> CompressedHistogramEvent:  # noqa: N802
+    def _Compressed(self, wall_time: float, step: int, data: bytes) -> CompressedHistogramEvent:
         histogram = _light("tensorboard.HistogramProto", data)
         return CompressedHistogramEvent(
             wall_time, step, compress_histogram_proto(histogram, self._compression_bps)
         )
 
 
-def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:  # noqa: N802 - TensorBoard's name
+def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
     """What gives the events of a file or of a directory."""
     if not path:
         raise ValueError("path must be a valid string")
@@ -374,5 +373,10 @@ def _image_event(wall_time: float, step: int, data: bytes) -> ImageEvent:
 def _audio_event(wall_time: float, step: int, data: bytes) -> AudioEvent:
     audio = _light("tensorboard.Summary.Audio", data)
     return AudioEvent(
-        wall_time, step, audio.encoded_audio_string, audio.content_type, audio.sample_rate, audio.length_frames
+        wall_time,
+        step,
+        audio.encoded_audio_string,
+        audio.content_type,
+        audio.sample_rate,
+        audio.length_frames,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import RecordFile
+from tbq.compat.defaults import wants_protobuf
 from tbq.compat.log import logger
 from tbq.compat.messages import message_class
 from tbq.compat.migrate import Migration
@@ -39,11 +40,11 @@ class RawEventFileLoader:
                 self._unpacked = Unpacked()
         self._records = RecordFile(os.fsencode(self._file_path))
 
-    def Load(self) -> Iterator[Any]:  # noqa: N802 - TensorBoard's name
+    def Load(self) -> Iterator[Any]:
         """What has not been given yet. Nothing is taken before it is iterated over."""
         yield from self._Records()
 
-    def _Records(self) -> Iterator[bytes]:  # noqa: N802
+    def _Records(self) -> Iterator[bytes]:
         if not self._Prepare():
             return
         while True:
@@ -55,7 +56,7 @@ class RawEventFileLoader:
             yield self._pending.popleft()
         self._LogEnd()
 
-    def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:  # noqa: N802
+    def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
         """The same into the core, at most so many events; returns how many came."""
         if not self._Prepare():
             return 0
@@ -72,7 +73,7 @@ class RawEventFileLoader:
             count += came
         return count
 
-    def _Prepare(self) -> bool:  # noqa: N802
+    def _Prepare(self) -> bool:
         """Get ready to read on; false if there is nothing to read."""
         logger.debug("Loading events from %s", self._file_path)
         if self._detect_file_replacement:
@@ -91,7 +92,7 @@ class RawEventFileLoader:
             self._Unpack(self._unpacked)
         return True
 
-    def _Unpack(self, unpacked: Unpacked) -> None:  # noqa: N802
+    def _Unpack(self, unpacked: Unpacked) -> None:
         """Unpack a compressed file, again if it has changed, and read on in what was in it."""
         try:
             size = os.stat(self._file_path).st_size
@@ -107,7 +108,7 @@ class RawEventFileLoader:
             self._unpacked_size = size
             self._records = RecordFile(plain, self._records.offset)
 
-    def _Log(self) -> None:  # noqa: N802
+    def _Log(self) -> None:
         """Damage that was passed over; TensorBoard stops there, and says so at the same level."""
         for what, offset, length in self._records.faults():
             logger.debug(
@@ -115,7 +116,7 @@ class RawEventFileLoader:
                 self._file_path, what, length, offset,
             )  # fmt: skip
 
-    def _LogEnd(self) -> None:  # noqa: N802
+    def _LogEnd(self) -> None:
         if self._records.unfinished:
             reason = f"{self._records.unfinished} bytes at {self._records.offset}"
             logger.debug("Truncated record in %s (%s)", self._file_path, reason)
@@ -123,7 +124,7 @@ class RawEventFileLoader:
             logger.debug("End of file in %s", self._file_path)
         logger.debug("No more events in %s", self._file_path)
 
-    def CheckForIncreasedFileSize(self) -> bool | None:  # noqa: N802 - TensorBoard's name
+    def CheckForIncreasedFileSize(self) -> bool | None:
         """Whether the file has grown since the last call; None if that is not known."""
         previous = self._file_size
         try:
@@ -133,9 +134,7 @@ class RawEventFileLoader:
             return None
         logger.debug("Stat on %s got size %d, previous size %s", self._file_path, size, previous)
         if previous is not None and size < previous:
-            logger.warning(
-                "File %s shrank from previous size %d to size %d", self._file_path, previous, size
-            )
+            logger.warning("File %s shrank from previous size %d to size %d", self._file_path, previous, size)
             return False
         self._file_size = size
         return None if previous is None else size > previous
@@ -149,13 +148,13 @@ class LegacyEventFileLoader(RawEventFileLoader):
         file_path: str | os.PathLike[str],
         detect_file_replacement: bool = False,
         *,
-        protobuf: bool = False,
+        protobuf: bool | None = None,
     ) -> None:
         """`protobuf=True` gives messages of the tensorboard package."""
         super().__init__(file_path, detect_file_replacement)
-        self._protobuf = protobuf
+        self._protobuf = wants_protobuf(protobuf)
 
-    def Load(self) -> Iterator[Any]:  # noqa: N802 - TensorBoard's name
+    def Load(self) -> Iterator[Any]:
         event_class = _event_class(self._protobuf)
         for record in self._Records():
             yield event_class.FromString(record)
@@ -169,12 +168,12 @@ class EventFileLoader(LegacyEventFileLoader):
         file_path: str | os.PathLike[str],
         detect_file_replacement: bool = False,
         *,
-        protobuf: bool = False,
+        protobuf: bool | None = None,
     ) -> None:
         super().__init__(file_path, detect_file_replacement, protobuf=protobuf)
         self._migration = Migration()
 
-    def Load(self) -> Iterator[Any]:  # noqa: N802 - TensorBoard's name
+    def Load(self) -> Iterator[Any]:
         light = message_class("tensorboard.Event")
         for record in self._Records():
             for event in self._migration.events(light.FromString(record)):
@@ -184,7 +183,7 @@ class EventFileLoader(LegacyEventFileLoader):
 class TimestampedEventFileLoader(EventFileLoader):
     """Gives pairs of a wall time and an event."""
 
-    def Load(self) -> Iterator[Any]:  # noqa: N802 - TensorBoard's name
+    def Load(self) -> Iterator[Any]:
         for event in super().Load():
             yield (event.wall_time, event)
 

@@ -27,7 +27,7 @@ class EventMultiplexer:
         size_guidance: Mapping[str, int] | None = None,
         purge_orphaned_data: bool = True,
         *,
-        protobuf: bool = False,
+        protobuf: bool | None = None,
     ) -> None:
         """`run_path_map` has the paths of runs by their names; the others are those of `EventAccumulator`."""
         logger.info("Event Multiplexer initializing.")
@@ -44,7 +44,7 @@ class EventMultiplexer:
                 self.AddRun(path, run)
         logger.info("Event Multiplexer done initializing")
 
-    def AddRun(self, path: str, name: str | None = None) -> EventMultiplexer:  # noqa: N802 - TensorBoard's name
+    def AddRun(self, path: str, name: str | None = None) -> EventMultiplexer:
         """Add a run, under its path unless it has a name; one that is there with this path stays as it is."""
         name = name or path
         accumulator = None
@@ -55,7 +55,7 @@ class EventMultiplexer:
                         "Conflict for name %s: old path %s, new path %s", name, self._paths[name], path
                     )
                 logger.info("Constructing EventAccumulator for %s", path)
-                more = {"protobuf": True} if self._protobuf else {}
+                more: dict[str, Any] = {"protobuf": True} if self._protobuf else {}
                 accumulator = event_accumulator.EventAccumulator(
                     path,
                     size_guidance=self._size_guidance,
@@ -68,7 +68,7 @@ class EventMultiplexer:
             accumulator.Reload()
         return self
 
-    def AddRunsFromDirectory(self, path: str, name: str | None = None) -> EventMultiplexer:  # noqa: N802
+    def AddRunsFromDirectory(self, path: str, name: str | None = None) -> EventMultiplexer:
         """Add each directory from `path` down that has event files, under its path below it (and below `name`)."""
         logger.info("Starting AddRunsFromDirectory: %s", path)
         for folder in _run_folders(path):
@@ -78,7 +78,7 @@ class EventMultiplexer:
         logger.info("Done with AddRunsFromDirectory: %s", path)
         return self
 
-    def Reload(self) -> EventMultiplexer:  # noqa: N802 - TensorBoard's name
+    def Reload(self) -> EventMultiplexer:
         """Take in what is new of every run; those whose directory is gone are dropped."""
         logger.info("Beginning EventMultiplexer.Reload()")
         self._reload_called = True
@@ -100,62 +100,62 @@ class EventMultiplexer:
         logger.info("Finished with EventMultiplexer.Reload()")
         return self
 
-    def _Items(self) -> list[tuple[str, Any]]:  # noqa: N802
+    def _Items(self) -> list[tuple[str, Any]]:
         with self._accumulators_mutex:
             return list(self._accumulators.items())
 
-    def PluginAssets(self, plugin_name: str) -> dict[str, list[str]]:  # noqa: N802 - TensorBoard's name
+    def PluginAssets(self, plugin_name: str) -> dict[str, list[str]]:
         """The names of a plugin's files, by run."""
         return {run: accumulator.PluginAssets(plugin_name) for run, accumulator in self._Items()}
 
-    def RetrievePluginAsset(self, run: str, plugin_name: str, asset_name: str) -> str:  # noqa: N802
+    def RetrievePluginAsset(self, run: str, plugin_name: str, asset_name: str) -> str:
         """The text of one of them; KeyError if there is none."""
         asset: str = self.GetAccumulator(run).RetrievePluginAsset(plugin_name, asset_name)
         return asset
 
-    def FirstEventTimestamp(self, run: str) -> float:  # noqa: N802 - TensorBoard's name
+    def FirstEventTimestamp(self, run: str) -> float:
         """When the first event of a run was written."""
         timestamp: float = self.GetAccumulator(run).FirstEventTimestamp()
         return timestamp
 
-    def GetSourceWriter(self, run: str) -> str | None:  # noqa: N802 - TensorBoard's name
+    def GetSourceWriter(self, run: str) -> str | None:
         """Who wrote the events of a run."""
         writer: str | None = self.GetAccumulator(run).GetSourceWriter()
         return writer
 
-    def Scalars(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Scalars(self, run: str, tag: str) -> Any:
         """The scalars of a run and a tag; KeyError if there are none, as with all of these."""
         return self.GetAccumulator(run).Scalars(tag)
 
-    def Graph(self, run: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Graph(self, run: str) -> Any:
         return self.GetAccumulator(run).Graph()
 
-    def SerializedGraph(self, run: str) -> bytes:  # noqa: N802 - TensorBoard's name
+    def SerializedGraph(self, run: str) -> bytes:
         graph: bytes = self.GetAccumulator(run).SerializedGraph()
         return graph
 
-    def MetaGraph(self, run: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def MetaGraph(self, run: str) -> Any:
         return self.GetAccumulator(run).MetaGraph()
 
-    def RunMetadata(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def RunMetadata(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).RunMetadata(tag)
 
-    def Histograms(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Histograms(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).Histograms(tag)
 
-    def CompressedHistograms(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def CompressedHistograms(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).CompressedHistograms(tag)
 
-    def Images(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Images(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).Images(tag)
 
-    def Audio(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Audio(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).Audio(tag)
 
-    def Tensors(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def Tensors(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).Tensors(tag)
 
-    def PluginRunToTagToContent(self, plugin_name: str) -> dict[str, dict[str, bytes]]:  # noqa: N802
+    def PluginRunToTagToContent(self, plugin_name: str) -> dict[str, dict[str, bytes]]:
         """The metadata of a plugin by run and tag, of the runs that have some."""
         found = {}
         for run in self.Runs():
@@ -165,23 +165,23 @@ class EventMultiplexer:
                 continue
         return found
 
-    def SummaryMetadata(self, run: str, tag: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def SummaryMetadata(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).SummaryMetadata(tag)
 
-    def AllSummaryMetadata(self, run: str) -> dict[str, Any]:  # noqa: N802 - TensorBoard's name
+    def AllSummaryMetadata(self, run: str) -> dict[str, Any]:
         """The metadata of all tags of a run."""
         metadata: dict[str, Any] = self.GetAccumulator(run).AllSummaryMetadata()
         return metadata
 
-    def Runs(self) -> dict[str, dict[str, Any]]:  # noqa: N802 - TensorBoard's name
+    def Runs(self) -> dict[str, dict[str, Any]]:
         """The `Tags()` of each run."""
         return {run: accumulator.Tags() for run, accumulator in self._Items()}
 
-    def RunPaths(self) -> dict[str, str]:  # noqa: N802 - TensorBoard's name
+    def RunPaths(self) -> dict[str, str]:
         """The path of each run."""
         return self._paths
 
-    def GetAccumulator(self, run: str) -> Any:  # noqa: N802 - TensorBoard's name
+    def GetAccumulator(self, run: str) -> Any:
         """The accumulator of a run; KeyError if there is none."""
         with self._accumulators_mutex:
             return self._accumulators[run]

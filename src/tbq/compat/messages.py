@@ -38,7 +38,7 @@ class Message:
         object.__setattr__(self, "_fields", None)
 
     @classmethod
-    def FromString(cls, data: bytes) -> Message:  # noqa: N802 - protobuf's name
+    def FromString(cls, data: bytes) -> Message:
         """The message that these bytes are; `DecodeError` if they are none."""
         message = cls(bytes(data))
         message._parsed()
@@ -71,7 +71,7 @@ class Message:
             f"{type(self).__name__} of tbq is read-only: to_protobuf() gives a message that can be changed"
         )
 
-    def HasField(self, name: str) -> bool:  # noqa: N802 - protobuf's name
+    def HasField(self, name: str) -> bool:
         """Whether a field is set; of fields that cannot tell protobuf's ValueError."""
         spec = self.DESCRIPTOR
         if name in spec.oneofs_by_name:
@@ -85,7 +85,7 @@ class Message:
             raise ValueError(f"Field {spec.full_name}.{name} does not have presence.")
         return name in self._parsed()
 
-    def WhichOneof(self, name: str) -> str | None:  # noqa: N802 - protobuf's name
+    def WhichOneof(self, name: str) -> str | None:
         """The field of a oneof that is set."""
         spec = self.DESCRIPTOR
         if name not in spec.oneofs_by_name:
@@ -93,7 +93,7 @@ class Message:
         fields = self._parsed()
         return next((field for field in spec.oneofs_by_name[name] if field in fields), None)
 
-    def ListFields(self) -> list[tuple[FieldSpec, Any]]:  # noqa: N802 - protobuf's name
+    def ListFields(self) -> list[tuple[FieldSpec, Any]]:
         """The fields that are set, by their numbers: descriptor and value."""
         fields = self._parsed()
         return [
@@ -102,17 +102,17 @@ class Message:
             if field.name in fields and _counts(field, fields[field.name])
         ]
 
-    def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: ARG002, N802 - protobuf's name
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: ARG002 - protobuf takes it
         """The bytes of the message, as they were logged."""
         data: bytes = self._data
         return data
 
     SerializePartialToString = SerializeToString
 
-    def ByteSize(self) -> int:  # noqa: N802 - protobuf's name
+    def ByteSize(self) -> int:
         return len(self._data)
 
-    def IsInitialized(self) -> bool:  # noqa: N802 - protobuf's name
+    def IsInitialized(self) -> bool:
         return True
 
     def to_protobuf(self) -> Any:

@@ -133,8 +133,6 @@ def _blob_event(event: Message, tag: str, plugin: str, blob: bytes) -> Message:
 
 def _with_field(data: bytes, number: int, field: bytes) -> bytes:
     """A message in which a field is replaced, or added, in the order of numbers."""
-    parts = [
-        (each, data[begin:end]) for each, _, _, begin, _, end in raw_fields(data) if each != number
-    ]
+    parts = [(each, data[begin:end]) for each, _, _, begin, _, end in raw_fields(data) if each != number]
     before = b"".join(part for each, part in parts if each < number)
     return before + field + b"".join(part for each, part in parts if each > number)

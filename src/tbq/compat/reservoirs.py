@@ -39,11 +39,11 @@ class Reservoir(Generic[_S]):
         self.size = size
         self.always_keep_last = kind != "distributions"
 
-    def Keys(self) -> list[str]:  # noqa: N802 - TensorBoard's name
+    def Keys(self) -> list[str]:
         """The tags, in the order in which they came."""
         return self._core.tags(self._kind)
 
-    def Items(self, key: str) -> _S:  # noqa: N802 - TensorBoard's name
+    def Items(self, key: str) -> _S:
         """The values of a tag; KeyError if there are none."""
         count = self._core.count(self._kind, key) if isinstance(key, str) else -1
         if count < 0:

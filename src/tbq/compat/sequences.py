@@ -29,7 +29,7 @@ class ScalarEvents(np.ndarray[Any, Any]):
     `pd.DataFrame(events)`, `np.asarray(events)["value"]` and `len(events)` make no event at all.
     """
 
-    __hash__ = None  # type: ignore[assignment]  # as a list
+    __hash__ = None  # as a list
 
     def __new__(cls, count: int) -> ScalarEvents:
         return super().__new__(cls, (count,), SCALAR_DTYPE)
@@ -75,7 +75,9 @@ class ScalarEvents(np.ndarray[Any, Any]):
         if not self._is_list:
             return self._plain == other
         if isinstance(other, ScalarEvents) and other._is_list:
-            return len(self) == len(other) and all(_alike(self[name], other[name]) for name in self.dtype.names)
+            return len(self) == len(other) and all(
+                _alike(self[name], other[name]) for name in self.dtype.names
+            )
         if isinstance(other, list | Events):
             return len(self) == len(other) and list(self) == list(other)
         return self._plain == other if isinstance(other, np.ndarray) else NotImplemented
@@ -211,7 +213,7 @@ class Events(MutableSequence[_T]):
         self._list().insert(index, value)
 
     def sort(self, *, key: Callable[[_T], Any] | None = None, reverse: bool = False) -> None:
-        self._list().sort(key=key, reverse=reverse)  # type: ignore[type-var, arg-type]
+        self._list().sort(key=key, reverse=reverse)
 
     def copy(self) -> list[_T]:
         return self._list().copy()

@@ -10,7 +10,7 @@ from tbq.compat.event_file_loader import LegacyEventFileLoader
 
 
 class _SummaryIterator:
-    def __init__(self, path: str | os.PathLike[str], protobuf: bool) -> None:
+    def __init__(self, path: str | os.PathLike[str], protobuf: bool | None) -> None:
         self._events = LegacyEventFileLoader(path, protobuf=protobuf).Load()
 
     def __iter__(self) -> Iterator[Any]:
@@ -22,7 +22,7 @@ class _SummaryIterator:
     next = __next__
 
 
-def summary_iterator(path: str | os.PathLike[str], *, protobuf: bool = False) -> Iterator[Any]:
+def summary_iterator(path: str | os.PathLike[str], *, protobuf: bool | None = None) -> Iterator[Any]:
     """The events of one event file, as they were written.
 
     >>> from tbq.compat.summary_iterator import summary_iterator

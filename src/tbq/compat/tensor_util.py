@@ -60,4 +60,5 @@ def _dtype(name: str) -> np.dtype[Any]:
             import ml_dtypes
         except ImportError as absent:
             raise missing("ml_dtypes", needed_for=f"a tensor of {name}", extra="weights") from absent
-        return np.dtype(getattr(ml_dtypes, name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype

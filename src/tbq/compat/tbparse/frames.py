@@ -76,16 +76,21 @@ def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
         return {}
     keys = sorted(groups)
     blocks = [_wide_block(groups[key], extra, first) for key in keys]
-    counts = [block.count for block in blocks]
+    counts = [block.length for block in blocks]
     frame: Frame = {}
     if blocks[0].steps is not None:
         frame["step"] = np.concatenate([block.steps for block in blocks if block.steps is not None])
     for name in sorted({name for block in blocks for name in block.columns}):
         frame[name] = _concatenated(
-            [block.columns[name] if name in block.columns else np.full(block.count, np.nan) for block in blocks]
+            [
+                block.columns[name] if name in block.columns else np.full(block.length, np.nan)
+                for block in blocks
+            ]
         )
     if WALL_TIME in extra and blocks[0].wall_times is not None:
-        frame[WALL_TIME] = _concatenated([block.wall_times for block in blocks if block.wall_times is not None])
+        frame[WALL_TIME] = _concatenated(
+            [block.wall_times for block in blocks if block.wall_times is not None]
+        )
     _add_names(frame, keys, counts, extra)
     return frame
 
@@ -93,7 +98,7 @@ def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
 class _Block(NamedTuple):
     """The rows of one folder or file in a pivoted frame."""
 
-    count: int
+    length: int
     steps: NDArray[np.int64] | None
     wall_times: Column | None
     columns: dict[str, Column]
@@ -109,9 +114,7 @@ def _wide_block(parts: Sequence[Part], extra: set[str], first: str) -> _Block:
     joined = {tag: _joined(rows) for tag, rows in tags.items()}
     everything = [rows for part in parts for rows in part.rows.values() if len(rows)]
     if everything[0].steps is None:
-        columns = {
-            tag: [_merged(rows.columns["value"])] for tag, rows in joined.items()
-        }
+        columns: dict[str, Column] = {tag: [_merged(rows.columns["value"])] for tag, rows in joined.items()}
         return _Block(1, None, None, columns)
     steps = _distinct([rows.steps for rows in everything if rows.steps is not None])
     columns = {}
@@ -213,7 +216,11 @@ def _by_step(rows: Rows) -> Rows:
 def _concatenated(columns: Sequence[Column]) -> Column:
     if all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns):
         return np.concatenate(columns)
-    return [value for column in columns for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
+    return [
+        value
+        for column in columns
+        for value in (column.tolist() if isinstance(column, np.ndarray) else column)
+    ]
 
 
 def _key(part: Part, extra: set[str]) -> Key:

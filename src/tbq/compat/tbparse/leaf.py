@@ -19,7 +19,7 @@ from tbq.compat.event_accumulator import (
     EventAccumulator,
 )
 from tbq.compat.messages import message_class
-from tbq.compat.sequences import ScalarEvents
+from tbq.compat.sequences import SCALAR_DTYPE
 from tbq.compat.tbparse.values import audio_array, image_array
 from tbq.compat.tensor_util import make_ndarray
 
@@ -63,7 +63,7 @@ class Leaf:
     @property
     def accumulator(self) -> EventAccumulator:
         if self._accumulator is None:
-            self._accumulator = EventAccumulator(self.path, self._sizes()).Reload()
+            self._accumulator = EventAccumulator(self.path, self._sizes(), protobuf=False).Reload()
         return self._accumulator
 
     def _sizes(self) -> dict[str, int]:
@@ -110,27 +110,28 @@ class Leaf:
         return rows
 
     def _scalars(self, tag: str) -> Rows:
-        events = self.accumulator.Scalars(tag)
-        return Rows(events["step"], events["wall_time"], {"value": events["value"]})
+        core = self.accumulator._core
+        rows = np.empty(core.count(SCALARS, tag), SCALAR_DTYPE)
+        core.copy_scalars(tag, rows.view(np.uint8))
+        return Rows(rows["step"], rows["wall_time"], {"value": rows["value"]})
 
     def _tensors(self, tag: str) -> Rows:
         core = self.accumulator._core
-        events = ScalarEvents(core.count(TENSORS, tag))
-        _, plain = core.copy_tensors(tag, events.view(np.ndarray).view(np.uint8))
-        values: Column = events["value"]
+        rows = np.empty(core.count(TENSORS, tag), SCALAR_DTYPE)
+        _, plain = core.copy_tensors(tag, rows.view(np.uint8))
+        values: Column = rows["value"]
         if not plain:
             values = [_element(make_ndarray(event.tensor_proto)) for event in self.accumulator.Tensors(tag)]
-        return Rows(events["step"], events["wall_time"], {"value": values})
+        return Rows(rows["step"], rows["wall_time"], {"value": values})
 
     def _values(self, kind: str, tag: str, extra: set[str]) -> Rows:
         events = list(_READ[kind](self.accumulator, tag))
-        columns = [_COLUMNS[kind](event) for event in events]
         first, more = COLUMNS[kind]
         names = (*first, *(name for name in more if name in extra))
         return Rows(
             np.array([event.step for event in events], np.int64),
             np.array([event.wall_time for event in events], np.float64),
-            {name: [column[name]() for column in columns] for name in names},
+            {name: [_CELLS[kind](event, name) for event in events] for name in names},
         )
 
     def _hparams(self) -> dict[str, Any]:
@@ -154,40 +155,29 @@ def _element(array: NDArray[Any]) -> Any:
     return array.item() if array.shape == () else array
 
 
-def _histogram(event: Any) -> dict[str, Callable[[], Any]]:
+def _histogram(event: Any, name: str) -> Any:
     value = event.histogram_value
-    return {
-        "counts": lambda: np.array(value.bucket, np.float64),
-        "limits": lambda: np.array(value.bucket_limit, np.float64),
-        **{name: lambda name=name: getattr(value, name) for name in COLUMNS[HISTOGRAMS][1]},
-    }
+    if name in ("counts", "limits"):
+        return np.array(value.bucket if name == "counts" else value.bucket_limit, np.float64)
+    return getattr(value, name)
 
 
-def _image(event: Any) -> dict[str, Callable[[], Any]]:
-    return {
-        "value": lambda: image_array(event.encoded_image_string),
-        "height": lambda: event.height,
-        "width": lambda: event.width,
-    }
+def _image(event: Any, name: str) -> Any:
+    return image_array(event.encoded_image_string) if name == "value" else getattr(event, name)
 
 
-def _audio(event: Any) -> dict[str, Callable[[], Any]]:
-    return {
-        "value": lambda: audio_array(event.encoded_audio_string)[1],
-        **{name: lambda name=name: getattr(event, name) for name in COLUMNS[AUDIO][1]},
-    }
+def _audio(event: Any, name: str) -> Any:
+    return audio_array(event.encoded_audio_string)[1] if name == "value" else getattr(event, name)
 
 
-def _text(event: Any) -> dict[str, Callable[[], Any]]:
-    def value() -> str:
-        data = make_ndarray(event.tensor_proto).item()
-        assert isinstance(data, bytes)
-        return data.decode("utf-8")
-
-    return {"value": value}
+def _text(event: Any, _name: str) -> str:
+    data = make_ndarray(event.tensor_proto).item()
+    assert isinstance(data, bytes)
+    return data.decode("utf-8")
 
 
-_COLUMNS: dict[str, Callable[[Any], dict[str, Callable[[], Any]]]] = {
+#: A column of an event.
+_CELLS: dict[str, Callable[[Any, str], Any]] = {
     HISTOGRAMS: _histogram,
     IMAGES: _image,
     AUDIO: _audio,

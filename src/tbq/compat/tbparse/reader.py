@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from tbq.arguments import choice
@@ -52,9 +52,13 @@ class SummaryReader:
     ) -> None:
         """`pivot` gives one column per tag. `frame` is tbq's own: which library the data frames are of."""
         self._log_path = os.fspath(log_path)
-        self._extra_columns = _checked(extra_columns or set(), "columns", "columns entries", ALL_EXTRA_COLUMNS)
+        self._extra_columns = _checked(
+            extra_columns or set(), "columns", "columns entries", ALL_EXTRA_COLUMNS
+        )
         self._pivot = pivot
-        self._event_types = _checked(event_types or ALL_EVENT_TYPES, "event_types", "event types", ALL_EVENT_TYPES)
+        self._event_types = _checked(
+            event_types or ALL_EVENT_TYPES, "event_types", "event types", ALL_EVENT_TYPES
+        )
         self._frame = choice("frame", frame, ("pandas", "polars"))
         self._children: dict[str, SummaryReader] = {}
         self._leaf: Leaf | None = None
@@ -88,7 +92,7 @@ class SummaryReader:
             raise ValueError(f"Unknown event_type: {event_type}")
         return self.tags if event_type is None else self._TagsOf(event_type)
 
-    def _TagsOf(self, kind: str) -> list[str]:  # noqa: N802
+    def _TagsOf(self, kind: str) -> list[str]:
         return list(dict.fromkeys(tag for _, leaf in self._Leaves() for tag in leaf.tags(kind)))
 
     def get_events(self, event_type: str) -> Any:
@@ -180,7 +184,7 @@ class SummaryReader:
             if tag is not None:
                 raise ValueError("tag shouldn't be set if event_type is None")
             return {kind: self.get_raw_events(kind, None, events) for kind in KINDS}
-        read = {
+        read: dict[str, Callable[[str], Any]] = {
             SCALARS: lambda tag: list(events.Scalars(tag)),
             TENSORS: lambda tag: list(events.Tensors(tag)),
             HISTOGRAMS: lambda tag: list(events.Histograms(tag)),
@@ -188,17 +192,17 @@ class SummaryReader:
             AUDIO: lambda tag: list(events.Audio(tag)),
             HPARAMS: lambda tag: events.PluginTagToContent(HPARAMS)[tag],
             TEXT: lambda tag: list(events.Tensors(tag)),
-        }[event_type]
+        }
         if tag is not None:
-            return read(tag)
-        return {name: read(name) for name in self.get_raw_tags(event_type, events)}
+            return read[event_type](tag)
+        return {name: read[event_type](name) for name in self.get_raw_tags(event_type, events)}
 
-    def _Leaf(self) -> Leaf:  # noqa: N802
+    def _Leaf(self) -> Leaf:
         if self._leaf is None:
             raise ValueError(f"Not an event file: {self._log_path}")
         return self._leaf
 
-    def _Leaves(self, folder: str = "") -> Iterator[tuple[str, Leaf]]:  # noqa: N802
+    def _Leaves(self, folder: str = "") -> Iterator[tuple[str, Leaf]]:
         """All files below, each with the path of its folder."""
         if self._leaf is not None:
             yield folder, self._leaf

@@ -45,7 +45,7 @@ def audio_array(data: bytes) -> tuple[int, NDArray[np.float32]]:
         return rate, samples.astype(np.float32)
     bits = 8 * samples.dtype.itemsize
     if samples.dtype == np.uint8:
-        return rate, (samples.astype(np.float32) - 128) / 128
+        return rate, ((samples.astype(np.float32) - 128) / 128).astype(np.float32)
     full = _FULL if bits == 16 else 1 << (bits - 1)
     return rate, (samples / np.float64(full)).astype(np.float32)
 
@@ -103,7 +103,8 @@ def histogram_to_cdf(counts: ArrayLike, limits: ArrayLike, x: ArrayLike) -> NDAr
             continue
         lower, upper = limits[bucket], limits[bucket + 1]
         shares.append((below[bucket] * (upper - at) + below[bucket + 1] * (at - lower)) / (upper - lower))
-    return np.array(shares) / total
+    cumulative: NDArray[Any] = np.array(shares) / total
+    return cumulative
 
 
 def histogram_to_pdf(
@@ -142,9 +143,7 @@ def histogram_to_bins(
                 shared = min(bucket_right, right) - max(bucket_left, left)
                 if shared > 0:
                     count += shared / (bucket_right - bucket_left) * counts[bucket]
-            elif left <= bucket_left and (
-                bucket_right <= right if right >= high else bucket_right < right
-            ):
+            elif left <= bucket_left and (bucket_right <= right if right >= high else bucket_right < right):
                 count += counts[bucket]
             if bucket_right > right:
                 break
