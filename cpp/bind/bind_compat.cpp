@@ -70,6 +70,8 @@ nb::tuple as_tuple(const LogNote& note) {
   switch (note.what) {
     case LogNote::source_writer:
       return nb::make_tuple("source_writer", bytes_of(note.bytes));
+    case LogNote::file_version:
+      return nb::make_tuple("file_version", bytes_of(note.bytes));
     case LogNote::graph:
       return nb::make_tuple("graph", bytes_of(note.bytes));
     case LogNote::meta_graph:

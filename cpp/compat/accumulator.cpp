@@ -49,6 +49,7 @@ void Accumulator::add(Bytes bytes) {
   }
   if (event_.what == schema::Event::file_version) {
     version_ = parse_version_(as_text(within(bytes, event_.file_version)));
+    notes_.push_back({.what = LogNote::file_version, .bytes = text_of(bytes, event_.file_version)});
   }
   maybe_purge(event_, bytes);
   for (const ValueRef& value : event_.values) {

@@ -53,7 +53,7 @@ struct LegacyValue {
 
 // What else there was to see, in order. Purging says which rows it dropped.
 struct LogNote {
-  enum What : uint8_t { source_writer, graph, meta_graph, run_metadata, metadata, purge, bad_event };
+  enum What : uint8_t { source_writer, file_version, graph, meta_graph, run_metadata, metadata, purge, bad_event };
   What what;
   std::string tag;
   std::string bytes;

@@ -26,7 +26,7 @@ from tbq.compat.events import (
 from tbq.compat.log import logger
 from tbq.compat.messages import Message, message_class
 from tbq.compat.reservoirs import Reservoir, sizes_of
-from tbq.compat.versions import parse_file_version, source_writer
+from tbq.compat.versions import file_version, source_writer
 from tbq.source.walk import is_event_file
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class EventAccumulator:
         after the step that a restart began at. `protobuf=True` gives messages of the tensorboard package.
         """
         sizes = sizes_of(size_guidance or STORE_EVERYTHING_SIZE_GUIDANCE, DEFAULT_SIZE_GUIDANCE)
-        self._core = Accumulator(sizes, self._ParseVersion)
+        self._core = Accumulator(sizes, file_version)
         self._generator_mutex = threading.Lock()
         self.path = path
         self._generator = _GeneratorFromPath(path)
@@ -255,17 +255,21 @@ class EventAccumulator:
             self._first_event_timestamp = self._core.first_wall_time()
             self.most_recent_step, self.most_recent_wall_time = self._core.most_recent()
 
-    def _ParseVersion(self, text: bytes) -> float:
-        version = parse_file_version(text.decode("utf-8", "replace"))
+    # What the core noted beside values.
+
+    def _take_file_version(self, data: bytes) -> None:
+        version = file_version(data)
+        if version == -1:
+            logger.warning(
+                "Invalid event.proto file_version. Defaulting to use of out-of-order event.step logic for purging "
+                "expired events."
+            )
         if self.file_version and self.file_version != version:
             logger.warning(
                 "Found new file_version for event.proto. This will affect purging logic for TensorFlow restarts. "
                 f"Old: {self.file_version} New: {version}"
             )
         self.file_version = version
-        return version
-
-    # What the core noted beside values.
 
     def _take_source_writer(self, name: bytes) -> None:
         writer = source_writer(name.decode("utf-8", "replace"))

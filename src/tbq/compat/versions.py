@@ -7,15 +7,11 @@ from tbq.compat.log import logger
 _LONGEST_WRITER = 128
 
 
-def parse_file_version(text: str) -> float:
+def file_version(data: bytes) -> float:
     """The number in "brain.Event:2"; -1 if there is none."""
     try:
-        return float(text.split("brain.Event:")[-1])
+        return float(data.decode("utf-8", "replace").split("brain.Event:")[-1])
     except ValueError:
-        logger.warning(
-            "Invalid event.proto file_version. Defaulting to use of out-of-order event.step logic for purging expired "
-            "events."
-        )
         return -1
 
 
