@@ -57,8 +57,8 @@ def _scalar(type_name: str, enum: str, value: Any) -> str:
     if type_name == "bool":
         return "true" if value else "false"
     if type_name in ("string", "bytes"):
-        data = value.encode("utf-8") if isinstance(value, str) else value
-        return f'"{"".join(map(_escaped, data))}"'
+        codes = map(ord, value) if isinstance(value, str) else value
+        return f'"{"".join(_escaped(code, text=isinstance(value, str)) for code in codes)}"'
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
@@ -69,7 +69,8 @@ def _scalar(type_name: str, enum: str, value: Any) -> str:
     return str(value)
 
 
-def _escaped(byte: int) -> str:
-    if byte in _ESCAPES:
-        return _ESCAPES[byte]
-    return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
+def _escaped(code: int, *, text: bool) -> str:
+    """A character of a string, or a byte."""
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    return chr(code) if 32 <= code < 127 or (text and code > 127) else f"\\{code:03o}"
