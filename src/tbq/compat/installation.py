@@ -90,6 +90,8 @@ def _put(namespace: dict[str, Any], name: str, value: object) -> None:
 def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
+    except ImportError:
+        return False
     except ValueError:  # a module without a spec: somebody else has put it there
         return True
 
