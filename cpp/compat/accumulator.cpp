@@ -36,7 +36,7 @@ Accumulator::Accumulator(Sizes sizes, ParseVersion parse_version)
 }
 
 void Accumulator::add(Bytes bytes) {
-  if (add_plain_scalar(bytes)) return;
+  if (events_ > 0 && !general_only_ && (add_plain_scalar(bytes) || add_plain_value(bytes))) return;
   event_.clear();
   MemorySource source(bytes);
   if (!walk_event(source, event_)) {
@@ -78,37 +78,72 @@ void Accumulator::add(Bytes bytes) {
   }
 }
 
-// The event that every writer writes most: one number, without metadata, of a tag that is known.
+// The event that every writer writes most: one number without metadata.
 bool Accumulator::add_plain_scalar(Bytes event) {
   const uint8_t* p = event.data();
   double wall_time;
   int64_t step;
-  if (events_ == 0 || !read_head(p, event.size(), wall_time, step)) return false;
-  const bool ordered = purge_ && !(version_ >= 2);
-  if (ordered && step < last_step_) return false;
+  if (!read_head(p, event.size(), wall_time, step) || !is_in_order(step)) return false;
   const auto left = static_cast<size_t>(event.data() + event.size() - p);
   constexpr size_t kAround = 11;  // all but the tag
   if (left < kAround || left > 0x81 || p[0] != kSummaryKey || p[1] != left - 2 || p[2] != kValueKey ||
       p[3] != left - 4 || p[4] != kTagKey || p[5] != left - kAround || p[left - 5] != kSimpleValueKey) {
     return false;
   }
-  const std::string_view name(reinterpret_cast<const char*>(p + 6), left - kAround);
-  Tag* tag = predictor_.guess();
-  if (!tag || tag->name != name) {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end()) return false;
-    tag = found->second;
-  }
-  if (!tag->scalars) return false;
+  Tag* tag = known({reinterpret_cast<const char*>(p + 6), left - kAround});
+  if (!tag || !tag->scalars) return false;
   predictor_.follow(tag);
   tag->scalars->add({wall_time, step, load_le<float>(p + left - 4)});
-  if (ordered) {
-    has_last_ = true;
-    last_step_ = step;
-    last_wall_time_ = wall_time;
-  }
-  ++events_;
+  note_plain(step, wall_time);
   return true;
+}
+
+// One message as TF2 and others write it: the tag, the value, perhaps the metadata, which is known then.
+bool Accumulator::add_plain_value(Bytes event) {
+  EventHead head;
+  if (!read_head(event, head) || !is_in_order(head.step)) return false;
+  Cursor cursor(event.subspan(head.size));
+  Bytes name;
+  if (!enter_sole_value(cursor, name) || name.empty()) return false;
+  Bytes payload;
+  uint32_t number = 0;
+  bool has_metadata = false;
+  Field field;
+  while (!cursor.empty()) {
+    if (!cursor.field(field) || field.wire != Wire::bytes) return false;
+    if (field.number == schema::Value::metadata) {
+      has_metadata = true;
+    } else if (field.number == schema::Value::tensor || field.number == schema::Value::image) {
+      if (number != 0) return false;
+      number = field.number;
+      payload = field.bytes;
+    } else {
+      return false;
+    }
+  }
+  if (number == 0) return false;
+  const LegacyKind kind = number == schema::Value::tensor ? LegacyKind::tensors : LegacyKind::images;
+  Tag* tag = known(as_text(name));
+  if (!tag || (has_metadata && !tag->has_metadata) || !tag->values[static_cast<size_t>(kind)]) return false;
+  predictor_.follow(tag);
+  tag->values[static_cast<size_t>(kind)]->add({head.wall_time, head.step, Payload(payload)});
+  note_plain(head.step, head.wall_time);
+  return true;
+}
+
+void Accumulator::note_plain(int64_t step, double wall_time) {
+  ++events_;
+  if (!purge_ || version_ >= 2) return;
+  has_last_ = true;
+  last_step_ = step;
+  last_wall_time_ = wall_time;
+}
+
+Accumulator::Tag* Accumulator::known(std::string_view name) {
+  Tag* tag = predictor_.guess();
+  if (tag && tag->name == name) return tag;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes bytes) {
@@ -215,17 +250,12 @@ void Accumulator::purge_tag(Tag& tag, int64_t step, std::array<uint64_t, kPurged
 }
 
 Accumulator::Tag& Accumulator::tag_named(std::string_view name) {
-  Tag* tag = predictor_.guess();
-  if (!tag || tag->name != name) {
-    const auto found = by_name_.find(name);
-    if (found != by_name_.end()) {
-      tag = found->second;
-    } else {
-      all_.push_back(std::make_unique<Tag>());
-      tag = all_.back().get();
-      tag->name = name;
-      by_name_.emplace(tag->name, tag);
-    }
+  Tag* tag = known(name);
+  if (!tag) {
+    all_.push_back(std::make_unique<Tag>());
+    tag = all_.back().get();
+    tag->name = name;
+    by_name_.emplace(tag->name, tag);
   }
   predictor_.follow(tag);
   return *tag;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bytes/cursor.hpp"
@@ -53,10 +54,19 @@ struct LegacyValue {
 
 // What else there was to see, in order. Purging says which rows it dropped.
 struct LogNote {
-  enum What : uint8_t { source_writer, file_version, graph, meta_graph, run_metadata, metadata, purge, bad_event };
-  What what;
-  std::string tag;
-  std::string bytes;
+  enum What : uint8_t {
+    source_writer,
+    file_version,
+    graph,
+    meta_graph,
+    run_metadata,
+    metadata,
+    purge,
+    bad_event
+  };
+  What what = bad_event;
+  std::string tag = {};
+  std::string bytes = {};
   // Of a purge: the event that caused it, the last one before it, and how many rows went.
   int64_t step = 0;
   double wall_time = 0;
@@ -75,6 +85,8 @@ class Accumulator {
   Accumulator(Sizes sizes, ParseVersion parse_version);
 
   void set_purge(bool purge) { purge_ = purge; }
+  // Switches the fast paths off, to compare.
+  void set_general_only(bool general_only) { general_only_ = general_only; }
   void add(Bytes event);
 
   uint64_t events() const { return events_; }
@@ -100,7 +112,13 @@ class Accumulator {
     std::array<std::unique_ptr<Reservoir<LegacyValue>>, kLegacyKinds> values;
   };
 
+  // The fast paths: they take an event of one value of a tag that is known, and leave all others to add().
   bool add_plain_scalar(Bytes event);
+  bool add_plain_value(Bytes event);
+  // False if an event of this step may purge something.
+  bool is_in_order(int64_t step) const { return !purge_ || version_ >= 2 || step >= last_step_; }
+  void note_plain(int64_t step, double wall_time);
+  Tag* known(std::string_view name);
   void add_value(const EventRef& event, const ValueRef& value, Bytes bytes);
   void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Bytes payload);
   void maybe_purge(const EventRef& event, Bytes bytes);
@@ -114,6 +132,7 @@ class Accumulator {
   ParseVersion parse_version_;
   bool share_histograms_;  // compressed histograms are the same rows
   bool purge_ = true;
+  bool general_only_ = false;
   double version_ = 0;  // 0: none is known
   bool has_last_ = false;
   int64_t last_step_ = -1;

@@ -46,7 +46,11 @@ def reload_both(mine: Any, other: Any) -> None:
 @settings(max_examples=120)
 @given(st.lists(files(), min_size=1, max_size=3), SIZES, st.booleans(), st.data())
 def test_every_answer_is_the_same_while_a_log_grows(
-    tmp_path_factory: pytest.TempPathFactory, logs: list[list[bytes]], sizes: Any, purge: bool, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    logs: list[list[bytes]],
+    sizes: Any,
+    purge: bool,
+    data: st.DataObject,
 ) -> None:
     """Files that are written piece by piece, and begun one after the other, with reloads in between."""
     folder = tmp_path_factory.mktemp("run")
@@ -178,7 +182,12 @@ def test_loaders_give_the_same_events(
 ) -> None:
     path = tmp_path_factory.mktemp("run") / "any.name"
     cut = data.draw(st.integers(0, len(records)))
-    for name in ("RawEventFileLoader", "LegacyEventFileLoader", "EventFileLoader", "TimestampedEventFileLoader"):
+    for name in (
+        "RawEventFileLoader",
+        "LegacyEventFileLoader",
+        "EventFileLoader",
+        "TimestampedEventFileLoader",
+    ):
         path.write_bytes(b"".join(records[:cut]))
         mine, other = getattr(our_loaders, name)(str(path)), getattr(their_loaders, name)(str(path))
         taken = data.draw(st.integers(0, 2))

@@ -19,7 +19,13 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tbq.compat.tbparse import SummaryReader
 
-KINDS = ("scalars", "tensors", "histograms", "text", "hparams")  # tbparse needs TensorFlow for images and audio
+KINDS = (
+    "scalars",
+    "tensors",
+    "histograms",
+    "text",
+    "hparams",
+)  # tbparse needs TensorFlow for images and audio
 EXTRAS = ("wall_time", "dir_name", "file_name", "min", "max", "num", "sum", "sum_squares")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what tbparse does with pandas
 
@@ -41,14 +47,18 @@ def tbparse() -> Iterator[Any]:
 
 @st.composite
 def records(draw: st.DrawFn) -> bytes:
-    kind = draw(st.sampled_from(["scalar"] * 4 + ["tensor", "vector", "histogram", "text", "torch text", "hparams"]))
+    kind = draw(
+        st.sampled_from(["scalar"] * 4 + ["tensor", "vector", "histogram", "text", "torch text", "hparams"])
+    )
     tag = draw(st.sampled_from(["loss", "acc", "x/y"]))
     step = draw(st.integers(0, 4))
     wall = draw(st.sampled_from([1.0, 2.5, 1.7e9]))
     if kind == "scalar":
         return scalar(tag, step, draw(st.sampled_from([0.5, 1.0, float("nan"), float("inf")])), wall)
     if kind == "tensor":
-        value = tensor_value(f"t/{tag}", number(draw(st.sampled_from([0.25, 3.0])), draw(st.sampled_from([1, 2]))), "scalars")
+        value = tensor_value(
+            f"t/{tag}", number(draw(st.sampled_from([0.25, 3.0])), draw(st.sampled_from([1, 2]))), "scalars"
+        )
     elif kind == "vector":
         tensor = number(1.0)
         tensor.float_val.append(2.0)
@@ -57,7 +67,9 @@ def records(draw: st.DrawFn) -> bytes:
     elif kind == "histogram":
         value = summary_pb2.Summary.Value(tag=tag)
         value.histo.CopyFrom(
-            summary_pb2.HistogramProto(min=0, max=2, num=3, sum=4, sum_squares=5, bucket_limit=[1, 2], bucket=[1, 2])
+            summary_pb2.HistogramProto(
+                min=0, max=2, num=3, sum=4, sum_squares=5, bucket_limit=[1, 2], bucket=[1, 2]
+            )
         )
     elif kind in ("text", "torch text"):
         value = tensor_value(tag if kind == "text" else f"{tag}/text_summary", strings(b"words"), "text")
@@ -79,7 +91,11 @@ LOGS = st.dictionaries(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LOGS, st.booleans(), st.sets(st.sampled_from(EXTRAS), max_size=4))
 def test_frames_are_the_same(
-    tmp_path_factory: pytest.TempPathFactory, tbparse: Any, logs: dict[str, list[bytes]], pivot: bool, extra: set[str]
+    tmp_path_factory: pytest.TempPathFactory,
+    tbparse: Any,
+    logs: dict[str, list[bytes]],
+    pivot: bool,
+    extra: set[str],
 ) -> None:
     root = tmp_path_factory.mktemp("logs")
     (root / "notes.txt").write_text("x")
@@ -90,7 +106,9 @@ def test_frames_are_the_same(
     theirs, ours = tbparse.SummaryReader(str(root), **options), SummaryReader(str(root), **options)
     assert sorted(ours.children) == sorted(theirs.children)
     for kind in KINDS:
-        assert ours.get_tags(kind) == theirs.get_tags(kind) or kind == "hparams"  # whose order is that of a hash map
+        assert (
+            ours.get_tags(kind) == theirs.get_tags(kind) or kind == "hparams"
+        )  # whose order is that of a hash map
         same(getattr(ours, kind), getattr(theirs, kind))
     for name in logs:
         mine, other = ours, theirs
@@ -121,7 +139,12 @@ def comparable(cell: Any) -> Any:
 
 @pytest.mark.parametrize(
     "options",
-    [{"extra_columns": ["step"]}, {"extra_columns": {"x"}}, {"event_types": ["scalars"]}, {"event_types": {"x"}}],
+    [
+        {"extra_columns": ["step"]},
+        {"extra_columns": {"x"}},
+        {"event_types": ["scalars"]},
+        {"event_types": {"x"}},
+    ],
     ids=str,
 )
 def test_wrong_arguments(tmp_path: Path, tbparse: Any, options: dict[str, Any]) -> None:
@@ -155,7 +178,9 @@ def test_wrong_questions(tmp_path: Path, tbparse: Any) -> None:
 def test_raw_events(tmp_path: Path) -> None:
     from tbq.compat.event_accumulator import ScalarEvent, TensorEvent
 
-    path = write(tmp_path, header(), scalar("x", 1, 2.0, 5.0), event(1, 5.0, tensor_value("t", strings(b"a"), "text")))
+    path = write(
+        tmp_path, header(), scalar("x", 1, 2.0, 5.0), event(1, 5.0, tensor_value("t", strings(b"a"), "text"))
+    )
     reader = SummaryReader(str(path))
     assert reader.raw_events["scalars"] == {"x": [ScalarEvent(5.0, 1, 2.0)]}
     assert type(reader.get_raw_events("scalars", "x")) is list
@@ -181,7 +206,10 @@ def test_histograms_as_functions(tbparse: Any) -> None:
         bins = (counts, limits, -1.0, 2.0, 7)
         assert SummaryReader.histogram_to_bins(*bins) == tbparse.SummaryReader.histogram_to_bins(*bins)
         tensor = np.stack([limits[:-1], limits[1:], counts[1:]], axis=1)
-        ours, theirs = SummaryReader.tensor_to_histogram(tensor), tbparse.SummaryReader.tensor_to_histogram(tensor)
+        ours, theirs = (
+            SummaryReader.tensor_to_histogram(tensor),
+            tbparse.SummaryReader.tensor_to_histogram(tensor),
+        )
         assert repr(ours) == repr(theirs)
 
 
@@ -193,7 +221,12 @@ def test_polars(tmp_path: Path, pivot: bool) -> None:
     frame = SummaryReader(str(tmp_path), **options).scalars
     assert isinstance(frame, pl.DataFrame)
     if pivot:
-        assert frame.rows() == [(1, 2.0, 4.0, "a"), (2, 3.0, None, "a"), (1, 2.0, 4.0, "b"), (2, 3.0, None, "b")]
+        assert frame.rows() == [
+            (1, 2.0, 4.0, "a"),
+            (2, 3.0, None, "a"),
+            (1, 2.0, 4.0, "b"),
+            (2, 3.0, None, "b"),
+        ]
         merged = SummaryReader(str(tmp_path), pivot=True, frame="polars").scalars
         assert merged.rows() == [(1, [2.0, 2.0], [4.0, 4.0]), (2, [3.0, 3.0], None)]
     else:

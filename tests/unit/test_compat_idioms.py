@@ -39,7 +39,11 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
             *(scalar(tag, step, step / 8) for step in range(4) for tag in ("loss", "acc")),
             *(event(step, 5.0, tensor_value("tf2", number(step), "scalars")) for step in range(3)),
             event(1, 6.0, tensor_value("note", strings(b"hello"), "text")),
-            event(0, 6.0, tensor_value("_hparams_/session_start_info", None, "hparams", hparams.SerializeToString())),
+            event(
+                0,
+                6.0,
+                tensor_value("_hparams_/session_start_info", None, "hparams", hparams.SerializeToString()),
+            ),
             event(2, 7.0, histogram),
             image("picture", 1, b"\x89PNG...."),
             record(event_pb2.Event(wall_time=8.0, step=4).SerializeToString()),
@@ -103,7 +107,10 @@ def test_uninstalled_is_as_before(installed: None) -> None:
 
 def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tbq.compat", *args], capture_output=True, text=True, env={**os.environ, **(env or {})}
+        [sys.executable, "-m", "tbq.compat", *args],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(env or {})},
     )
 
 
@@ -133,7 +140,9 @@ print(tensor_util.make_ndarray(acc.Tensors("tf2")[1].tensor_proto))
 sys.exit(3)
 """
     script.write_text(lines)
-    done = run(str(script), str(logdir / "a"), "x", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])})
+    done = run(
+        str(script), str(logdir / "a"), "x", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    )
     assert done.stdout.splitlines() == ["beside __main__ ['x'] 4", "1.0"], done.stderr
     assert done.returncode == 3
 
@@ -148,7 +157,9 @@ def test_messages_of_the_package_from_the_command_line(tmp_path: Path, logdir: P
     assert run("--protobuf", str(tmp_path / "script.py")).stdout == "True\n"
 
 
-@pytest.mark.parametrize(("args", "code"), [((), 2), (("--help",), 0), (("absent.py",), 2), (("--wrong",), 2)])
+@pytest.mark.parametrize(
+    ("args", "code"), [((), 2), (("--help",), 0), (("absent.py",), 2), (("--wrong",), 2)]
+)
 def test_usage(args: tuple[str, ...], code: int) -> None:
     done = run(*args)
     assert done.returncode == code

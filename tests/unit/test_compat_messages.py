@@ -78,7 +78,9 @@ def test_events(data: bytes) -> None:
 
 
 def test_graphs_and_plugin_data() -> None:
-    graph = graph_pb2.GraphDef(node=[{"name": "a", "op": "Const", "input": ["b", "^c"]}], versions={"producer": 3})
+    graph = graph_pb2.GraphDef(
+        node=[{"name": "a", "op": "Const", "input": ["b", "^c"]}], versions={"producer": 3}
+    )
     graph.node[0].attr["value"].tensor.CopyFrom(tensor_util.make_tensor_proto([1.5, 2.0]))
     graph.node[0].attr["flag"].b = True
     graph.node[0].attr["list"].list.i.extend([1, -2])
@@ -95,7 +97,18 @@ def test_graphs_and_plugin_data() -> None:
     same(light(hparams), hparams)
 
 
-DTYPES = [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_, np.complex64]
+DTYPES = [
+    np.float16,
+    np.float32,
+    np.float64,
+    np.int8,
+    np.uint8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.bool_,
+    np.complex64,
+]
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from([(), (1,), (3,), (2, 3), (0,)]), st.booleans())

@@ -36,17 +36,21 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda it: it[0], lambda it: it[-1], lambda it: it[np.int64(1)], lambda it: it[True], lambda it: it[9],
     lambda it: list(it[1:3]), lambda it: list(it[::-1]), lambda it: it[5:] == [], lambda it: list(reversed(it)),
     lambda it: [each.value for each in it], lambda it: list(zip(*it, strict=True)), lambda it: list(enumerate(it)),
-    lambda it: it == EVENTS, lambda it: EVENTS == it, lambda it: it != EVENTS, lambda it: it == EVENTS[:2],
+    lambda it: it == EVENTS, lambda it: EVENTS == it,  # noqa: SIM300 - from both sides
+    lambda it: it != EVENTS, lambda it: it == EVENTS[:2],
     lambda it: it == tuple(EVENTS), lambda it: it == None, lambda it: it == 3,  # noqa: E711
     lambda it: it + EVENTS, lambda it: EVENTS + it, lambda it: it + it, lambda it: it * 2,
-    lambda it: sum([it, it], []), lambda it: EVENTS[0] in it, lambda it: "x" in it,
+    lambda it: sum([it, it], []),  # noqa: RUF017 - as scripts do
+    lambda it: EVENTS[0] in it, lambda it: "x" in it,
     lambda it: it.index(EVENTS[1]), lambda it: it.index("x"), lambda it: it.count(EVENTS[1]),
     lambda it: it.sort(key=lambda each: each.step) or list(it), lambda it: it.reverse() or list(it),
-    lambda it: it.append(EVENTS[0]) or list(it), lambda it: it.extend(EVENTS) or list(it), lambda it: it.clear() or len(it),
+    lambda it: it.append(EVENTS[0]) or list(it), lambda it: it.extend(EVENTS) or list(it),
+    lambda it: it.clear() or len(it),
     lambda it: (it.pop(), list(it)), lambda it: (it.pop(0), list(it)), lambda it: it.remove(EVENTS[1]) or list(it),
     lambda it: it.insert(1, EVENTS[3]) or list(it), lambda it: it.copy() == it, lambda it: hash(it),
     lambda it: it.__delitem__(0) or list(it), lambda it: it.__setitem__(0, EVENTS[3]) or list(it),
-    lambda it: list(pickle.loads(pickle.dumps(it))), lambda it: list(copy.deepcopy(it)), lambda it: {"a": it}["a"] is it,
+    lambda it: list(pickle.loads(pickle.dumps(it))), lambda it: list(copy.deepcopy(it)),
+    lambda it: {"a": it}["a"] is it,
     lambda it: [*it, *it], lambda it: max(it, key=lambda each: each.value),
 ]  # fmt: skip
 
@@ -106,8 +110,16 @@ def test_a_list_with_nan_is_equal_to_itself(accumulator: EventAccumulator) -> No
     assert accumulator.Scalars("nan") != accumulator.Scalars("loss")
 
 
-@given(st.lists(st.tuples(st.floats(allow_nan=False), st.integers(-(2**63), 2**63 - 1), st.floats(width=32, allow_nan=False))))
-def test_any_numbers_come_back(tmp_path_factory: pytest.TempPathFactory, points: list[tuple[float, int, float]]) -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=False), st.integers(-(2**63), 2**63 - 1), st.floats(width=32, allow_nan=False)
+        )
+    )
+)
+def test_any_numbers_come_back(
+    tmp_path_factory: pytest.TempPathFactory, points: list[tuple[float, int, float]]
+) -> None:
     folder = tmp_path_factory.mktemp("run")
     write(folder, header(), *(scalar("x", step, value, wall) for wall, step, value in points))
     accumulator = EventAccumulator(str(folder)).Reload()

@@ -77,8 +77,8 @@ class EventAccumulator:
 
     >>> from tbq.compat.event_accumulator import EventAccumulator
     >>> accumulator = EventAccumulator("runs/lr=0.1/seed=0").Reload()
-    >>> accumulator.Scalars("val/loss")[0].step
-    0
+    >>> accumulator.Scalars("val/loss")[-1].step
+    199
     """
 
     def __init__(

@@ -25,6 +25,7 @@ class _SummaryIterator:
 def summary_iterator(path: str | os.PathLike[str], *, protobuf: bool | None = None) -> Iterator[Any]:
     """The events of one event file, as they were written.
 
+    >>> from pathlib import Path
     >>> from tbq.compat.summary_iterator import summary_iterator
     >>> path = next(Path("runs/lr=0.1/seed=0").glob("*tfevents*"))
     >>> sum(len(event.summary.value) for event in summary_iterator(path)) > 0
