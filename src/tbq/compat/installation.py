@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.compat import defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
 
 _EVENTS = "tensorboard.backend.event_processing"
@@ -31,7 +31,7 @@ _ADDED = {
 }
 _ABSENT = object()
 _lock = threading.RLock()
-_undo: list[tuple[dict[str, Any], str, Any]] = []  # namespaces, names, and what was there before
+_undo: list[Callable[[], object]] = []  # what puts back what was there before
 
 
 def install(*, protobuf: bool = False) -> None:
@@ -72,19 +72,23 @@ def uninstall() -> None:
     """Undo `install`: later imports give the packages' own modules again."""
     with _lock:
         while _undo:
-            namespace, name, before = _undo.pop()
-            if before is _ABSENT:
-                namespace.pop(name, None)
-            else:
-                namespace[name] = before
+            _undo.pop()()
         if _tensorflow_finder in sys.meta_path:
             sys.meta_path.remove(_tensorflow_finder)
         defaults.protobuf = False
 
 
 def _put(namespace: dict[str, Any], name: str, value: object) -> None:
-    _undo.append((namespace, name, namespace.get(name, _ABSENT)))
+    before = namespace.get(name, _ABSENT)
     namespace[name] = value
+
+    def undo() -> None:
+        if before is _ABSENT:
+            namespace.pop(name, None)
+        else:
+            namespace[name] = before
+
+    _undo.append(undo)
 
 
 def _is_installed(package: str) -> bool:
@@ -118,9 +122,13 @@ def _patch_tensorflow(tensorflow: Any) -> None:
 
     try:
         train = tensorflow.compat.v1.train
+        before = train.summary_iterator
     except AttributeError:
         return
-    _put(vars(train), "summary_iterator", summary_iterator)
+    train.summary_iterator = (
+        summary_iterator  # TensorFlow's modules have attributes that are not in their dictionaries
+    )
+    _undo.append(lambda: setattr(train, "summary_iterator", before))
 
 
 class _TensorFlowFinder(importlib.abc.MetaPathFinder):
