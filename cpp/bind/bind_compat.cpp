@@ -100,7 +100,15 @@ struct ValueRows {
   nb::tuple row(size_t index) const {
     if (index >= rows.size()) throw nb::index_error();
     const LegacyValue& row = rows[index];
-    return nb::make_tuple(row.wall_time, row.step, bytes_of(row.payload.bytes()));
+    std::string room;
+    std::string_view message;
+    if (!row.payload.read(room, message)) {
+      PyErr_Format(PyExc_OSError,
+                   "%s has changed or gone since it was loaded, and the value at step %lld is not in memory",
+                   row.payload.path().c_str(), static_cast<long long>(row.step));
+      throw nb::python_error();
+    }
+    return nb::make_tuple(row.wall_time, row.step, bytes_of(message));
   }
 };
 
@@ -113,16 +121,17 @@ class PythonAccumulator {
           return nb::cast<double>(parse_version_(bytes_of(text)));
         }) {}
 
-  // Reads up to `most` events; returns how many came.
-  uint64_t read(RecordFile& file, uint64_t most, bool purge) {
+  // Reads up to `most` events; returns how many came. Values stay in memory if `keep`, or if there are few.
+  uint64_t read(RecordFile& file, uint64_t most, bool purge, bool keep) {
     uint64_t count = 0;
     int error = 0;
     {
       const nb::gil_scoped_release free;
       const std::lock_guard turn(mutex_);
       accumulator_.set_purge(purge);
-      error = file.read([&](Bytes event) {
-        accumulator_.add(event);
+      const auto path = keep ? nullptr : std::make_shared<const std::string>(file.path());
+      error = file.read([&](Bytes event, uint64_t at) {
+        accumulator_.add(event, {path, at});
         return ++count < most;
       });
     }
@@ -136,6 +145,11 @@ class PythonAccumulator {
     const std::lock_guard turn(mutex_);
     accumulator_.set_purge(purge);
     accumulator_.add({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  }
+
+  void set_most_kept(uint64_t bytes) {
+    const Guard turn(*this);
+    accumulator_.set_most_kept(bytes);
   }
 
   nb::list notes() {
@@ -206,10 +220,12 @@ class PythonAccumulator {
       const std::lock_guard turn(mutex_);
       if (const auto* rows = accumulator_.values(LegacyKind::tensors, name)) {
         count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
+        std::string scratch;
         for (size_t i = 0; i < count; ++i) {
           const LegacyValue& row = (*rows)[i];
           LegacyScalar out{row.wall_time, row.step, std::numeric_limits<double>::quiet_NaN()};
-          plain = float_of(row.payload.bytes(), out.value) && plain;
+          std::string_view message;
+          plain = row.payload.read(scratch, message) && float_of(message, out.value) && plain;
           std::memcpy(room.data() + i * sizeof(LegacyScalar), &out, sizeof(LegacyScalar));
         }
       }
@@ -262,7 +278,7 @@ nb::list records_of(RecordFile& file, uint64_t most) {
   int error = 0;
   {
     const nb::gil_scoped_release free;
-    error = file.read([&](Bytes record) {
+    error = file.read([&](Bytes record, uint64_t) {
       records.emplace_back(as_text(record));
       size += record.size();
       return records.size() < most && size < kEnough;
@@ -311,8 +327,10 @@ void bind_compat(nb::module_& m) {
       .def(nb::init<const nb::dict&, nb::object>(), "sizes"_a, "parse_version"_a,
            nb::sig("def __init__(self, sizes: dict[str, int], "
                    "parse_version: collections.abc.Callable[[bytes], float]) -> None"))
-      .def("read", &PythonAccumulator::read, "file"_a, "most"_a, "purge"_a,
+      .def("read", &PythonAccumulator::read, "file"_a, "most"_a, "purge"_a, "keep"_a = false,
            "Take the next events of a file, at most so many; returns how many came.")
+      .def("set_most_kept", &PythonAccumulator::set_most_kept, "bytes"_a,
+           "How many bytes of large values stay in memory; others are read again when asked for.")
       .def("add", &PythonAccumulator::add, "event"_a, "purge"_a, "Take one serialized Event.")
       .def("notes", &PythonAccumulator::notes, nb::sig("def notes(self) -> list[tuple[typing.Any, ...]]"),
            "What is not a value, since the last call, in order.")

@@ -20,23 +20,14 @@ std::string text_of(Bytes bytes, Range range) { return std::string(as_text(withi
 
 }  // namespace
 
-Payload::Payload(Bytes bytes) {
-  if (bytes.size() <= kSmall) {
-    size_ = static_cast<uint8_t>(bytes.size());
-    if (size_ > 0) std::memcpy(small_, bytes.data(), size_);
-  } else {
-    shared_ = std::make_shared<const std::string>(as_text(bytes));
-  }
-}
-
 Accumulator::Accumulator(Sizes sizes, ParseVersion parse_version)
     : sizes_(sizes), parse_version_(std::move(parse_version)) {
   const auto most = [&](LegacyKind kind) { return sizes_[static_cast<size_t>(kind)].most; };
   share_histograms_ = most(LegacyKind::histograms) == 0 && most(LegacyKind::compressed_histograms) == 0;
 }
 
-void Accumulator::add(Bytes bytes) {
-  if (events_ > 0 && !general_only_ && (add_plain_scalar(bytes) || add_plain_value(bytes))) return;
+void Accumulator::add(Bytes bytes, const RecordPlace& place) {
+  if (events_ > 0 && !general_only_ && (add_plain_scalar(bytes) || add_plain_value(bytes, place))) return;
   event_.clear();
   MemorySource source(bytes);
   if (!walk_event(source, event_)) {
@@ -72,7 +63,7 @@ void Accumulator::add(Bytes bytes) {
       case ValueField::session_log:
         break;
       default:
-        if (event_.what == schema::Event::summary) add_value(event_, value, bytes);
+        if (event_.what == schema::Event::summary) add_value(event_, value, bytes, place);
         break;
     }
   }
@@ -99,7 +90,7 @@ bool Accumulator::add_plain_scalar(Bytes event) {
 }
 
 // One message as TF2 and others write it: the tag, the value, perhaps the metadata, which is known then.
-bool Accumulator::add_plain_value(Bytes event) {
+bool Accumulator::add_plain_value(Bytes event, const RecordPlace& place) {
   EventHead head;
   if (!read_head(event, head) || !is_in_order(head.step)) return false;
   Cursor cursor(event.subspan(head.size));
@@ -126,7 +117,8 @@ bool Accumulator::add_plain_value(Bytes event) {
   Tag* tag = known(as_text(name));
   if (!tag || (has_metadata && !tag->has_metadata) || !tag->values[static_cast<size_t>(kind)]) return false;
   predictor_.follow(tag);
-  tag->values[static_cast<size_t>(kind)]->add({head.wall_time, head.step, Payload(payload)});
+  tag->values[static_cast<size_t>(kind)]->add(
+      {head.wall_time, head.step, Payload(payload, event, place, kept_, most_kept_)});
   note_plain(head.step, head.wall_time);
   return true;
 }
@@ -146,7 +138,8 @@ Accumulator::Tag* Accumulator::known(std::string_view name) {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
-void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes bytes) {
+void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes bytes,
+                            const RecordPlace& place) {
   std::string_view name = as_text(within(bytes, value.tag));
   if (value.has_metadata) {
     Tag& tag = tag_named(name);
@@ -155,7 +148,7 @@ void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes 
       notes_.push_back({.what = LogNote::metadata, .tag = tag.name, .bytes = text_of(bytes, value.metadata)});
     }
   }
-  const Bytes payload = within(bytes, value.payload);
+  const auto payload = [&] { return Payload(within(bytes, value.payload), bytes, place, kept_, most_kept_); };
   switch (value.field) {
     case ValueField::simple_value: {
       Tag& tag = tag_named(name);
@@ -169,32 +162,32 @@ void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes 
     }
     case ValueField::histo: {
       Tag& tag = tag_named(name);
-      add_row(LegacyKind::histograms, tag, event, payload);
-      if (!share_histograms_) add_row(LegacyKind::compressed_histograms, tag, event, payload);
+      add_row(LegacyKind::histograms, tag, event, payload());
+      if (!share_histograms_) add_row(LegacyKind::compressed_histograms, tag, event, payload());
       break;
     }
     case ValueField::image:
-      add_row(LegacyKind::images, tag_named(name), event, payload);
+      add_row(LegacyKind::images, tag_named(name), event, payload());
       break;
     case ValueField::audio:
-      add_row(LegacyKind::audio, tag_named(name), event, payload);
+      add_row(LegacyKind::audio, tag_named(name), event, payload());
       break;
     case ValueField::tensor:
       if (name.empty()) name = as_text(within(bytes, value.node_name));
-      add_row(LegacyKind::tensors, tag_named(name), event, payload);
+      add_row(LegacyKind::tensors, tag_named(name), event, payload());
       break;
     default:
       break;
   }
 }
 
-void Accumulator::add_row(LegacyKind kind, Tag& tag, const EventRef& event, Bytes payload) {
+void Accumulator::add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payload payload) {
   const auto place = static_cast<size_t>(kind);
   if (!tag.values[place]) {
     tag.values[place] = std::make_unique<Reservoir<LegacyValue>>(sizes_[place]);
     order_[place].push_back(&tag);
   }
-  tag.values[place]->add({event.wall_time, event.step, Payload(payload)});
+  tag.values[place]->add({event.wall_time, event.step, std::move(payload)});
 }
 
 void Accumulator::maybe_purge(const EventRef& event, Bytes bytes) {

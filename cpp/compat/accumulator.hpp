@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bytes/cursor.hpp"
+#include "compat/payload.hpp"
 #include "compat/reservoir.hpp"
 #include "decode/tag_predictor.hpp"
 #include "event/event.hpp"
@@ -29,21 +30,6 @@ struct LegacyScalar {
   double wall_time;
   int64_t step;
   double value;
-};
-
-// A message that holds a value, small ones in place.
-class Payload {
- public:
-  explicit Payload(Bytes bytes);
-  std::string_view bytes() const {
-    return shared_ ? std::string_view(*shared_) : std::string_view(small_, size_);
-  }
-
- private:
-  static constexpr size_t kSmall = 15;
-  std::shared_ptr<const std::string> shared_;
-  char small_[kSmall];
-  uint8_t size_ = 0;
 };
 
 struct LegacyValue {
@@ -87,7 +73,9 @@ class Accumulator {
   void set_purge(bool purge) { purge_ = purge; }
   // Switches the fast paths off, to compare.
   void set_general_only(bool general_only) { general_only_ = general_only; }
-  void add(Bytes event);
+  // How many bytes of large messages stay in memory; the others stay in their files, if they have one.
+  void set_most_kept(uint64_t bytes) { most_kept_ = bytes; }
+  void add(Bytes event, const RecordPlace& place = {});
 
   uint64_t events() const { return events_; }
   double first_wall_time() const { return first_wall_time_; }  // of the first event
@@ -114,13 +102,13 @@ class Accumulator {
 
   // The fast paths: they take an event of one value of a tag that is known, and leave all others to add().
   bool add_plain_scalar(Bytes event);
-  bool add_plain_value(Bytes event);
+  bool add_plain_value(Bytes event, const RecordPlace& place);
   // False if an event of this step may purge something.
   bool is_in_order(int64_t step) const { return !purge_ || version_ >= 2 || step >= last_step_; }
   void note_plain(int64_t step, double wall_time);
   Tag* known(std::string_view name);
-  void add_value(const EventRef& event, const ValueRef& value, Bytes bytes);
-  void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Bytes payload);
+  void add_value(const EventRef& event, const ValueRef& value, Bytes bytes, const RecordPlace& place);
+  void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payload payload);
   void maybe_purge(const EventRef& event, Bytes bytes);
   void purge(const EventRef& event, Bytes bytes, bool by_tags);
   void purge_all(int64_t step, std::array<uint64_t, kPurgedKinds>& purged);
@@ -128,7 +116,11 @@ class Accumulator {
   Tag& tag_named(std::string_view name);
   const Tag* find(std::string_view name) const;
 
+  static constexpr uint64_t kMostKept = uint64_t{256} << 20;
+
   Sizes sizes_;
+  KeptBytes kept_ = std::make_shared<std::atomic<uint64_t>>(0);
+  uint64_t most_kept_ = kMostKept;
   ParseVersion parse_version_;
   bool share_histograms_;  // compressed histograms are the same rows
   bool purge_ = true;

@@ -10,21 +10,22 @@ namespace tbq {
 
 struct RecordFile::Visitor {
   RecordFile& file;
-  const std::function<bool(Bytes)>& take;
+  const std::function<bool(Bytes, uint64_t)>& take;
   uint64_t given = 0;  // where the last record that was given ends
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
     for (size_t i = 0; i < count; ++i) {
+      const uint64_t begin = at;
       at += kOverhead + frames[i].length;
       given = at;
-      if (!take({frames[i].payload, frames[i].length})) return stop();
+      if (!take({frames[i].payload, frames[i].length}, begin)) return stop();
     }
     return true;
   }
   Large large(uint64_t, uint64_t) { return Large::bytes; }
   bool large_record(uint64_t at, uint64_t length, Bytes payload) {
     given = at + kOverhead + length;
-    return take(payload) || stop();
+    return take(payload, at) || stop();
   }
   void refused(uint64_t, uint64_t) {}
   bool lost(FaultCode code, uint64_t at, uint64_t length) {
@@ -45,7 +46,7 @@ struct RecordFile::Visitor {
   }
 };
 
-int RecordFile::read(const std::function<bool(Bytes)>& take) {
+int RecordFile::read(const std::function<bool(Bytes, uint64_t)>& take) {
   File file;
   if (const int error = file.open(path_)) return error;
   if (known_ && !status_.is_same_file(file.status())) return 0;

@@ -17,10 +17,10 @@ class RecordFile {
  public:
   explicit RecordFile(std::string path, uint64_t offset = 0) : path_(std::move(path)), offset_(offset) {}
 
-  // Calls `take` with the payload of each record that has not been given, until it returns false. An
-  // unfinished record at the end, and damage with nothing after it, are looked at again when the file has
-  // grown. A file that is not the one that was read first has nothing new. Returns 0, or an errno.
-  int read(const std::function<bool(Bytes)>& take);
+  // Calls `take` with the payload and the place of each record that has not been given, until it returns
+  // false. An unfinished record at the end, and damage with nothing after it, are looked at again when the
+  // file has grown. A file that is not the one that was read first has nothing new. Returns 0, or an errno.
+  int read(const std::function<bool(Bytes, uint64_t)>& take);
 
   // Takes the file that has this name now for the one that was read so far.
   void accept_replacement() { known_ = false; }

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tbq::MemoryFile memory(content);
   tbq::RecordFile file(memory.path());
   uint64_t events = 0;
-  file.read([&](tbq::Bytes event) {
+  file.read([&](tbq::Bytes event, uint64_t) {
     whole.add(event);
     ++events;
     return true;
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t given = 0;
   for (uint64_t before = 1; before != given;) {
     before = given;
-    again.read([&](tbq::Bytes event) {
+    again.read([&](tbq::Bytes event, uint64_t) {
       pieces.add(event);
       return ++given % (1 + data[1] % 7) != 0;
     });

@@ -55,7 +55,7 @@ TEST(a_record_is_given_once_however_the_bytes_come) {
     tbq::MemoryFile memory(data.substr(0, cut));
     tbq::RecordFile file(memory.path());
     std::vector<std::string> given;
-    const auto take = [&](tbq::Bytes record) {
+    const auto take = [&](tbq::Bytes record, uint64_t) {
       given.emplace_back(tbq::as_text(record));
       return given.size() != 2;  // a pause
     };
@@ -83,4 +83,38 @@ TEST(values_are_told_apart_by_their_field) {
   accumulator.add(bytes("\x09"));
   CHECK(accumulator.events() == 3);
   CHECK(accumulator.take_notes().size() == 1);
+}
+
+TEST(messages_beyond_what_is_kept_are_read_again) {
+  tbq::Accumulator accumulator({}, [](std::string_view) { return 2.0; });
+  accumulator.set_most_kept(10000);
+  // Three events of a tensor of 8,000 bytes: summary { value { tag: "a" tensor { ... } } }
+  std::string data;
+  for (char letter : {'x', 'y', 'z'}) {
+    const std::string value = std::string(
+                                  "\x0a\x01"
+                                  "a\x42\xc0\x3e",
+                                  6) +
+                              std::string(8000, letter);
+    const std::string event = std::string("\x2a\xc9\x3e\x0a\xc6\x3e", 6) + value;
+    tbq::append_record(data, bytes(event));
+  }
+  tbq::MemoryFile memory(data);
+  tbq::RecordFile file(memory.path());
+  const auto path = std::make_shared<const std::string>(memory.path());
+  file.read([&](tbq::Bytes event, uint64_t at) {
+    accumulator.add(event, {path, at});
+    return true;
+  });
+  const auto* rows = accumulator.values(tbq::LegacyKind::tensors, "a");
+  CHECK(rows && rows->size() == 3);
+  std::string room;
+  std::string_view found;
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK((*rows)[i].payload.read(room, found));
+    CHECK(found == std::string(8000, "xyz"[i]));
+  }
+  memory.content()[data.size() - 100] = 'w';
+  CHECK((*rows)[0].payload.read(room, found));
+  CHECK(!(*rows)[2].payload.read(room, found));
 }

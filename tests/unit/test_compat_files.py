@@ -215,3 +215,23 @@ def test_names_that_are_not_text(tmp_path: Path) -> None:
     accumulator = EventAccumulator(str(tmp_path)).Reload()
     (tag,) = accumulator.Tags()["scalars"]
     assert len(accumulator.Scalars(tag)) == 2
+
+
+def test_many_large_values_stay_in_their_files(tmp_path: Path) -> None:
+    """A log of gigabytes of images does not fill the memory; what has changed since is an error, never other bytes."""
+    pictures = [bytes([step]) * 50_000 for step in range(6)]
+    path = write(tmp_path, header(), *(image("i", step, data) for step, data in enumerate(pictures)))
+    accumulator = EventAccumulator(str(tmp_path))
+    accumulator._core.set_most_kept(120_000)
+    events = accumulator.Reload().Images("i")
+    assert [event.encoded_image_string for event in events] == pictures
+    again = accumulator.Images("i")
+    data = path.read_bytes()
+    path.write_bytes(data[:-100] + b"?" + data[-99:])
+    assert again[4].encoded_image_string == pictures[4]
+    with pytest.raises(OSError, match="has changed or gone"):
+        again[5]
+    path.unlink()
+    assert again[0].encoded_image_string == pictures[0]
+    with pytest.raises(OSError, match="step 3"):
+        again[3]

@@ -65,7 +65,7 @@ class RawEventFileLoader:
             core.add(self._pending.popleft(), purge)
             count += 1
         while count < most:
-            came = core.read(self._records, min(most - count, _MANY), purge)
+            came = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
             self._Log()
             if came == 0:
                 self._LogEnd()
