@@ -12,6 +12,7 @@
 
 #include "bind/bind.hpp"
 #include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
 #include "compat/accumulator.hpp"
 #include "compat/record_file.hpp"
 #include "event/scalar_tensor.hpp"
@@ -66,6 +67,9 @@ bool float_of(std::string_view tensor, double& value) {
   return true;
 }
 
+// A tag as TensorBoard names it; one that is not UTF-8, which protobuf refuses, as tbq shows it.
+std::string shown(std::string_view tag) { return is_valid_utf8(tag) ? std::string(tag) : display_name(tag); }
+
 nb::tuple as_tuple(const LogNote& note) {
   switch (note.what) {
     case LogNote::source_writer:
@@ -77,9 +81,9 @@ nb::tuple as_tuple(const LogNote& note) {
     case LogNote::meta_graph:
       return nb::make_tuple("meta_graph", bytes_of(note.bytes));
     case LogNote::run_metadata:
-      return nb::make_tuple("run_metadata", display_name(note.tag), bytes_of(note.bytes));
+      return nb::make_tuple("run_metadata", shown(note.tag), bytes_of(note.bytes));
     case LogNote::metadata:
-      return nb::make_tuple("metadata", display_name(note.tag), bytes_of(note.bytes));
+      return nb::make_tuple("metadata", shown(note.tag), bytes_of(note.bytes));
     case LogNote::purge: {
       nb::list purged;
       for (const uint64_t count : note.purged) purged.append(count);
@@ -179,8 +183,8 @@ class PythonAccumulator {
     nb::list out;
     const Guard turn(*this);
     for (const std::string_view tag : accumulator_.tags(legacy_kind(kind))) {
-      const std::string shown = display_name(tag);
-      out.append(nb::str(shown.data(), shown.size()));
+      const std::string name = shown(tag);
+      out.append(nb::str(name.data(), name.size()));
     }
     return out;
   }
@@ -188,8 +192,8 @@ class PythonAccumulator {
   // -1 if there is no such tag.
   int64_t count(const std::string& kind, const std::string& tag) {
     const LegacyKind wanted = legacy_kind(kind);
-    const std::string name = raw_name(tag);
     const Guard turn(*this);
+    const std::string name = name_of(tag);
     if (wanted == LegacyKind::scalars) {
       const auto* rows = accumulator_.scalars(name);
       return rows ? static_cast<int64_t>(rows->size()) : -1;
@@ -200,9 +204,9 @@ class PythonAccumulator {
 
   using Room = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   size_t copy_scalars(const std::string& tag, Room room) {
-    const std::string name = raw_name(tag);
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
+    const std::string name = name_of(tag);
     const auto* rows = accumulator_.scalars(name);
     if (!rows) return 0;
     const size_t count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
@@ -212,12 +216,12 @@ class PythonAccumulator {
 
   // The same of tensors; the value of one that is not a float of rank 0 is NaN, and the answer false.
   nb::tuple copy_tensors(const std::string& tag, Room room) {
-    const std::string name = raw_name(tag);
     size_t count = 0;
     bool plain = true;
     {
       const nb::gil_scoped_release free;
       const std::lock_guard turn(mutex_);
+      const std::string name = name_of(tag);
       if (const auto* rows = accumulator_.values(LegacyKind::tensors, name)) {
         count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
         std::string scratch;
@@ -235,9 +239,9 @@ class PythonAccumulator {
 
   ValueRows values(const std::string& kind, const std::string& tag) {
     const LegacyKind wanted = legacy_kind(kind);
-    const std::string name = raw_name(tag);
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
+    const std::string name = name_of(tag);
     const auto* rows = accumulator_.values(wanted, name);
     return rows ? ValueRows{*rows} : ValueRows{};
   }
@@ -255,6 +259,9 @@ class PythonAccumulator {
    private:
     std::unique_lock<std::mutex> turn_;
   };
+
+  // The bytes of a tag that is shown so.
+  std::string name_of(const std::string& tag) const { return accumulator_.has(tag) ? tag : raw_name(tag); }
 
   static Accumulator::Sizes sizes_of(const nb::dict& sizes) {
     Accumulator::Sizes out;

@@ -85,6 +85,7 @@ class Accumulator {
   double last_wall_time() const { return last_wall_time_; }
   std::vector<LogNote> take_notes() { return std::exchange(notes_, {}); }
 
+  bool has(std::string_view tag) const { return find(tag) != nullptr; }
   // Tags in the order in which they came.
   std::vector<std::string_view> tags(LegacyKind kind) const;
   // Null if there is no such tag of this kind.

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from protolog import header, image, record, scalar, session_start, write
 
@@ -65,6 +65,35 @@ def test_only_what_is_damaged_is_lost(
         accumulator.Reload()
     assert steps(accumulator) == [step for step in range(20) if step != number]
     assert [event.step for event in LegacyEventFileLoader(str(path)).Load()][1:] == steps(accumulator)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.tuples(st.integers(0, 1400), st.sampled_from(["flip", "cut", "zeros", "junk"])), max_size=3),
+    st.lists(st.integers(0, 1500), max_size=4),
+    st.sampled_from([0, 3]),
+)
+def test_damaged_files_give_the_same_however_they_grow(
+    tmp_path_factory: pytest.TempPathFactory, damage: list[tuple[int, str]], cuts: list[int], size: int
+) -> None:
+    """With a restart in the middle, and with sampling."""
+    data = bytearray(header() + b"".join([*SCALARS[:12], session_start(6, 1.0), *SCALARS[6:]]))
+    for place, what in damage:
+        at = place % len(data)
+        if what == "flip":
+            data[at] ^= 0x10
+        elif what == "cut":
+            del data[at : at + 7]
+        else:
+            data[at:at] = bytes(20) if what == "zeros" else b"junk" * 5
+    path = tmp_path_factory.mktemp("run") / "a.tfevents"
+    pieces = EventAccumulator(str(path.parent), {"scalars": size})
+    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
+        with path.open("ab") as file:
+            file.write(data[start:end])
+        pieces.Reload()
+    whole = EventAccumulator(str(path.parent), {"scalars": size}).Reload()
+    assert steps(pieces) == steps(whole)
 
 
 def test_damage_is_logged_where_tensorboard_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import Accumulator
-from tbq.compat import plugin_assets
+from tbq.compat import directory_watcher, event_file_loader, plugin_assets
 from tbq.compat.compressor import NORMAL_HISTOGRAM_BPS, compress_histogram_proto
 from tbq.compat.defaults import wants_protobuf
 from tbq.compat.directory_watcher import DirectoryWatcher
@@ -36,7 +36,7 @@ __all__ = [
     "AUDIO", "COMPRESSED_HISTOGRAMS", "DEFAULT_SIZE_GUIDANCE", "GRAPH", "HISTOGRAMS", "IMAGES", "META_GRAPH",
     "NORMAL_HISTOGRAM_BPS", "RUN_METADATA", "SCALARS", "STORE_EVERYTHING_SIZE_GUIDANCE", "SUMMARY_TYPES", "TENSORS",
     "AudioEvent", "CompressedHistogramEvent", "EventAccumulator", "HistogramEvent", "HistogramValue", "ImageEvent",
-    "ScalarEvent", "TensorEvent",
+    "ScalarEvent", "TensorEvent", "directory_watcher", "event_file_loader",
 ]  # fmt: skip
 
 # What `Tags()` names, and what `size_guidance` takes.
@@ -241,7 +241,7 @@ class EventAccumulator:
         """Take in so many events at most; returns how many came."""
         generator = self._generator
         try:
-            if type(generator) in (LegacyEventFileLoader, DirectoryWatcher):
+            if _is_ours(generator):
                 return int(generator._Feed(self._core, most, self.purge_orphaned_data))
             count = 0
             events = iter(generator.Load())
@@ -354,6 +354,13 @@ def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
     if is_event_file(os.path.basename(path)) and not os.path.isdir(path):
         return LegacyEventFileLoader(path)
     return DirectoryWatcher(path, LegacyEventFileLoader, lambda each: is_event_file(os.path.basename(each)))
+
+
+def _is_ours(generator: Any) -> bool:
+    """Whether the core can read the files itself: nobody has put a loader of their own in between."""
+    if type(generator) is DirectoryWatcher:
+        return generator._loader_factory is LegacyEventFileLoader
+    return type(generator) is LegacyEventFileLoader
 
 
 def _light(full_name: str, data: bytes) -> Any:

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tbq.compat import event_accumulator
-from tbq.compat.directory_watcher import DirectoryDeletedError
+from tbq.compat import directory_watcher, event_accumulator
 from tbq.compat.log import logger
 
 
@@ -90,7 +89,7 @@ class EventMultiplexer:
                 logger.error("Unable to reload accumulator '%s': %s", name, failure)
             except Exception as failure:
                 # The error may be TensorBoard's own, of accumulators that were put in place of ours.
-                if type(failure).__name__ != DirectoryDeletedError.__name__:
+                if type(failure).__name__ != directory_watcher.DirectoryDeletedError.__name__:
                     raise
                 gone.add(name)
         with self._accumulators_mutex:
