@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
         return tbq::release_memory();
       },
       "Give memory back that tbq keeps for the next decode (at most 128 MB); returns how many bytes it was.");
+  tbq::bind_compat(m);
   tbq::bind_curve(m);
   tbq::bind_decode(m);
   tbq::bind_kinds(m);

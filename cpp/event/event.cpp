@@ -8,6 +8,8 @@ namespace tbq {
 void EventRef::clear() {
   wall_time = 0;
   step = 0;
+  what = 0;
+  has_source_metadata = false;
   has_file_version = false;
   file_version = {};
   writer = {};
@@ -47,6 +49,7 @@ bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
           field = ValueField::audio;
           break;
         case schema::Value::node_name:
+          value.node_name = item.range;
           break;
         case schema::Value::tensor:
           field = ValueField::tensor;
@@ -144,6 +147,9 @@ bool walk_event(Source& source, EventRef& out) {
     } else if (item.is(schema::Event::step, Wire::varint)) {
       out.step = static_cast<int64_t>(item.value);
     } else if (item.wire == Wire::bytes) {
+      if (item.number >= schema::Event::file_version && item.number <= schema::Event::meta_graph_def) {
+        out.what = item.number;
+      }
       switch (item.number) {
         case schema::Event::file_version:
           out.has_file_version = true;
@@ -169,6 +175,7 @@ bool walk_event(Source& source, EventRef& out) {
           push_untagged(out, ValueField::meta_graph_def, item.range);
           break;
         case schema::Event::source_metadata:
+          out.has_source_metadata = true;
           ok = walk_source_metadata(source, item.range, out) && ok;
           break;
         default:

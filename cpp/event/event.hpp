@@ -16,6 +16,7 @@ struct ValueRef {
   bool has_metadata = false;
   float scalar = 0;  // for simple_value
   Range tag;
+  Range node_name;
   Range payload;     // of the field that `field` names
   Range metadata;    // SummaryMetadata
   uint64_t end = 0;  // where the whole Value ends in the record's payload
@@ -24,6 +25,8 @@ struct ValueRef {
 struct EventRef {
   double wall_time = 0;
   int64_t step = 0;
+  uint32_t what = 0;  // the number of the last field that says what the event is: protobuf keeps that one
+  bool has_source_metadata = false;
   bool has_file_version = false;
   Range file_version;
   Range writer;  // source_metadata.writer

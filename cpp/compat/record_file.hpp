@@ -1,0 +1,48 @@
+// The records of one file, given once each, however often and in what pieces it is read while it grows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bytes/cursor.hpp"
+#include "io/file_status.hpp"
+#include "record/fault.hpp"
+
+namespace tbq {
+
+class RecordFile {
+ public:
+  explicit RecordFile(std::string path, uint64_t offset = 0) : path_(std::move(path)), offset_(offset) {}
+
+  // Calls `take` with the payload and the place of each record that has not been given, until it returns
+  // false. An unfinished record at the end, and damage with nothing after it, are looked at again when the
+  // file has grown. A file that is not the one that was read first has nothing new. Returns 0, or an errno.
+  int read(const std::function<bool(Bytes, uint64_t)>& take);
+
+  // Takes the file that has this name now for the one that was read so far.
+  void accept_replacement() { known_ = false; }
+
+  const std::string& path() const { return path_; }
+  uint64_t offset() const { return offset_; }  // where the next record is expected
+  uint64_t unfinished() const { return unfinished_; }
+  // Damage that was passed over since the last call.
+  std::vector<Fault> take_faults() { return std::exchange(faults_, {}); }
+
+ private:
+  struct Visitor;
+
+  std::string path_;
+  FileStatus status_;
+  bool known_ = false;      // status_ is that of the file
+  bool stopped_ = false;    // `take` ended the last read
+  uint64_t read_size_ = 0;  // of the file when it was last read to its end
+  uint64_t offset_ = 0;
+  uint64_t unfinished_ = 0;
+  uint64_t told_ = 0;  // damage before this has been told
+  std::vector<Fault> faults_;
+};
+
+}  // namespace tbq

@@ -1,0 +1,14 @@
+"""TensorBoard's, TensorFlow's and tbparse's readers on tbq's engine: change one import, or none.
+
+    from tbq.compat.event_accumulator import EventAccumulator
+    from tbq.compat.event_multiplexer import EventMultiplexer
+    from tbq.compat.event_file_loader import EventFileLoader
+    from tbq.compat.summary_iterator import summary_iterator
+    from tbq.compat.tbparse import SummaryReader
+
+A script that cannot be changed: `python -m tbq.compat script.py`, or `tbq.compat.install()` before its imports.
+"""
+
+from tbq.compat.installation import install, uninstall
+
+__all__ = ["install", "uninstall"]

@@ -1,0 +1,196 @@
+"""TensorBoard's loaders of one event file: records, events as they were written, and events migrated to tensors."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tbq._core import RecordFile
+from tbq.compat.defaults import wants_protobuf
+from tbq.compat.log import logger
+from tbq.compat.messages import message_class
+from tbq.compat.migrate import Migration
+from tbq.source.inflate import Unpacked
+
+if TYPE_CHECKING:
+    from tbq._core import Accumulator
+
+_AT_ONCE = 256  # records
+_MANY = 1 << 20  # events that are read before Python looks whether it was interrupted
+_COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+
+
+class RawEventFileLoader:
+    """Gives the serialized events of a file, each of them once."""
+
+    def __init__(self, file_path: str | os.PathLike[str], detect_file_replacement: bool = False) -> None:
+        """`detect_file_replacement`: read on in a file that was replaced by a longer one of the same name."""
+        if file_path is None:
+            raise ValueError("A file path is required")
+        self._file_path = os.fspath(file_path)
+        self._detect_file_replacement = detect_file_replacement
+        self._file_size: int | None = None
+        self._unpacked: Unpacked | None = None
+        self._unpacked_size = -1
+        self._pending: deque[bytes] = deque()  # records that were read and not yet given
+        with open(self._file_path, "rb") as file:  # FileNotFoundError belongs here, not into a loop
+            if file.read(2) in _COMPRESSED:
+                self._unpacked = Unpacked()
+        self._records = RecordFile(os.fsencode(self._file_path))
+
+    def Load(self) -> Iterator[Any]:
+        """What has not been given yet. Nothing is taken before it is iterated over."""
+        yield from self._Records()
+
+    def _Records(self) -> Iterator[bytes]:
+        if not self._Prepare():
+            return
+        while True:
+            if not self._pending:
+                self._pending.extend(self._records.records(_AT_ONCE))
+                self._Log()
+            if not self._pending:
+                break
+            yield self._pending.popleft()
+        self._LogEnd()
+
+    def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
+        """The same into the core, at most so many events; returns how many came."""
+        if not self._Prepare():
+            return 0
+        count = 0
+        while self._pending and count < most:
+            core.add(self._pending.popleft(), purge)
+            count += 1
+        while count < most:
+            came = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
+            self._Log()
+            if came == 0:
+                self._LogEnd()
+                break
+            count += came
+        return count
+
+    def _Prepare(self) -> bool:
+        """Get ready to read on; false if there is nothing to read."""
+        logger.debug("Loading events from %s", self._file_path)
+        if self._detect_file_replacement:
+            has_increased = self.CheckForIncreasedFileSize()
+            if has_increased:
+                logger.debug("Reopening %s since file size has changed", self._file_path)
+                self._records.accept_replacement()
+            elif has_increased is False:
+                logger.debug(
+                    "Skipping attempt to poll %s since file size has not changed (still %d)",
+                    self._file_path,
+                    self._file_size,
+                )
+                return False
+        if self._unpacked is not None:
+            self._Unpack(self._unpacked)
+        return True
+
+    def _Unpack(self, unpacked: Unpacked) -> None:
+        """Unpack a compressed file, again if it has changed, and read on in what was in it."""
+        try:
+            size = os.stat(self._file_path).st_size
+        except OSError:
+            return
+        if size == self._unpacked_size:
+            return
+        path = os.fsencode(self._file_path)
+        plain = unpacked.again(path)
+        if path in unpacked.failures:
+            logger.error("%s %s", self._file_path, unpacked.failures[path])
+        if plain is not None:
+            self._unpacked_size = size
+            self._records = RecordFile(plain, self._records.offset)
+
+    def _Log(self) -> None:
+        """Damage that was passed over; TensorBoard stops there, and says so at the same level."""
+        for what, offset, length in self._records.faults():
+            logger.debug(
+                "Corrupted record in %s (%s: %d bytes at %d are skipped)",
+                self._file_path, what, length, offset,
+            )  # fmt: skip
+
+    def _LogEnd(self) -> None:
+        if self._records.unfinished:
+            reason = f"{self._records.unfinished} bytes at {self._records.offset}"
+            logger.debug("Truncated record in %s (%s)", self._file_path, reason)
+        else:
+            logger.debug("End of file in %s", self._file_path)
+        logger.debug("No more events in %s", self._file_path)
+
+    def CheckForIncreasedFileSize(self) -> bool | None:
+        """Whether the file has grown since the last call; None if that is not known."""
+        previous = self._file_size
+        try:
+            size = os.stat(self._file_path).st_size
+        except OSError as failure:
+            logger.error("Failed to stat %s: %s", self._file_path, failure)
+            return None
+        logger.debug("Stat on %s got size %d, previous size %s", self._file_path, size, previous)
+        if previous is not None and size < previous:
+            logger.warning("File %s shrank from previous size %d to size %d", self._file_path, previous, size)
+            return False
+        self._file_size = size
+        return None if previous is None else size > previous
+
+
+class LegacyEventFileLoader(RawEventFileLoader):
+    """Gives events as they were written."""
+
+    def __init__(
+        self,
+        file_path: str | os.PathLike[str],
+        detect_file_replacement: bool = False,
+        *,
+        protobuf: bool | None = None,
+    ) -> None:
+        """`protobuf=True` gives messages of the tensorboard package."""
+        super().__init__(file_path, detect_file_replacement)
+        self._protobuf = wants_protobuf(protobuf)
+
+    def Load(self) -> Iterator[Any]:
+        event_class = _event_class(self._protobuf)
+        for record in self._Records():
+            yield event_class.FromString(record)
+
+
+class EventFileLoader(LegacyEventFileLoader):
+    """Gives events in which every value is a tensor with its data class, as TensorBoard's plugins read them."""
+
+    def __init__(
+        self,
+        file_path: str | os.PathLike[str],
+        detect_file_replacement: bool = False,
+        *,
+        protobuf: bool | None = None,
+    ) -> None:
+        super().__init__(file_path, detect_file_replacement, protobuf=protobuf)
+        self._migration = Migration()
+
+    def Load(self) -> Iterator[Any]:
+        light = message_class("tensorboard.Event")
+        for record in self._Records():
+            for event in self._migration.events(light.FromString(record)):
+                yield event.to_protobuf() if self._protobuf else event
+
+
+class TimestampedEventFileLoader(EventFileLoader):
+    """Gives pairs of a wall time and an event."""
+
+    def Load(self) -> Iterator[Any]:
+        for event in super().Load():
+            yield (event.wall_time, event)
+
+
+def _event_class(protobuf: bool) -> Any:
+    if not protobuf:
+        return message_class("tensorboard.Event")
+    from tbq.compat.real_messages import real_class
+
+    return real_class("tensorboard.Event")

@@ -1,0 +1,205 @@
+"""TensorBoard's `event_multiplexer`: the accumulators of many runs."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tbq.compat import directory_watcher, event_accumulator
+from tbq.compat.log import logger
+
+
+class EventMultiplexer:
+    """Runs by name, each with its `EventAccumulator`.
+
+    >>> from tbq.compat.event_multiplexer import EventMultiplexer
+    >>> multiplexer = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
+    >>> len(multiplexer.Scalars("lr=0.1/seed=0", "val/loss")) > 0
+    True
+    """
+
+    def __init__(
+        self,
+        run_path_map: Mapping[str, str] | None = None,
+        size_guidance: Mapping[str, int] | None = None,
+        purge_orphaned_data: bool = True,
+        *,
+        protobuf: bool | None = None,
+    ) -> None:
+        """`run_path_map` has the paths of runs by their names; the others are those of `EventAccumulator`."""
+        logger.info("Event Multiplexer initializing.")
+        self._accumulators_mutex = threading.Lock()
+        self._accumulators: dict[str, Any] = {}
+        self._paths: dict[str, str] = {}
+        self._reload_called = False
+        self._size_guidance = size_guidance
+        self._protobuf = protobuf
+        self.purge_orphaned_data = purge_orphaned_data
+        if run_path_map is not None:
+            logger.info("Event Multplexer doing initialization load for %s", run_path_map)
+            for run, path in run_path_map.items():
+                self.AddRun(path, run)
+        logger.info("Event Multiplexer done initializing")
+
+    def AddRun(self, path: str, name: str | None = None) -> EventMultiplexer:
+        """Add a run, under its path unless it has a name; one that is there with this path stays as it is."""
+        name = name or path
+        accumulator = None
+        with self._accumulators_mutex:
+            if name not in self._accumulators or self._paths[name] != path:
+                if name in self._paths and self._paths[name] != path:
+                    logger.warning(
+                        "Conflict for name %s: old path %s, new path %s", name, self._paths[name], path
+                    )
+                logger.info("Constructing EventAccumulator for %s", path)
+                more: dict[str, Any] = {"protobuf": True} if self._protobuf else {}
+                accumulator = event_accumulator.EventAccumulator(
+                    path,
+                    size_guidance=self._size_guidance,
+                    purge_orphaned_data=self.purge_orphaned_data,
+                    **more,
+                )
+                self._accumulators[name] = accumulator
+                self._paths[name] = path
+        if accumulator and self._reload_called:
+            accumulator.Reload()
+        return self
+
+    def AddRunsFromDirectory(self, path: str, name: str | None = None) -> EventMultiplexer:
+        """Add each directory from `path` down that has event files, under its path below it (and below `name`)."""
+        logger.info("Starting AddRunsFromDirectory: %s", path)
+        for folder in _run_folders(path):
+            logger.info("Adding events from directory %s", folder)
+            below = os.path.relpath(folder, path)
+            self.AddRun(folder, name=os.path.join(name, below) if name else below)
+        logger.info("Done with AddRunsFromDirectory: %s", path)
+        return self
+
+    def Reload(self) -> EventMultiplexer:
+        """Take in what is new of every run; those whose directory is gone are dropped."""
+        logger.info("Beginning EventMultiplexer.Reload()")
+        self._reload_called = True
+        gone = set()
+        for name, accumulator in self._Items():
+            try:
+                accumulator.Reload()
+            except OSError as failure:
+                logger.error("Unable to reload accumulator '%s': %s", name, failure)
+            except Exception as failure:
+                # The error may be TensorBoard's own, of accumulators that were put in place of ours.
+                if type(failure).__name__ != directory_watcher.DirectoryDeletedError.__name__:
+                    raise
+                gone.add(name)
+        with self._accumulators_mutex:
+            for name in gone:
+                logger.warning("Deleting accumulator '%s'", name)
+                del self._accumulators[name]
+        logger.info("Finished with EventMultiplexer.Reload()")
+        return self
+
+    def _Items(self) -> list[tuple[str, Any]]:
+        with self._accumulators_mutex:
+            return list(self._accumulators.items())
+
+    def PluginAssets(self, plugin_name: str) -> dict[str, list[str]]:
+        """The names of a plugin's files, by run."""
+        return {run: accumulator.PluginAssets(plugin_name) for run, accumulator in self._Items()}
+
+    def RetrievePluginAsset(self, run: str, plugin_name: str, asset_name: str) -> str:
+        """The text of one of them; KeyError if there is none."""
+        asset: str = self.GetAccumulator(run).RetrievePluginAsset(plugin_name, asset_name)
+        return asset
+
+    def FirstEventTimestamp(self, run: str) -> float:
+        """When the first event of a run was written."""
+        timestamp: float = self.GetAccumulator(run).FirstEventTimestamp()
+        return timestamp
+
+    def GetSourceWriter(self, run: str) -> str | None:
+        """Who wrote the events of a run."""
+        writer: str | None = self.GetAccumulator(run).GetSourceWriter()
+        return writer
+
+    def Scalars(self, run: str, tag: str) -> Any:
+        """The scalars of a run and a tag; KeyError if there are none, as with all of these."""
+        return self.GetAccumulator(run).Scalars(tag)
+
+    def Graph(self, run: str) -> Any:
+        return self.GetAccumulator(run).Graph()
+
+    def SerializedGraph(self, run: str) -> bytes:
+        graph: bytes = self.GetAccumulator(run).SerializedGraph()
+        return graph
+
+    def MetaGraph(self, run: str) -> Any:
+        return self.GetAccumulator(run).MetaGraph()
+
+    def RunMetadata(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).RunMetadata(tag)
+
+    def Histograms(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).Histograms(tag)
+
+    def CompressedHistograms(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).CompressedHistograms(tag)
+
+    def Images(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).Images(tag)
+
+    def Audio(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).Audio(tag)
+
+    def Tensors(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).Tensors(tag)
+
+    def PluginRunToTagToContent(self, plugin_name: str) -> dict[str, dict[str, bytes]]:
+        """The metadata of a plugin by run and tag, of the runs that have some."""
+        found = {}
+        for run in self.Runs():
+            try:
+                found[run] = self.GetAccumulator(run).PluginTagToContent(plugin_name)
+            except KeyError:
+                continue
+        return found
+
+    def SummaryMetadata(self, run: str, tag: str) -> Any:
+        return self.GetAccumulator(run).SummaryMetadata(tag)
+
+    def AllSummaryMetadata(self, run: str) -> dict[str, Any]:
+        """The metadata of all tags of a run."""
+        metadata: dict[str, Any] = self.GetAccumulator(run).AllSummaryMetadata()
+        return metadata
+
+    def Runs(self) -> dict[str, dict[str, Any]]:
+        """The `Tags()` of each run."""
+        return {run: accumulator.Tags() for run, accumulator in self._Items()}
+
+    def RunPaths(self) -> dict[str, str]:
+        """The path of each run."""
+        return self._paths
+
+    def GetAccumulator(self, run: str) -> Any:
+        """The accumulator of a run; KeyError if there is none."""
+        with self._accumulators_mutex:
+            return self._accumulators[run]
+
+
+def _run_folders(top: str) -> Iterator[str]:
+    """The directories from `top` down that have a file called like an event file, each of them once."""
+    top = os.fspath(top)
+    if not os.path.exists(top):
+        return
+    if not os.path.isdir(top):
+        raise ValueError(f"GetLogdirSubdirectories: path exists and is not a directory, {top}")
+    seen = set()
+    for folder, below, files in os.walk(top, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:  # a link that leads back
+            below.clear()
+            continue
+        seen.add(real)
+        below.sort()
+        if any("tfevents" in name for name in files):
+            yield folder

@@ -1,0 +1,93 @@
+"""The events that EventAccumulator gives: named tuples that are dataclasses too, as TensorBoard's have been both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from tbq.compat.messages import Message
+
+_T = TypeVar("_T")
+
+
+def _also_dataclass(cls: type[_T]) -> type[_T]:
+    """Give a named tuple what `dataclasses` looks for, so that `asdict`, `fields` and `replace` take it."""
+    names: Sequence[str] = cls._fields  # type: ignore[attr-defined]
+    cls.__dataclass_fields__ = dataclasses.make_dataclass(  # type: ignore[attr-defined]
+        cls.__name__, names, frozen=True
+    ).__dataclass_fields__
+    return cls
+
+
+@_also_dataclass
+class ScalarEvent(NamedTuple):
+    """One point of a scalar tag."""
+
+    wall_time: float
+    step: int
+    value: float
+
+
+@_also_dataclass
+class CompressedHistogramEvent(NamedTuple):
+    """One histogram as pairs of basis points and values."""
+
+    wall_time: float
+    step: int
+    compressed_histogram_values: Sequence[tuple[float, float]]
+
+
+@_also_dataclass
+class HistogramValue(NamedTuple):
+    """The numbers of one histogram."""
+
+    min: float
+    max: float
+    num: float
+    sum: float
+    sum_squares: float
+    bucket_limit: Sequence[float]
+    bucket: Sequence[float]
+
+
+@_also_dataclass
+class HistogramEvent(NamedTuple):
+    """One histogram."""
+
+    wall_time: float
+    step: int
+    histogram_value: HistogramValue
+
+
+@_also_dataclass
+class ImageEvent(NamedTuple):
+    """One image, encoded as it was logged."""
+
+    wall_time: float
+    step: int
+    encoded_image_string: bytes
+    width: int
+    height: int
+
+
+@_also_dataclass
+class AudioEvent(NamedTuple):
+    """One clip, encoded as it was logged."""
+
+    wall_time: float
+    step: int
+    encoded_audio_string: bytes
+    content_type: str
+    sample_rate: float
+    length_frames: int
+
+
+@_also_dataclass
+class TensorEvent(NamedTuple):
+    """One tensor, as a TensorProto."""
+
+    wall_time: float
+    step: int
+    tensor_proto: Message | Any

@@ -1,0 +1,157 @@
+"""Puts these modules in the place of TensorBoard's, TensorFlow's and tbparse's, for scripts that import those."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from tbq.compat import defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+
+_EVENTS = "tensorboard.backend.event_processing"
+_REPLACED = {
+    f"{_EVENTS}.event_accumulator": "tbq.compat.event_accumulator",
+    f"{_EVENTS}.event_multiplexer": "tbq.compat.event_multiplexer",
+    f"{_EVENTS}.event_file_loader": "tbq.compat.event_file_loader",
+    "tensorflow.python.summary.summary_iterator": "tbq.compat.summary_iterator",
+    "tbparse": "tbq.compat.tbparse",
+}
+#: What scripts need beside them, if there is no tensorboard package.
+_ADDED = {
+    f"{_EVENTS}.directory_watcher": "tbq.compat.directory_watcher",
+    "tensorboard.util.tensor_util": "tbq.compat.tensor_util",
+}
+_ABSENT = object()
+_lock = threading.RLock()
+_undo: list[Callable[[], object]] = []  # what puts back what was there before
+
+
+def install(*, protobuf: bool = False) -> None:
+    """From now on, imports of EventAccumulator, EventMultiplexer, the loaders, summary_iterator and tbparse give tbq's.
+
+    What has been imported by name before keeps what it has. The tensorboard package need not be installed.
+    `protobuf=True`: they give messages of that package.
+
+    >>> import tbq.compat
+    >>> tbq.compat.install()
+    >>> from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    >>> EventAccumulator.__module__
+    'tbq.compat.event_accumulator'
+    >>> tbq.compat.uninstall()
+    """
+    with _lock:
+        uninstall()
+        defaults.protobuf = protobuf
+        modules = dict(_REPLACED)
+        if _is_installed("tensorboard"):
+            importlib.import_module(_EVENTS)
+        else:
+            modules |= _ADDED
+            _add_packages({name.rpartition(".")[0] for name in modules if name.startswith("tensorboard.")})
+        for name, ours in modules.items():
+            module = importlib.import_module(ours)
+            _put(sys.modules, name, module)
+            package, _, last = name.rpartition(".")
+            if package in sys.modules:
+                _put(vars(sys.modules[package]), last, module)
+        if "tensorflow" in sys.modules:
+            _patch_tensorflow(sys.modules["tensorflow"])
+        else:
+            sys.meta_path.insert(0, _tensorflow_finder)
+
+
+def uninstall() -> None:
+    """Undo `install`: later imports give the packages' own modules again."""
+    with _lock:
+        while _undo:
+            _undo.pop()()
+        if _tensorflow_finder in sys.meta_path:
+            sys.meta_path.remove(_tensorflow_finder)
+        defaults.protobuf = False
+
+
+def _put(namespace: dict[str, Any], name: str, value: object) -> None:
+    before = namespace.get(name, _ABSENT)
+    namespace[name] = value
+
+    def undo() -> None:
+        if before is _ABSENT:
+            namespace.pop(name, None)
+        else:
+            namespace[name] = before
+
+    _undo.append(undo)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ImportError:
+        return False
+    except ValueError:  # a module without a spec: somebody else has put it there
+        return True
+
+
+def _add_packages(names: set[str]) -> None:
+    """Empty packages, for imports to go through."""
+    for name in sorted(names):
+        parts = name.split(".")
+        for depth in range(1, len(parts) + 1):
+            package = ".".join(parts[:depth])
+            if package in sys.modules:
+                continue
+            module = ModuleType(
+                package, "Stands in for a package that is not installed; made by tbq.compat.install()."
+            )
+            module.__path__ = []
+            _put(sys.modules, package, module)
+            if depth > 1:
+                _put(vars(sys.modules[".".join(parts[: depth - 1])]), parts[depth - 1], module)
+
+
+def _patch_tensorflow(tensorflow: Any) -> None:
+    from tbq.compat.summary_iterator import summary_iterator
+
+    try:
+        train = tensorflow.compat.v1.train
+        before = train.summary_iterator
+    except AttributeError:
+        return
+    train.summary_iterator = (
+        summary_iterator  # TensorFlow's modules have attributes that are not in their dictionaries
+    )
+    _undo.append(lambda: setattr(train, "summary_iterator", before))
+
+
+class _TensorFlowFinder(importlib.abc.MetaPathFinder):
+    """Waits for TensorFlow to be imported, to put our `summary_iterator` in place of its own."""
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                with _lock:
+                    if _undo:
+                        _patch_tensorflow(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_tensorflow_finder = _TensorFlowFinder()

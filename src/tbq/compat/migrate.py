@@ -1,0 +1,138 @@
+"""Events as TensorBoard's plugins read them: old summaries become tensors, and metadata says the class of the data.
+
+These are the rules of TensorBoard's `data_compat` and `dataclass_compat`, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.compat.messages import message_class, raw_fields
+from tbq.write import wire
+
+if TYPE_CHECKING:
+    from tbq.compat.messages import Message
+
+# Field numbers of Event and of Summary.Value.
+_WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
+_TAG, _TENSOR, _METADATA = 1, 8, 9
+
+SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # DataClass
+_GRAPH_SUB_PLUGINS = ("graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model")
+_DATA_CLASSES = {
+    "histograms": TENSOR, "images": BLOB_SEQUENCE, "audio": BLOB_SEQUENCE, "scalars": SCALAR, "text": TENSOR,
+    "hparams": TENSOR, "pr_curves": TENSOR, "mesh": TENSOR, "custom_scalars": TENSOR,
+    **dict.fromkeys(_GRAPH_SUB_PLUGINS, BLOB_SEQUENCE),
+}  # fmt: skip
+_NULL_TENSOR = wire.integer(1, wire.DT_FLOAT) + wire.shape([0])
+
+
+class Migration:
+    """Migrates the events of one run, in order: the first metadata of a tag decides for all of its values."""
+
+    def __init__(self) -> None:
+        self._initial: dict[str, Message] = {}
+
+    def events(self, event: Message) -> Iterable[Message]:
+        """The events to use in place of one."""
+        what = event.WhichOneof("what")
+        if what == "graph_def":
+            return (event, _blob_event(event, "__run_graph__", "graphs", event.graph_def))
+        if what == "tagged_run_metadata":
+            run = event.tagged_run_metadata
+            return (_blob_event(event, run.tag, "graph_tagged_run_metadata", run.run_metadata),)
+        if what != "summary":
+            return (event,)
+        old = event.summary.value
+        new = [self._value(_as_tensor(value)) for value in old]
+        if all(after is before for after, before in zip(new, old, strict=True)):
+            return (event,)
+        values = b"".join(wire.message(1, value.SerializeToString()) for value in new)
+        data = _with_field(event.SerializeToString(), _SUMMARY, wire.message(_SUMMARY, values))
+        return (message_class("tensorboard.Event")(data),)
+
+    def _value(self, value: Message) -> Message:
+        initial = self._initial.setdefault(value.tag, value.metadata)
+        plugin = initial.plugin_data.plugin_name
+        if initial.data_class or plugin not in _DATA_CLASSES:
+            return value
+        data = value.SerializeToString()
+        if plugin == "audio":
+            data = _first_axis(data, value.tensor)
+        elif plugin == "hparams" and not value.HasField("tensor"):
+            data = _with_field(data, _TENSOR, wire.message(_TENSOR, _NULL_TENSOR))
+        elif plugin in _GRAPH_SUB_PLUGINS and not value.tensor.tensor_shape.dim:
+            tensor = value.tensor.SerializeToString()
+            data = _with_field(data, _TENSOR, wire.message(_TENSOR, _with_field(tensor, 2, wire.shape([1]))))
+        if value.HasField("metadata"):
+            metadata = value.metadata.SerializeToString() + wire.integer(4, _DATA_CLASSES[plugin])
+            data = _with_field(data, _METADATA, wire.message(_METADATA, metadata))
+        return value if data == value.SerializeToString() else type(value)(data)
+
+
+def _as_tensor(value: Message) -> Message:
+    """An old value as a tensor; any other as it is."""
+    which = value.WhichOneof("value")
+    content = b""
+    if which == "simple_value":
+        plugin, tensor = "scalars", wire.float_tensor(np.array(value.simple_value))
+    elif which == "histo":
+        plugin, tensor = "histograms", _histogram(value.histo)
+    elif which == "image":
+        image = value.image
+        sizes = [str(image.width).encode(), str(image.height).encode()]
+        plugin, content = "images", wire.integer(2, 1)
+        tensor = wire.string_tensor([*sizes, image.encoded_image_string], [3])
+    elif which == "audio":
+        plugin, content = "audio", wire.integer(2, 11) + wire.integer(3, 1)
+        tensor = wire.string_tensor([value.audio.encoded_audio_string, b""], [1, 2])
+    else:
+        return value
+    old = value.metadata
+    metadata = wire.metadata(plugin, content, old.display_name or value.tag, old.summary_description)
+    data = wire.text(_TAG, value.tag) + wire.message(_TENSOR, tensor) + wire.message(_METADATA, metadata)
+    return type(value)(data)
+
+
+def _histogram(histogram: Any) -> bytes:
+    """Left, right and count of each bucket, without empty ones at the ends; the outermost limits are min and max."""
+    counts = histogram.bucket
+    filled = [place for place, count in enumerate(counts) if count > 0]
+    if not filled:
+        return wire.integer(1, wire.DT_FLOAT) + wire.shape([0, 3])
+    start, end = filled[0], filled[-1]
+    inner = histogram.bucket_limit[start:end]
+    columns = [[histogram.min, *inner], [*inner, histogram.max], counts[start : end + 1]]
+    with np.errstate(over="ignore"):  # limits beyond what float32 holds become infinite
+        buckets = np.array(columns, dtype=np.float32).transpose()
+    return wire.integer(1, wire.DT_FLOAT) + wire.shape(buckets.shape) + wire.text(4, buckets.tobytes())
+
+
+def _first_axis(data: bytes, tensor: Message) -> bytes:
+    """A value whose tensor of clips and labels has become one of clips alone."""
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    if len(sizes) <= 1:
+        return data
+    stride = int(np.prod(sizes[1:]))
+    strings = tensor.string_val if stride == 1 else tensor.string_val[:: stride or 1]
+    changed = wire.integer(1, tensor.dtype) + wire.shape(sizes[:1])
+    changed += b"".join(wire.message(8, string) for string in strings)
+    return _with_field(data, _TENSOR, wire.message(_TENSOR, changed))
+
+
+def _blob_event(event: Message, tag: str, plugin: str, blob: bytes) -> Message:
+    tensor = wire.string_tensor([blob], [1])
+    metadata = wire.metadata(plugin) + wire.integer(4, BLOB_SEQUENCE)
+    value = wire.text(_TAG, tag) + wire.message(_TENSOR, tensor) + wire.message(_METADATA, metadata)
+    head = wire.double(_WALL_TIME, event.wall_time) + wire.integer(_STEP, event.step)
+    return type(event)(head + wire.message(_SUMMARY, wire.message(1, value)))
+
+
+def _with_field(data: bytes, number: int, field: bytes) -> bytes:
+    """A message in which a field is replaced, or added, in the order of numbers."""
+    parts = [(each, data[begin:end]) for each, _, _, begin, _, end in raw_fields(data) if each != number]
+    before = b"".join(part for each, part in parts if each < number)
+    return before + field + b"".join(part for each, part in parts if each > number)

@@ -1,0 +1,30 @@
+"""Messages of the tensorboard package, for those who ask for them with `protobuf=True`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+from tbq.errors import missing
+
+_MODULES = (
+    "tensorboard.compat.proto.event_pb2",
+    "tensorboard.compat.proto.graph_pb2",
+    "tensorboard.compat.proto.meta_graph_pb2",
+    "tensorboard.compat.proto.config_pb2",
+    "tensorboard.plugins.hparams.plugin_data_pb2",
+)
+
+
+@functools.cache
+def real_class(full_name: str) -> Any:
+    """The class of a message such as "tensorboard.Event"."""
+    try:
+        for module in _MODULES:
+            importlib.import_module(module)
+        from google.protobuf import descriptor_pool, message_factory
+    except ImportError as absent:
+        raise missing("tensorboard", needed_for="protobuf=True") from absent
+    descriptor = descriptor_pool.Default().FindMessageTypeByName(full_name)
+    return message_factory.GetMessageClass(descriptor)

@@ -1,0 +1,243 @@
+"""What EventAccumulator gives in place of lists: events are made when they are looked at."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+
+from tbq.compat.events import ScalarEvent
+
+if TYPE_CHECKING:
+    from tbq._core import ValueRows
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+#: The rows of `ScalarEvents`, as the core writes them.
+SCALAR_DTYPE = np.dtype((np.record, [("wall_time", "<f8"), ("step", "<i8"), ("value", "<f8")]))
+_AT_ONCE = 1 << 16  # events that are made together
+_scalar_event = functools.partial(tuple.__new__, ScalarEvent)
+
+
+class ScalarEvents(np.ndarray[Any, Any]):
+    """The events of a scalar tag: a list to those who use it as one, an array of records to NumPy and pandas.
+
+    `pd.DataFrame(events)`, `np.asarray(events)["value"]` and `len(events)` make no event at all.
+    """
+
+    __hash__ = None  # as a list
+
+    def __new__(cls, count: int) -> ScalarEvents:
+        return super().__new__(cls, (count,), SCALAR_DTYPE)
+
+    @property
+    def _is_list(self) -> bool:
+        """Whether this holds events; what NumPy makes of it may not."""
+        return self.ndim == 1 and self.dtype.names == SCALAR_DTYPE.names
+
+    @property
+    def _plain(self) -> Any:
+        return self.view(np.ndarray)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not self._is_list or isinstance(key, str):
+            return self._plain[key]
+        if isinstance(key, slice):
+            return super().__getitem__(key).copy()
+        try:
+            index = operator.index(key)
+        except TypeError:
+            return super().__getitem__(key)
+        try:
+            return _scalar_event(self._plain[index].item())
+        except IndexError:
+            raise IndexError("list index out of range") from None
+
+    def __iter__(self) -> Iterator[Any]:
+        plain = self._plain
+        if not self._is_list:
+            yield from plain
+            return
+        for start in range(0, len(plain), _AT_ONCE):
+            yield from map(_scalar_event, plain[start : start + _AT_ONCE].tolist())
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self[::-1])
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __eq__(self, other: object) -> Any:
+        if not self._is_list:
+            return self._plain == other
+        if isinstance(other, ScalarEvents) and other._is_list:
+            return len(self) == len(other) and all(
+                _alike(self[name], other[name]) for name in self.dtype.names
+            )
+        if isinstance(other, list | Events):
+            return len(self) == len(other) and list(self) == list(other)
+        return self._plain == other if isinstance(other, np.ndarray) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        if not self._is_list or (isinstance(other, np.ndarray) and not isinstance(other, ScalarEvents)):
+            return self._plain != other
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
+
+    def __contains__(self, item: object) -> bool:
+        return any(item == event for event in self)
+
+    def __add__(self, other: Any) -> Any:
+        return [*self, *other] if isinstance(other, list | Events | ScalarEvents) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return [*other, *self] if isinstance(other, list | Events) else NotImplemented
+
+    def __iadd__(self, other: Any) -> Any:
+        return [*self, *other]
+
+    def __mul__(self, times: Any) -> Any:
+        return list(self) * times
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    __str__ = __repr__
+
+    # What a list can do besides; each of them works on the events as a list.
+
+    def _change(self, change: Callable[[list[Any]], _R]) -> _R:
+        items = list(self)
+        result = change(items)
+        self.resize(len(items), refcheck=False)
+        self._plain[:] = np.array([tuple(item) for item in items], SCALAR_DTYPE)
+        return result
+
+    def append(self, item: ScalarEvent) -> None:
+        self._change(lambda items: items.append(item))
+
+    def extend(self, more: Iterable[ScalarEvent]) -> None:
+        self._change(lambda items: items.extend(more))
+
+    def insert(self, index: int, item: ScalarEvent) -> None:
+        self._change(lambda items: items.insert(index, item))
+
+    def pop(self, index: int = -1) -> ScalarEvent:
+        event: ScalarEvent = self._change(lambda items: items.pop(index))
+        return event
+
+    def remove(self, item: ScalarEvent) -> None:
+        self._change(lambda items: items.remove(item))
+
+    def clear(self) -> None:
+        self._change(lambda items: items.clear())
+
+    def reverse(self) -> None:
+        self._change(lambda items: items.reverse())
+
+    def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:  # type: ignore[override]
+        self._change(lambda items: items.sort(key=key, reverse=reverse))
+
+    def __delitem__(self, key: Any) -> None:
+        self._change(lambda items: items.__delitem__(key))
+
+    def index(self, item: object, *bounds: int) -> int:
+        return list(self).index(item, *bounds)
+
+    def count(self, item: object) -> int:
+        return list(self).count(item)
+
+
+Sequence.register(ScalarEvents)
+
+
+def _alike(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    """Whether two columns are equal, NaN to NaN too: a list that holds one is equal to itself."""
+    same = left == right
+    if left.dtype.kind == "f":
+        same |= np.isnan(left) & np.isnan(right)
+    return bool(same.all())
+
+
+class Events(MutableSequence[_T]):
+    """The events of a tag that are not scalars, as a list."""
+
+    def __init__(self, rows: ValueRows, make: Callable[[float, int, bytes], _T]) -> None:
+        self._rows = rows
+        self._make = make
+        self._made: dict[int, _T] = {}
+        self._items: list[_T] | None = None
+
+    def _list(self) -> list[_T]:
+        """All of them, from now on as a list."""
+        if self._items is None:
+            self._items = [self._at(index) for index in range(len(self._rows))]
+        return self._items
+
+    def _at(self, index: int) -> _T:
+        if index not in self._made:
+            self._made[index] = self._make(*self._rows.row(index))
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._rows) if self._items is None else len(self._items)
+
+    @overload
+    def __getitem__(self, key: int) -> _T: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[_T]: ...
+    def __getitem__(self, key: int | slice) -> _T | list[_T]:
+        if self._items is not None:
+            return self._items[key]
+        places = range(len(self._rows))
+        if isinstance(key, slice):
+            return [self._at(index) for index in places[key]]
+        try:
+            return self._at(places[key])
+        except IndexError:
+            raise IndexError("list index out of range") from None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._list()[key] = value
+
+    def __delitem__(self, key: int | slice) -> None:
+        del self._list()[key]
+
+    def insert(self, index: int, value: _T) -> None:
+        self._list().insert(index, value)
+
+    def sort(self, *, key: Callable[[_T], Any] | None = None, reverse: bool = False) -> None:
+        self._list().sort(key=key, reverse=reverse)
+
+    def copy(self) -> list[_T]:
+        return self._list().copy()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Events):
+            other = other._list()
+        return self._list() == other if isinstance(other, list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __add__(self, other: Any) -> list[Any]:
+        return [*self, *other] if isinstance(other, list | Events | ScalarEvents) else NotImplemented
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return [*other, *self] if isinstance(other, list) else NotImplemented
+
+    def __mul__(self, times: int) -> list[_T]:
+        return self._list() * times
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._list(),)
+
+    def __repr__(self) -> str:
+        return repr(self._list())

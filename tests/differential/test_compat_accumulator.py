@@ -1,0 +1,296 @@
+"""The same calls on TensorBoard's EventAccumulator, EventMultiplexer and loaders, and on tbq's, give the same."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compatlog import KINDS, files, logged, outcome, plain, state
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from protolog import header, record, scalar
+from tensorboard.backend.event_processing import event_accumulator as theirs
+from tensorboard.backend.event_processing import event_file_loader as their_loaders
+from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer as TheirMultiplexer
+
+from tbq.compat import event_accumulator as ours
+from tbq.compat import event_file_loader as our_loaders
+from tbq.compat.event_multiplexer import EventMultiplexer
+
+SIZES = st.one_of(
+    st.none(),
+    st.just(theirs.DEFAULT_SIZE_GUIDANCE),
+    st.dictionaries(st.sampled_from([*KINDS, "unknown"]), st.integers(0, 4), min_size=1),
+)
+
+
+def both(path: Any, size_guidance: Any = None, **options: Any) -> tuple[Any, Any]:
+    """Tbq's accumulator, and TensorBoard's with the same guidance, or with all points."""
+    return ours.EventAccumulator(path, size_guidance, **options), theirs.EventAccumulator(
+        path, size_guidance or theirs.STORE_EVERYTHING_SIZE_GUIDANCE, **options
+    )
+
+
+def reload_both(mine: Any, other: Any) -> None:
+    with logged() as expected:
+        other.Reload()
+    with logged() as messages:
+        assert mine.Reload() is mine
+    assert messages == expected
+    assert state(mine) == state(other)
+
+
+@settings(max_examples=120)
+@given(st.lists(files(), min_size=1, max_size=3), SIZES, st.booleans(), st.data())
+def test_every_answer_is_the_same_while_a_log_grows(
+    tmp_path_factory: pytest.TempPathFactory,
+    logs: list[list[bytes]],
+    sizes: Any,
+    purge: bool,
+    data: st.DataObject,
+) -> None:
+    """Files that are written piece by piece, and begun one after the other, with reloads in between."""
+    folder = tmp_path_factory.mktemp("run")
+    mine, other = both(str(folder), sizes, purge_orphaned_data=purge)
+    early = data.draw(st.booleans(), label="first event before any reload")
+    for number, records in enumerate(logs):
+        path = folder / f"events.out.tfevents.{number}"
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=2), label="cuts"))
+        for start, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
+            with path.open("ab") as file:
+                file.write(b"".join(records[start:end]))
+            if early:
+                early = False
+                assert outcome(mine.FirstEventTimestamp) == outcome(other.FirstEventTimestamp)
+                assert outcome(mine.GetSourceWriter) == outcome(other.GetSourceWriter)
+                assert state(mine) == state(other)
+            if data.draw(st.booleans(), label="reload"):
+                reload_both(mine, other)
+    reload_both(mine, other)
+    reload_both(mine, other)
+    shutil.rmtree(folder)
+    assert outcome(mine.Reload) == outcome(other.Reload)
+
+
+@settings(max_examples=40)
+@given(files(), SIZES)
+def test_one_file_by_its_path(
+    tmp_path_factory: pytest.TempPathFactory, records: list[bytes], sizes: Any
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "a.tfevents.v2"
+    path.write_bytes(b"".join(records))
+    reload_both(*both(str(path), sizes))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+def test_long_series_have_the_same_survivors(tmp_path: Path, size: int) -> None:
+    """Thousands of points of tags that come in any order, with restarts, in several reloads."""
+    chance = random.Random(size)
+    records = [header()]
+    step = 0
+    for _ in range(4000):
+        step += 1
+        tag = chance.choice("abc")
+        records.append(scalar(tag, step, chance.random()))
+        if chance.random() < 0.002:
+            step = max(0, step - 300)
+            records.append(_start(step))
+    path = tmp_path / "events.out.tfevents.1"
+    mine, other = both(str(tmp_path), {"scalars": size})
+    for end in (1500, 1501, len(records)):
+        path.write_bytes(b"".join(records[:end]))
+        reload_both(mine, other)
+    assert len(mine.Scalars("a")) <= size
+
+
+def _start(step: int) -> bytes:
+    from protolog import session_start
+
+    return session_start(step, 5.0)
+
+
+@pytest.mark.parametrize("path", ["", None])
+def test_no_path(path: Any) -> None:
+    assert outcome(ours.EventAccumulator, path) == outcome(theirs.EventAccumulator, path)
+
+
+@pytest.mark.parametrize("size", [-1, 1.5])
+def test_sizes_that_are_none(tmp_path: Path, size: Any) -> None:
+    sizes = {"scalars": size}
+    assert outcome(ours.EventAccumulator, str(tmp_path), sizes) == outcome(
+        theirs.EventAccumulator, str(tmp_path), sizes
+    )
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    mine, other = both(str(tmp_path / "absent"))
+    for name in ("Reload", "FirstEventTimestamp"):
+        assert outcome(getattr(mine, name)) == outcome(getattr(other, name))
+    with pytest.raises(_theirs_deleted()):
+        mine.Reload()
+
+
+def _theirs_deleted() -> type[Exception]:
+    from tensorboard.backend.event_processing.directory_watcher import DirectoryDeletedError
+
+    error: type[Exception] = DirectoryDeletedError
+    return error
+
+
+def test_constants() -> None:
+    for name in dir(theirs):
+        if name.isupper():
+            assert getattr(ours, name) == getattr(theirs, name), name
+
+
+def test_events_that_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything with `Load` in the place of `_GeneratorFromPath`, as TensorBoard's own tests do it."""
+    from tensorboard.compat.proto import event_pb2
+
+    class Generator:
+        def __init__(self) -> None:
+            self.events: list[Any] = []
+
+        def Load(self) -> Any:  # noqa: N802
+            while self.events:
+                yield self.events.pop(0)
+
+    generators = [Generator(), Generator()]
+    accumulators = []
+    for module, generator in zip((ours, theirs), generators, strict=True):
+        monkeypatch.setattr(module, "_GeneratorFromPath", lambda path: path)
+        accumulators.append(module.EventAccumulator(generator))
+    assert state(accumulators[0]) == state(accumulators[1])
+    for steps in ([100, 200, 300], [101, 201, 301]):
+        for generator in generators:
+            for step in steps:
+                event = event_pb2.Event(wall_time=step, step=step)
+                event.summary.value.add(tag="loss", simple_value=step)
+                generator.events.append(event)
+        assert accumulators[0].FirstEventTimestamp() == accumulators[1].FirstEventTimestamp() == 100
+        reload_both(*accumulators)
+    assert [event.step for event in accumulators[0].Scalars("loss")] == [100, 101, 201, 301]
+
+
+@settings(max_examples=40)
+@given(files(), st.data())
+def test_loaders_give_the_same_events(
+    tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "any.name"
+    cut = data.draw(st.integers(0, len(records)))
+    for name in (
+        "RawEventFileLoader",
+        "LegacyEventFileLoader",
+        "EventFileLoader",
+        "TimestampedEventFileLoader",
+    ):
+        path.write_bytes(b"".join(records[:cut]))
+        mine, other = getattr(our_loaders, name)(str(path)), getattr(their_loaders, name)(str(path))
+        taken = data.draw(st.integers(0, 2))
+        for _ in range(taken):
+            assert _canonical(next(mine.Load(), None)) == _canonical(next(other.Load(), None))
+        mine.Load()
+        assert [_canonical(each) for each in mine.Load()] == [_canonical(each) for each in other.Load()]
+        with path.open("ab") as file:
+            file.write(b"".join(records[cut:]))
+        assert [_canonical(each) for each in mine.Load()] == [_canonical(each) for each in other.Load()]
+        assert list(mine.Load()) == []
+
+
+def _canonical(event: Any) -> Any:
+    """An event as bytes that do not depend on the order of fields."""
+    if isinstance(event, tuple):
+        return (event[0], _canonical(event[1]))
+    if hasattr(event, "to_protobuf"):
+        event = event.to_protobuf()
+    return event.SerializeToString() if hasattr(event, "SerializeToString") else event
+
+
+@settings(max_examples=25)
+@given(st.dictionaries(st.sampled_from([".", "a", "b", "a/c", "a/d e"]), files(8), max_size=4), st.data())
+def test_multiplexers(
+    tmp_path_factory: pytest.TempPathFactory, logs: dict[str, list[bytes]], data: st.DataObject
+) -> None:
+    root = tmp_path_factory.mktemp("logs")
+    mine, other = EventMultiplexer(), TheirMultiplexer(size_guidance=theirs.STORE_EVERYTHING_SIZE_GUIDANCE)
+    name = data.draw(st.sampled_from([None, "exp"]))
+    early = data.draw(st.booleans())
+    if early:
+        assert mine.Reload() is mine
+        other.Reload()
+    for run, records in logs.items():
+        folder = root / run
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "events.out.tfevents.1").write_bytes(b"".join(records))
+        if data.draw(st.booleans()):
+            assert mine.AddRunsFromDirectory(str(root), name) is mine
+            other.AddRunsFromDirectory(str(root), name)
+            _same_runs(mine, other)
+    mine.AddRunsFromDirectory(str(root), name).Reload()
+    other.AddRunsFromDirectory(str(root), name).Reload()
+    _same_runs(mine, other)
+    if logs:
+        gone = sorted(logs)[-1]
+        shutil.rmtree(root / gone)
+        with logged() as expected:
+            other.Reload()
+        with logged() as messages:
+            mine.Reload()
+        assert sorted(messages) == sorted(expected)
+        _same_runs(mine, other)
+
+
+def _same_runs(mine: Any, other: Any) -> None:
+    assert mine.Runs() == other.Runs()
+    assert mine.RunPaths() == other.RunPaths()
+    assert mine.PluginRunToTagToContent("mine") == other.PluginRunToTagToContent("mine")
+    for run, tags in other.Runs().items():
+        assert outcome(mine.FirstEventTimestamp, run) == outcome(other.FirstEventTimestamp, run)
+        assert outcome(mine.GetSourceWriter, run) == outcome(other.GetSourceWriter, run)
+        assert outcome(mine.Graph, run) == outcome(other.Graph, run)
+        for kind, method in KINDS.items():
+            for tag in tags[kind]:
+                events = [plain(event) for event in getattr(mine, method)(run, tag)]
+                assert events == [plain(event) for event in getattr(other, method)(run, tag)]
+    for call in ("Scalars", "Tensors", "SummaryMetadata"):
+        assert outcome(getattr(mine, call), "absent", "x") == outcome(getattr(other, call), "absent", "x")
+
+
+def test_multiplexer_runs_by_path(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.tfevents").write_bytes(header() + scalar(name, 1, 2.0))
+    paths = {"first": str(tmp_path / "one")}
+    mine, other = EventMultiplexer(paths).Reload(), TheirMultiplexer(paths).Reload()
+    for multiplexer in (mine, other):
+        before = multiplexer.GetAccumulator("first")
+        assert multiplexer.AddRun(str(tmp_path / "one"), "first") is multiplexer
+        assert multiplexer.GetAccumulator("first") is before
+        multiplexer.AddRun(str(tmp_path / "two"), "first").AddRun(str(tmp_path / "two"))
+        assert multiplexer.GetAccumulator("first") is not before
+    _same_runs(mine, other)
+    assert outcome(mine.AddRunsFromDirectory, str(tmp_path / "one" / "x.tfevents")) == outcome(
+        other.AddRunsFromDirectory, str(tmp_path / "one" / "x.tfevents")
+    )
+
+
+def test_plugin_assets(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins" / "projector"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("hello")
+    mine, other = both(str(tmp_path))
+    for plugin in ("projector", "absent"):
+        assert mine.PluginAssets(plugin) == other.PluginAssets(plugin)
+        assert outcome(mine.RetrievePluginAsset, plugin, "a.txt") == outcome(
+            other.RetrievePluginAsset, plugin, "a.txt"
+        )
+
+
+def test_record_is_what_the_loader_reads(tmp_path: Path) -> None:
+    path = tmp_path / "records"
+    path.write_bytes(record(b"one") + record(b"two" * 3000))
+    assert list(our_loaders.RawEventFileLoader(str(path)).Load()) == [b"one", b"two" * 3000]

@@ -1,0 +1,235 @@
+"""The same SummaryReader of tbparse and of tbq gives the same frames, for any log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from protolog import event, header, number, scalar, strings, tensor_value, write
+from tensorboard.compat.proto import summary_pb2
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+from tbq.compat.tbparse import SummaryReader
+
+KINDS = (
+    "scalars",
+    "tensors",
+    "histograms",
+    "text",
+    "hparams",
+)  # tbparse needs TensorFlow for images and audio
+EXTRAS = ("wall_time", "dir_name", "file_name", "min", "max", "num", "sum", "sum_squares")
+pytestmark = pytest.mark.filterwarnings("ignore")  # what tbparse does with pandas
+
+
+@pytest.fixture(scope="module")
+def tbparse() -> Iterator[Any]:
+    """Tbparse as where TensorFlow is not installed: it would be imported for nothing."""
+    before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "tbparse"}
+    absent = "tensorflow" not in sys.modules
+    if absent:
+        sys.modules["tensorflow"] = None  # type: ignore[assignment]
+    import tbparse
+
+    yield tbparse
+    if absent:
+        del sys.modules["tensorflow"]
+    sys.modules.update(before)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> bytes:
+    kind = draw(
+        st.sampled_from(["scalar"] * 4 + ["tensor", "vector", "histogram", "text", "torch text", "hparams"])
+    )
+    tag = draw(st.sampled_from(["loss", "acc", "x/y"]))
+    step = draw(st.integers(0, 4))
+    wall = draw(st.sampled_from([1.0, 2.5, 1.7e9]))
+    if kind == "scalar":
+        return scalar(tag, step, draw(st.sampled_from([0.5, 1.0, float("nan"), float("inf")])), wall)
+    if kind == "tensor":
+        value = tensor_value(
+            f"t/{tag}", number(draw(st.sampled_from([0.25, 3.0])), draw(st.sampled_from([1, 2]))), "scalars"
+        )
+    elif kind == "vector":
+        tensor = number(1.0)
+        tensor.float_val.append(2.0)
+        tensor.tensor_shape.dim.add().size = 2
+        value = tensor_value(f"v/{tag}", tensor)
+    elif kind == "histogram":
+        value = summary_pb2.Summary.Value(tag=tag)
+        value.histo.CopyFrom(
+            summary_pb2.HistogramProto(
+                min=0, max=2, num=3, sum=4, sum_squares=5, bucket_limit=[1, 2], bucket=[1, 2]
+            )
+        )
+    elif kind in ("text", "torch text"):
+        value = tensor_value(tag if kind == "text" else f"{tag}/text_summary", strings(b"words"), "text")
+    else:
+        data = plugin_data_pb2.HParamsPluginData()
+        data.session_start_info.hparams["lr"].number_value = draw(st.sampled_from([0.1, 0.2]))
+        data.session_start_info.hparams["opt"].string_value = draw(st.sampled_from(["sgd", "adam"]))
+        value = tensor_value("_hparams_/session_start_info", None, "hparams", data.SerializeToString())
+    return event(step, wall, value)
+
+
+LOGS = st.dictionaries(
+    st.sampled_from(["a.tfevents", "b.tfevents", "one/a.tfevents", "one/b.tfevents", "two/x/a.tfevents"]),
+    st.lists(records(), max_size=12),
+    max_size=4,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LOGS, st.booleans(), st.sets(st.sampled_from(EXTRAS), max_size=4))
+def test_frames_are_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    tbparse: Any,
+    logs: dict[str, list[bytes]],
+    pivot: bool,
+    extra: set[str],
+) -> None:
+    root = tmp_path_factory.mktemp("logs")
+    (root / "notes.txt").write_text("x")
+    (root / "empty").mkdir()
+    for name, events in logs.items():
+        write((root / name).parent, header(), *events, file=Path(name).name)
+    options: dict[str, Any] = {"pivot": pivot, "extra_columns": extra}
+    theirs, ours = tbparse.SummaryReader(str(root), **options), SummaryReader(str(root), **options)
+    assert sorted(ours.children) == sorted(theirs.children)
+    for kind in KINDS:
+        assert (
+            ours.get_tags(kind) == theirs.get_tags(kind) or kind == "hparams"
+        )  # whose order is that of a hash map
+        same(getattr(ours, kind), getattr(theirs, kind))
+    for name in logs:
+        mine, other = ours, theirs
+        for part in name.split("/"):
+            mine, other = mine[part], other[part]
+        assert mine.raw_tags == other.raw_tags
+        assert repr(mine) == repr(other)
+        for kind in KINDS:
+            same(mine.get_events(kind), other.get_events(kind))
+
+
+def same(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
+    assert list(ours.columns) == list(theirs.columns)
+    assert ours.shape == theirs.shape
+    assert list(ours.dtypes) == list(theirs.dtypes)
+    assert ours.index.equals(theirs.index)
+    for name in ours.columns:
+        assert [comparable(cell) for cell in ours[name]] == [comparable(cell) for cell in theirs[name]], name
+
+
+def comparable(cell: Any) -> Any:
+    if isinstance(cell, np.ndarray):
+        return cell.dtype, cell.tolist()
+    if isinstance(cell, list):  # tbparse sorts rows of one step by an algorithm that is not stable
+        return sorted(map(repr, map(comparable, cell)))
+    return repr(float(cell)) if isinstance(cell, float) else cell
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"extra_columns": ["step"]},
+        {"extra_columns": {"x"}},
+        {"event_types": ["scalars"]},
+        {"event_types": {"x"}},
+    ],
+    ids=str,
+)
+def test_wrong_arguments(tmp_path: Path, tbparse: Any, options: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, KeyError)) as theirs:
+        tbparse.SummaryReader(str(tmp_path), **options)
+    with pytest.raises(theirs.type) as ours:
+        SummaryReader(str(tmp_path), **options)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_wrong_questions(tmp_path: Path, tbparse: Any) -> None:
+    path = write(tmp_path, header(), scalar("x", 1, 2.0))
+    for make in (tbparse.SummaryReader, SummaryReader):
+        reader = make(str(path), event_types={"scalars"})
+        for call in (
+            lambda reader=reader: reader.tensors,
+            lambda reader=reader: reader.get_events("x"),
+            lambda reader=reader: reader.get_tags("x"),
+            lambda reader=reader: reader.get_raw_tags("x"),
+            lambda reader=reader: reader.get_raw_events(None, "x"),
+            lambda make=make: make(str(tmp_path)).raw_tags,
+            lambda make=make: make(str(tmp_path)).raw_events,
+            lambda make=make: make(str(tmp_path / "absent")),
+        ):
+            with pytest.raises(ValueError):
+                call()
+        with pytest.raises(KeyError):
+            make(str(tmp_path))["absent"]
+
+
+def test_raw_events(tmp_path: Path) -> None:
+    from tbq.compat.event_accumulator import ScalarEvent, TensorEvent
+
+    path = write(
+        tmp_path, header(), scalar("x", 1, 2.0, 5.0), event(1, 5.0, tensor_value("t", strings(b"a"), "text"))
+    )
+    reader = SummaryReader(str(path))
+    assert reader.raw_events["scalars"] == {"x": [ScalarEvent(5.0, 1, 2.0)]}
+    assert type(reader.get_raw_events("scalars", "x")) is list
+    assert type(reader.get_raw_events("text", "t")[0]) is TensorEvent
+    assert list(reader.raw_events) == list(reader.tags)
+
+
+def test_histograms_as_functions(tbparse: Any) -> None:
+    """The static functions, on random histograms."""
+    chance = np.random.default_rng(1)
+    for _ in range(20):
+        counts = np.concatenate([[0], chance.integers(0, 5, 6)])
+        counts[1] += 1
+        limits = np.sort(chance.normal(size=7))
+        x = np.linspace(-3, 3, 11)
+        for name, args in {
+            "histogram_to_cdf": (counts, limits, x),
+            "histogram_to_pdf": (counts, limits, x),
+            "histogram_to_bins": (counts, limits),
+        }.items():
+            ours, theirs = getattr(SummaryReader, name)(*args), getattr(tbparse.SummaryReader, name)(*args)
+            np.testing.assert_array_equal(np.array(ours), np.array(theirs))
+        bins = (counts, limits, -1.0, 2.0, 7)
+        assert SummaryReader.histogram_to_bins(*bins) == tbparse.SummaryReader.histogram_to_bins(*bins)
+        tensor = np.stack([limits[:-1], limits[1:], counts[1:]], axis=1)
+        ours, theirs = (
+            SummaryReader.tensor_to_histogram(tensor),
+            tbparse.SummaryReader.tensor_to_histogram(tensor),
+        )
+        assert repr(ours) == repr(theirs)
+
+
+@pytest.mark.parametrize("pivot", [False, True])
+def test_polars(tmp_path: Path, pivot: bool) -> None:
+    for run in ("a", "b"):
+        write(tmp_path / run, header(), scalar("x", 1, 2.0), scalar("x", 2, 3.0), scalar("y", 1, 4.0))
+    options: dict[str, Any] = {"pivot": pivot, "extra_columns": {"dir_name"}, "frame": "polars"}
+    frame = SummaryReader(str(tmp_path), **options).scalars
+    assert isinstance(frame, pl.DataFrame)
+    if pivot:
+        assert frame.rows() == [
+            (1, 2.0, 4.0, "a"),
+            (2, 3.0, None, "a"),
+            (1, 2.0, 4.0, "b"),
+            (2, 3.0, None, "b"),
+        ]
+        merged = SummaryReader(str(tmp_path), pivot=True, frame="polars").scalars
+        assert merged.rows() == [(1, [2.0, 2.0], [4.0, 4.0]), (2, [3.0, 3.0], None)]
+    else:
+        assert frame.columns == ["step", "tag", "value", "dir_name"]
+        assert frame["dir_name"].to_list() == ["a"] * 3 + ["b"] * 3
+    assert SummaryReader(str(tmp_path), frame="polars").hparams.shape == (0, 0)
