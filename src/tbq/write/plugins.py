@@ -156,7 +156,7 @@ class Plugins(Core):
         from tbq.write import graph
 
         for fields in graph.encode(model, input_to_model, verbose, use_strict_trace):
-            self._attend(self._file.buffer.fields(fields, *self._stamp(None, None)))
+            self._attend(self._sink.fields(fields, *self._stamp(None, None)))
 
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Add the graph of an ONNX file; needs torch and onnx.
@@ -166,7 +166,7 @@ class Plugins(Core):
         from tbq.write import graph
 
         fields = graph.encode_onnx(prototxt)
-        self._attend(self._file.buffer.fields(fields, *self._stamp(None, None)))
+        self._attend(self._sink.fields(fields, *self._stamp(None, None)))
 
     def add_embedding(
         self,

@@ -99,6 +99,7 @@ class SummaryWriter(Scalars, Media, Plugins):
             to_disk=self._write_to_disk,
         )
         self._scalar = self._file.buffer.scalar
+        self._waiting = self._file.pending.events
         self._closed = False
         if files and self.purge_step is None:
             self._file.buffer.expect_after(existing.last_step(files))
@@ -206,6 +207,7 @@ class SummaryWriter(Scalars, Media, Plugins):
 
     def _report_lost(self) -> None:
         file = self._file
+        self._report_missing()
         if file.lost == 0 and file.failure is None:
             return
         lost = counted(file.lost, "event") if file.lost else "some of the last events"
