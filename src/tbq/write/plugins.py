@@ -6,9 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
-from tbq.write import wire
+from tbq.errors import UsageError
+from tbq.write import device, wire
 from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import Core
+from tbq.write.pending import EncodedEvent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +33,39 @@ class Plugins(Core):
     ) -> None:
         """Add a histogram of all `values`; `bins` is torch's default, or anything `numpy.histogram` takes.
 
+        A tensor on a GPU is counted there, without a wait; with other `bins` it is copied to the host.
+
         >>> writer.add_histogram("weights", np.random.randn(1000), 0)
         """
         from tbq.write import histogram
 
         as_tag(tag)
+        if device.is_on_device(values) and isinstance(bins, str) and bins == "tensorflow":
+            self._add_device_histogram(tag, values, global_step, walltime, max_bins)
+            return
         self._add(tag, wire.HISTO, histogram.encode(values, bins, max_bins), b"", global_step, walltime)
+
+    def _add_device_histogram(
+        self, tag: str, values: Any, step: Any, wall_time: Any, max_bins: int | None
+    ) -> None:
+        from tbq.write import device_histogram, histogram
+
+        histogram.check_max_bins(max_bins)
+        step, wall_time = self._stamp(step, wall_time)
+        wall_time = time.time() if wall_time is None else wall_time
+        try:
+            value, count = device_histogram.captured(values, "values")
+        except UsageError as error:
+            error.message = f"{error.message} (tag {tag!r}, step {step})"
+            raise
+
+        def encode(results: Any) -> bytes:
+            return device_histogram.encode(results, count, max_bins, "values")
+
+        arguments = (tag, wire.HISTO, b"", step, wall_time)
+        self._attend(
+            self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments))
+        )
 
     def add_histogram_raw(
         self,

@@ -76,8 +76,12 @@ class Scalars(Core):
             return
         if _stamps.get() is not None:
             global_step, walltime = self._stamp(global_step, walltime)
-        append = self._file.pending.scalar if self._waiting else self._scalar
-        status = append(tag, scalar_value, global_step, walltime)
+        if not self._waiting:
+            status = self._scalar(tag, scalar_value, global_step, walltime)
+        elif device.is_on_device(scalar_value):
+            status = CONVERT
+        else:
+            status = self._file.pending.scalar(tag, scalar_value, global_step, walltime)
         if status & CONVERT:
             self._add_number(tag, scalar_value, global_step, walltime)
         elif status:
