@@ -167,7 +167,7 @@ class Watch:
 
     def begin(self) -> None:
         """Log after steps of optimizers from now on."""
-        optimizers = getattr(getattr(sys.modules["torch"], "optim", None), "optimizer", None)
+        optimizers = sys.modules.get("torch.optim.optimizer")
         register = getattr(optimizers, "register_optimizer_step_post_hook", None)
         if register is None:
             version = sys.modules["torch"].__version__
