@@ -81,6 +81,7 @@ class Core:
         self, tag: Any, value: Any, step: Any, wall_time: Any, style: int = 0, metadata: bytes = b""
     ) -> None:
         """One event with one scalar, after its arguments are converted."""
+        device.step_aside()
         tag = as_tag(tag)
         step, wall_time = self._stamp(step, wall_time)
         try:

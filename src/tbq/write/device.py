@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tbq.write.arguments import as_number, bad
@@ -33,10 +32,14 @@ _EXACTLY = dict.fromkeys(("float64", "float32", "float16", "bfloat16"), "float64
 )
 
 
-@cache
+_known: dict[Any, str | None] = {}
+
+
 def _exactly(dtype: Any) -> str | None:
     """The type to transfer a number of a torch dtype as; None for complex, quantised and other rare types."""
-    return _EXACTLY.get(str(dtype).removeprefix("torch."))
+    if dtype not in _known:
+        _known[dtype] = _EXACTLY.get(str(dtype).removeprefix("torch."))
+    return _known[dtype]
 
 
 def is_on_device(value: object) -> bool:
@@ -45,6 +48,20 @@ def is_on_device(value: object) -> bool:
     if torch is None or not isinstance(value, getattr(torch, "Tensor", ())):
         return False
     return value.device.type in DEVICES and hasattr(value, "untyped_storage")  # torch 2 or newer
+
+
+_aside = False
+
+
+def step_aside() -> None:
+    """Keep torch.compile out of the writer: it would trace the queue of values as if it were part of a model.
+
+    It is asked to at each call that may see a tensor, since torch loads its compiler when it is first used.
+    """
+    global _aside
+    if not _aside and "torch._dynamo.trace_rules" in sys.modules:
+        _aside = True
+        sys.modules["torch._dynamo.trace_rules"].add("tbq")
 
 
 class Slot(Value):

@@ -39,6 +39,7 @@ class Plugins(Core):
         """
         from tbq.write import histogram
 
+        device.step_aside()
         as_tag(tag)
         if device.is_on_device(values) and isinstance(bins, str) and bins == "tensorflow":
             self._add_device_histogram(tag, values, global_step, walltime, max_bins)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import described
 from tbq.errors import DependencyError
-from tbq.write import wire
+from tbq.write import device, wire
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
 from tbq.write.pending import EncodedEvent, ScalarsEvent
@@ -192,6 +192,7 @@ class Watch:
             self._handle = None
 
     def _after_step(self, optimizer: Any) -> None:
+        device.step_aside()
         model, writer = self.model(), self._writer()
         if model is None or writer is None or writer._closed:
             self.end()
