@@ -27,9 +27,7 @@ shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], m
 
 
 def scalars(events):
-    return [
-        (value.tag, event.step, value.simple_value) for event in events for value in event.summary.value
-    ]
+    return [(value.tag, event.step, value.simple_value) for event in events for value in event.summary.value]
 
 
 def records(directory):
@@ -216,7 +214,10 @@ def test_default_device_and_default_dtype(tmp_path, read_events, device):
     [
         (lambda device: torch.ones(2, device=device), "shape (2,), want one number (tag 'bad', step 7)"),
         (lambda device: torch.ones(0, device=device), "shape (0,), want one number"),
-        (lambda device: torch.ones((), device="meta"), "meta device, which has no values (tag 'bad', step 7)"),
+        (
+            lambda device: torch.ones((), device="meta"),
+            "meta device, which has no values (tag 'bad', step 7)",
+        ),
         (lambda device: torch.ones((), dtype=torch.complex64, device=device), "want"),
         (lambda device: freed(device), "memory was freed (tag 'bad', step 7)"),
     ],
@@ -346,7 +347,7 @@ SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 
         min_size=1,
         max_size=50,
     ),
-    dtype=st.sampled_from(FLOATS + [torch.float8_e5m2]),
+    dtype=st.sampled_from([*FLOATS, torch.float8_e5m2]),
     piece=st.sampled_from([1, 7, 1 << 24]),
 )
 @shared
@@ -418,7 +419,7 @@ def test_histograms_that_cannot_be_made(tmp_path, read_events, device):
             torch.ones(3, dtype=torch.complex64, device=device),
             torch.ones(3, device="meta"),
         ):
-            with pytest.raises(UsageError, match="values: .*tag 'h', step 4"):
+            with pytest.raises(UsageError, match=r"values: .*tag 'h', step 4"):
                 writer.add_histogram("h", tensor, 4)
         with pytest.raises(UsageError, match="max_bins"):
             writer.add_histogram("h", torch.ones(3, device=device), 4, max_bins=0)

@@ -144,7 +144,9 @@ def test_a_failed_value_is_named_and_the_others_are_written(tmp_path, read_event
         writer.log({"x": good, "y": bad, "z": 3.0}, 8)
         good.arrive()
         bad.fail(RuntimeError("CUDA error: device-side assert triggered\nmore"))
-        with pytest.warns(TbqWarning, match=r"'loss' at step 7: CUDA error.*'y' at step 8.*others are written"):
+        with pytest.warns(
+            TbqWarning, match=r"'loss' at step 7: CUDA error.*'y' at step 8.*others are written"
+        ):
             writer.flush()
     assert logged(read_events(tmp_path)) == [("x", 8, 1.0), ("z", 8, 3.0)]
 

@@ -152,7 +152,9 @@ class Core:
             raise OutputError(
                 f"lost: {message}", path=self._file.path or self.log_dir, code="device"
             ) from lost[0].why
-        warn(f"{self._file.path or self.log_dir}: a value could not be logged: {message}. The others are written")
+        warn(
+            f"{self._file.path or self.log_dir}: a value could not be logged: {message}. The others are written"
+        )
 
     def _report(self) -> None:
         """Report what the buffer noticed and what could not be written."""

@@ -42,7 +42,7 @@ def _exactly(dtype: Any) -> str | None:
     return _known[dtype]
 
 
-def is_on_device(value: object) -> bool:
+def is_on_device(value: Any) -> bool:
     """Whether `value` is a torch tensor on a device whose values are captured."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, getattr(torch, "Tensor", ())):
@@ -76,7 +76,7 @@ class Slot(Value):
         self._home = home
         self._device: Any = None
         self._stream: int | None = None
-        self._failure: BaseException | None | bool = False  # False: wait for it; None: it is there
+        self._failure: BaseException | bool | None = False  # False: wait for it; None: it is there
 
     def fill(self, tensor: Any) -> None:
         """Copy `tensor` on its stream."""
@@ -213,15 +213,15 @@ def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[S
     words[:] = _MARK
     if count > 1:
         return [ArraySlot(target, words, numbers, home)]
-    fast = memoryview(words), memoryview(numbers)
-    parts = (tuple(memory[i : i + 1] for memory in fast) for i in range(number))
-    return [Slot(view, *part, home) for view, part in zip(target.unbind(0), parts, strict=True)]
+    quick, values = memoryview(words), memoryview(numbers)
+    return [Slot(view, quick[i : i + 1], values[i : i + 1], home) for i, view in enumerate(target.unbind(0))]
 
 
 class _Address:
     """An address for `torch.as_tensor`."""
 
     def __init__(self, host: Any) -> None:
+        self._host = host  # kept alive
         self.__cuda_array_interface__ = {
             "shape": tuple(host.shape),
             "typestr": host.numpy().dtype.str,
@@ -323,8 +323,12 @@ def all_taken(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
         except RuntimeError as error:
             group = Group(Failed(error))
         for index, tag in enumerate(tensors):
-            result[tag] = Part(group, lambda numbers, index=index: numbers[index].item())
+            result[tag] = Part(group, _item(index))
     return result
+
+
+def _item(index: int) -> Callable[[Any], Any]:
+    return lambda numbers: numbers[index].item()
 
 
 def plain(value: Any, argument: str) -> Any:

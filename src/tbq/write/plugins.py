@@ -64,9 +64,7 @@ class Plugins(Core):
             return device_histogram.encode(results, count, max_bins, "values")
 
         arguments = (tag, wire.HISTO, b"", step, wall_time)
-        self._attend(
-            self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments))
-        )
+        self._attend(self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments)))
 
     def add_histogram_raw(
         self,

@@ -107,7 +107,9 @@ class Scalars(Core):
         if not hasattr(metrics, "items"):
             raise bad("metrics", f"got {described(metrics)}, want a mapping of tags to numbers")
         device.step_aside()
-        numbers = device.all_taken({as_tag(tag, "metrics"): value for tag, value in metrics.items()}, "metrics")
+        numbers = device.all_taken(
+            {as_tag(tag, "metrics"): value for tag, value in metrics.items()}, "metrics"
+        )
         self._log(numbers, *self._stamp(step, walltime), style)
 
     def _log(self, numbers: dict[str, Any], step: int | None, walltime: float | None, style: int) -> None:
