@@ -45,7 +45,8 @@ def _exactly(dtype: Any) -> str | None:
 def is_on_device(value: Any) -> bool:
     """Whether `value` is a torch tensor on a device whose values are captured."""
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, getattr(torch, "Tensor", ())):
+    tensors: Any = getattr(torch, "Tensor", ())
+    if not isinstance(value, tensors):
         return False
     return value.device.type in DEVICES and hasattr(value, "untyped_storage")  # torch 2 or newer
 
