@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tbq.kinds.read import read as read
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
+    from tbq.patch import patch as patch
+    from tbq.patch import unpatch as unpatch
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
     from tbq.table.table import Table as Table
@@ -40,6 +42,8 @@ _LAZY = {
     "TbqWarning": "tbq.errors",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
+    "patch": "tbq.patch",
+    "unpatch": "tbq.patch",
     "explain": "tbq.doctor",
     "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
@@ -59,10 +63,12 @@ __all__ = [
     "errors",
     "explain",
     "open",
+    "patch",
     "read",
     "release_memory",
     "results",
     "rewrite",
+    "unpatch",
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.

@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # What the tests cannot run: installing, and blocks that need a real framework (tests/interop runs those).
 INSTALLS = ("pip install",)
-FRAMEWORKS = ("from tbq.write.keras import", "import torch\n")
+FRAMEWORKS = ("from tbq.integrations.keras import", "import torch\n")
 
 
 class Terminal(io.StringIO):

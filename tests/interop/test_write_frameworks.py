@@ -15,7 +15,7 @@ import tensorflow as tf
 
 import tbq
 from tbq.errors import UsageError
-from tbq.write.keras import TensorBoard
+from tbq.integrations.keras import TbqCallback
 
 # Keras calls NumPy in a way that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:.*__array__ implementation:DeprecationWarning")
@@ -54,7 +54,7 @@ def fit(callback, epochs=3):
 
 
 def test_the_keras_callback_logs_what_fit_reports(tmp_path, read_events):
-    history = fit(TensorBoard(tmp_path, update_freq=2)).history
+    history = fit(TbqCallback(tmp_path, update_freq=2)).history
     train = scalars(read_events(tmp_path / "train"))
     validation = scalars(read_events(tmp_path / "validation"))
     for epoch in range(3):
@@ -66,7 +66,7 @@ def test_the_keras_callback_logs_what_fit_reports(tmp_path, read_events):
 
 
 def test_it_has_the_runs_and_tags_of_keras_own(tmp_path, read_events):
-    fit(TensorBoard(tmp_path / "ours"))
+    fit(TbqCallback(tmp_path / "ours"))
     fit(keras.callbacks.TensorBoard(str(tmp_path / "theirs"), write_graph=False))
     for run in ("train", "validation"):
         ours = {tag for tag, _ in scalars(read_events(tmp_path / "ours" / run))}
@@ -77,7 +77,7 @@ def test_it_has_the_runs_and_tags_of_keras_own(tmp_path, read_events):
 
 def test_bad_options_of_the_callback(tmp_path):
     with pytest.raises(UsageError, match="update_freq: got 'sometimes'"):
-        TensorBoard(tmp_path, update_freq="sometimes")
+        TbqCallback(tmp_path, update_freq="sometimes")
 
 
 LIGHTNING = """

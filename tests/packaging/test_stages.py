@@ -23,7 +23,7 @@ GROUND = (
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "doctor", "rewrite", "write",
-    "results", "serve", "lake", "compat", "logdir", "opening", "cli",
+    "integrations", "patch", "results", "serve", "lake", "compat", "logdir", "opening", "cli",
 )  # fmt: skip
 
 MODULES = sorted(
