@@ -160,7 +160,9 @@ _finder: Any = _Finder()
 def main(arguments: Sequence[str]) -> None:
     """Run a program with our writers."""
     if not arguments or arguments[0] in ("-h", "--help") or (arguments[0] == "-m" and len(arguments) < 2):
-        print("usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]")
+        print(
+            "usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]"
+        )
         raise SystemExit(0 if arguments and arguments[0] in ("-h", "--help") else 2)
     patch()
     if arguments[0] == "-m":

@@ -27,7 +27,10 @@ NEEDS = {"add_figure": "matplotlib"}
 def modules() -> Iterator[str]:
     for package in PACKAGES:
         path = importlib.import_module(f"tbq.{package}").__path__
-        yield from [f"tbq.{package}", *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}."))]
+        yield from [
+            f"tbq.{package}",
+            *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}.")),
+        ]
     yield from ("tbq.arrays", "tbq.patch")
 
 

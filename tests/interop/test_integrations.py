@@ -49,7 +49,9 @@ def fit_lightning(logger, epochs=2):
             return loss
 
         def validation_step(self, batch, index):
-            self.log_dict({"val/loss": self.layer(batch[0]).square().mean(), "val/epoch": float(self.current_epoch)})
+            self.log_dict(
+                {"val/loss": self.layer(batch[0]).square().mean(), "val/epoch": float(self.current_epoch)}
+            )
 
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=self.hparams.lr)
@@ -104,15 +106,8 @@ class Hidden:
         if name.split(".")[0] in ("tensorboard", "tensorboardX"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Hidden())
-import importlib.metadata as m
-version = m.version
-def hidden(name):
-    if name in ("tensorboard", "tensorboardX"):
-        raise m.PackageNotFoundError(name)
-    return version(name)
-m.version = hidden
-distribution = m.distribution
-m.distribution = lambda name: hidden(name) and distribution(name)
+import lightning.fabric.loggers.tensorboard as fabric
+fabric._TENSORBOARD_AVAILABLE = fabric._TENSORBOARDX_AVAILABLE = False  # it looks at what is installed
 from tbq.integrations.lightning import TbqLogger
 logger = TbqLogger(sys.argv[1])
 logger.log_hyperparams({"lr": 0.1, "net": {"depth": 3}}, {"best": 1.0})
@@ -121,7 +116,10 @@ logger.save()
 logger.finalize("success")
 """
     result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=200
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert result.returncode == 0, result.stderr
     rows = table(tmp_path)
@@ -161,13 +159,18 @@ def test_transformers(tmp_path):
         (run,) = tbq.open(tmp_path / name).runs
         assert run.startswith("runs/")
         rows = {tag: values for (_, tag), values in table(tmp_path / name).items()}
-        results.append({tag: v for tag, v in rows.items() if not tag.startswith(("parameters/", "gradients/"))})
+        results.append(
+            {tag: v for tag, v in rows.items() if not tag.startswith(("parameters/", "gradients/"))}
+        )
         texts = {row.tag for row in tbq.open(tmp_path / name).texts()}
         assert texts == {"args/text_summary", "model_config/text_summary"}
     ours, theirs = results
     assert ours.keys() == theirs.keys()
     assert {"train/loss", "eval/loss", "train/learning_rate"} <= ours.keys()
-    assert close({k: v for k, v in ours.items() if k.endswith("loss")}, {k: v for k, v in theirs.items() if k.endswith("loss")})
+    assert close(
+        {k: v for k, v in ours.items() if k.endswith("loss")},
+        {k: v for k, v in theirs.items() if k.endswith("loss")},
+    )
     assert len(tbq.open(tmp_path / "ours").histograms(tag="gradients/classifier.weight")) == 2
 
 
@@ -179,7 +182,9 @@ def test_accelerate(tmp_path):
 
     accelerator = Accelerator(log_with=TbqTracker("exp", tmp_path), cpu=True)
     accelerator.init_trackers("project", config={"lr": 0.1, "name": "net", "sizes": [1, 2]})
-    model, optimizer = accelerator.prepare(*(lambda m: (m, torch.optim.SGD(m.parameters(), 0.1)))(torch.nn.Linear(2, 1)))
+    model, optimizer = accelerator.prepare(
+        *(lambda m: (m, torch.optim.SGD(m.parameters(), 0.1)))(torch.nn.Linear(2, 1))
+    )
     for step in range(3):
         loss = model(torch.ones(1, 2)).sum()
         accelerator.backward(loss)
@@ -201,7 +206,9 @@ def test_stable_baselines3(tmp_path):
     from tbq.integrations.sb3 import TbqOutputFormat, configure
 
     def learn(output):
-        model = stable_baselines3.PPO("MlpPolicy", "CartPole-v1", n_steps=32, batch_size=32, seed=1, device="cpu")
+        model = stable_baselines3.PPO(
+            "MlpPolicy", "CartPole-v1", n_steps=32, batch_size=32, seed=1, device="cpu"
+        )
         model.set_logger(output)
         model.learn(96)
         output.record("hist", __import__("numpy").arange(10.0))
@@ -215,7 +222,10 @@ def test_stable_baselines3(tmp_path):
     learn(logger.configure(str(tmp_path / "theirs"), ["tensorboard"]))
     ours, theirs = table(tmp_path / "ours"), table(tmp_path / "theirs")
     assert {key for key in ours} == {key for key in theirs}
-    assert close({k: v for k, v in ours.items() if "time" not in k[1]}, {k: v for k, v in theirs.items() if "time" not in k[1]})
+    assert close(
+        {k: v for k, v in ours.items() if "time" not in k[1]},
+        {k: v for k, v in theirs.items() if "time" not in k[1]},
+    )
     assert isinstance(TbqOutputFormat(tmp_path / "third"), logger.KVWriter)
     for name in ("ours", "theirs"):
         assert len(tbq.open(tmp_path / name).histograms()) == 1

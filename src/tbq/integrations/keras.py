@@ -73,7 +73,9 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
         if self._graph and type(self.model).__name__ in ("Functional", "Sequential") and self.model.built:
             try:
                 text = self.model.to_json()
-            except Exception:  # a layer that cannot be described: there is nothing to draw, as with Keras' callback
+            except (
+                Exception
+            ):  # a layer that cannot be described: there is nothing to draw, as with Keras' callback
                 return
             payload = wire.string_tensor([text.encode()], [])
             metadata = wire.metadata("graph_keras_model", b"1")

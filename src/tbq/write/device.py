@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from tbq.write import jax_values
 from tbq.write.arguments import as_number, bad
 from tbq.write.pending import Failed, Value
 
@@ -277,6 +278,10 @@ def taken(value: Any, argument: str) -> Value | int | float:
     if is_on_device(value):
         tensor, kind = _number(value, argument)
         return as_number(tensor, argument) if kind is None else transferred(tensor, kind, argument)
+    if "jax" in sys.modules and jax_values.is_array(value):
+        computed = jax_values.captured(value, argument)
+        if computed is not None:
+            return computed
     return as_number(value, argument)
 
 
