@@ -5,11 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-
-jax = pytest.importorskip("jax")
-import jax.numpy as jnp
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
@@ -20,13 +19,6 @@ EDGES = histogram.default_edges()
 
 def scalars(events):
     return [(value.tag, event.step, value.simple_value) for event in events for value in event.summary.value]
-
-
-@pytest.fixture
-def unready(monkeypatch):
-    """Arrays are not ready at the call, as if a device still computed them."""
-    monkeypatch.setattr(type(jnp.zeros(1)), "is_ready", lambda self: False)
-    return monkeypatch
 
 
 def test_values_that_are_still_computed(tmp_path, read_events):
@@ -49,12 +41,14 @@ def test_values_that_are_still_computed(tmp_path, read_events):
 
 def test_unready_values_keep_the_order(tmp_path, read_events):
     with tbq.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("a", 0.0, 0)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(type(jnp.zeros(1)), "is_ready", lambda self: False)
-            for step in range(20):
+            for step in range(1, 20):
                 writer.add_scalar("a", jnp.asarray([float(step)]) if step % 2 else float(step), step)
-            assert len(writer._waiting) == 20
-    assert scalars(read_events(tmp_path)) == [("a", step, step) for step in range(20)]
+            assert len(writer._waiting) == 19
+        writer.add_scalar("a", 20.0, 20)
+    assert scalars(read_events(tmp_path)) == [("a", step, step) for step in range(21)]
 
 
 def test_wrong_arrays(tmp_path, read_events):
@@ -83,16 +77,11 @@ def test_wrong_arrays(tmp_path, read_events):
 def test_histograms_are_those_of_the_host(monkeypatch, dtype, piece):
     monkeypatch.setattr(jax_values, "PIECE", piece)
     near = EDGES[::40] if piece == 7 else EDGES
-    near = np.concatenate(
-        [near, np.nextafter(near.astype(np.float32), np.float32(np.inf)), [np.nan, np.inf, -np.inf, -0.0]]
-    )
+    up = np.nextafter(near.astype(np.float32), np.float32(np.inf))
+    near = np.concatenate([near, up, [np.nan, np.inf, -np.inf, -0.0]])
     if not dtype.startswith(("float", "bfloat")):
         near = np.clip(np.nan_to_num(near), -100, 100)
-    array = (
-        jnp.asarray(near.astype(np.float32)).astype(dtype).reshape(2, -1)
-        if len(near) % 2 == 0
-        else jnp.asarray(near.astype(np.float32)).astype(dtype)
-    )
+    array = jnp.asarray(near.astype(np.float32)).astype(dtype).reshape(2, -1)
     got = device_histogram.encode(np.asarray(jax_values.vector(array)), array.size, None, "values")
     want = histogram.encode(np.asarray(array.astype("float32")), "tensorflow", None)
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
@@ -119,5 +108,8 @@ def test_a_histogram_that_is_still_computed(tmp_path, read_events):
 
 
 def test_a_program_without_jax_does_not_import_it(tmp_path):
-    program = "import sys, tbq; w = tbq.SummaryWriter(sys.argv[1]); w.add_scalar('a', 1.0, 1); w.close(); assert not {'jax', 'torch', 'numpy'} & set(sys.modules)"
+    program = (
+        "import sys, tbq; w = tbq.SummaryWriter(sys.argv[1]); w.add_scalar('a', 1.0, 1); w.close(); "
+        "assert not {'jax', 'torch', 'numpy'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""A logger for Lightning: a drop-in for its `TensorBoardLogger`, with the same directories, tags and hyperparameters."""
+"""A logger for Lightning: a drop-in for its `TensorBoardLogger`, with the same directories, tags and hparams."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _filesystem: Any = importlib.import_module(f"{_FABRIC}.utilities.cloud_io")
 class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
     """Lightning's `TensorBoardLogger` over `tbq.SummaryWriter`, which `experiment` is.
 
-    It takes the arguments of `TensorBoardLogger`; others go to `SummaryWriter`. TensorBoard need not be installed, except
-    for `log_graph`. `logger.watch(model)` logs weights and gradients.
+    It takes the arguments of `TensorBoardLogger`; others go to `SummaryWriter`. TensorBoard need not be installed,
+    except for `log_graph`. `logger.watch(model)` logs weights and gradients.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
             self._default_hp_metric = default_hp_metric
             self._prefix = prefix
             self._fs = _filesystem.get_filesystem(self._root_dir)
-            self._experiment = None
+            self._experiment: SummaryWriter | None = None
             self._kwargs = options
             self._log_graph = False
-            self.hparams = {}
+            self.hparams: Any = {}
 
     @property
     @_fabric_logger.rank_zero_experiment  # type: ignore[untyped-decorator]
@@ -78,8 +78,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         """The writer; opened when it is first used, by rank 0 only."""
         if self._experiment is None:
             self._experiment = SummaryWriter(self.log_dir, **self._kwargs)
-        writer: SummaryWriter = self._experiment
-        return writer
+        return self._experiment
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:

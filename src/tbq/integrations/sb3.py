@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import missing
+from tbq.write import hparams, wire
 from tbq.write.writer import SummaryWriter
 
 try:
@@ -44,10 +45,15 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
             elif isinstance(value, sb3.Image):
                 self.writer.add_image(key, value.image, step, dataformats=value.dataformats)
             elif isinstance(value, sb3.HParam):
-                self.writer.add_hparams(value.hparam_dict, value.metric_dict, run_name=".")
+                self._write_hparams(value)
             elif hasattr(value, "ndim"):  # arrays and tensors
                 self.writer.add_histogram(key, value, step)
         self.writer.log(numbers, step)
+
+    def _write_hparams(self, value: sb3.HParam) -> None:
+        """Hyperparameters alone: the metrics name curves of this run, and their numbers are no points of those."""
+        for tag, metadata in hparams.encode(dict(value.hparam_dict), dict(value.metric_dict), None):
+            self.writer.add_summary(wire.value(tag, 0, b"", metadata))
 
     def close(self) -> None:
         """Close the writer."""

@@ -121,7 +121,7 @@ def _functions() -> tuple[Any, Any]:
     edges = histogram.default_edges().copy()
     edges[-1] = np.nextafter(edges[-1], np.inf)  # the last bin includes its edge
 
-    @jax.jit
+    @jax.jit  # type: ignore[untyped-decorator]
     def count(piece: Any) -> Any:
         numbers = piece.astype(jnp.float64)
         bins = jnp.searchsorted(jnp.asarray(edges), numbers, side="right")
@@ -129,7 +129,7 @@ def _functions() -> tuple[Any, Any]:
         moments = jnp.stack([numbers.min(), numbers.max(), numbers.sum(), (numbers * numbers).sum()])
         return jnp.concatenate([counts.astype(jnp.float64), moments])
 
-    @jax.jit
+    @jax.jit  # type: ignore[untyped-decorator]
     def join(parts: list[Any]) -> Any:
         each = jnp.stack(parts)
         low, high = each[:, -4].min(), each[:, -3].max()
