@@ -84,7 +84,7 @@ def patch() -> None:
     """Make the writers of torch, tensorboardX and TensorBoard ours, also in modules that have imported them already.
 
     `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer` are
-    replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Writers that are open stay as they are.
+    replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Open writers stay as they are.
 
     >>> import tbq
     >>> tbq.patch()
