@@ -36,7 +36,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "__version__", "demo",
-        "doctor", "errors", "explain", "open", "read", "release_memory", "results", "rewrite",
+        "doctor", "errors", "explain", "open", "patch", "read", "release_memory", "results", "rewrite",
+            "unpatch",
     ]  # fmt: skip
     for name in ("demo", "doctor", "explain", "open", "read", "rewrite"):
         assert inspect.isfunction(getattr(tbq, name)), name
