@@ -229,7 +229,7 @@ dist.destroy_process_group()
     ],
 )
 def test_ranks(tmp_path, read_events, kind, ranks, want):
-    command = [sys.executable, "-W", "ignore", "-c", DISTRIBUTED, str(tmp_path)]
+    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", DISTRIBUTED, str(tmp_path)]
     processes = [
         subprocess.Popen([*command, str(rank), kind, ranks], stderr=subprocess.PIPE, text=True)
         for rank in (0, 1)
