@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop lint bench gallery corpus fuzz guided blind native tsan clean
+.PHONY: help install demo test test-interop test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,14 @@ test: $(VENV)/cmake-installed ## all tests but the slow ones against real framew
 test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop
 	$(BIN)/python -m pytest -q tests/interop
+
+# On a GPU machine PYTHON has torch with CUDA: the venv sees its packages (python3 -m venv --system-site-packages .venv).
+test-gpu: $(VENV)/installed $(VENV)/tests-installed ## the writer beside a real GPU, if there is one
+	$(BIN)/python -m pytest -q tests/gpu
+	TBQ_TEST_DEVICE=cuda $(BIN)/python -m pytest -q tests/interop/test_write_device.py tests/interop/test_write_watch.py
+
+bench-gpu: $(VENV)/installed $(VENV)/tests-installed ## what logging costs beside a training loop on a GPU
+	$(BIN)/python -m benchmarks.bench_gpu
 
 lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
+    from tbq.patch import patch as patch
+    from tbq.patch import unpatch as unpatch
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
     from tbq.table.table import Table as Table
@@ -46,6 +48,8 @@ _LAZY = {
     "Update": "tbq.live.update",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
+    "patch": "tbq.patch",
+    "unpatch": "tbq.patch",
     "explain": "tbq.doctor",
     "follow": "tbq.live.follower",
     "release_memory": "tbq._core",
@@ -70,10 +74,12 @@ __all__ = [
     "explain",
     "follow",
     "open",
+    "patch",
     "read",
     "release_memory",
     "results",
     "rewrite",
+    "unpatch",
     "watch",
 ]
 

@@ -23,9 +23,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES.remove(ROOT / "docs" / "gallery.md")  # test_gallery.py runs its commands, and looks at what they draw
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-# What the tests cannot run: installing, and a callback that needs the real Keras (tests/interop runs that block).
+# What the tests cannot run: installing, and blocks that need a real framework (tests/interop runs those).
 INSTALLS = ("pip install",)
-KERAS = "from tbq.write.keras import"
+FRAMEWORKS = ("from tbq.integrations.keras import", "import torch\n")
 
 
 class Terminal(io.StringIO):
@@ -39,7 +39,7 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
     """The language and the text of each block that runs."""
     for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         assert language in ("python", "console", "sh"), f"{page.name}: who runs a {language} block?"
-        if KERAS not in text:
+        if not any(needed in text for needed in FRAMEWORKS):
             yield language, text
 
 

@@ -27,9 +27,11 @@ NEEDS = {"add_figure": "matplotlib"}
 def modules() -> Iterator[str]:
     for package in PACKAGES:
         path = importlib.import_module(f"tbq.{package}").__path__
-        names = [f"tbq.{package}", *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}."))]
-        yield from (name for name in names if name != "tbq.write.keras")  # needs Keras
-    yield "tbq.arrays"
+        yield from [
+            f"tbq.{package}",
+            *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}.")),
+        ]
+    yield from ("tbq.arrays", "tbq.patch")
 
 
 def examples() -> list[doctest.DocTest]:

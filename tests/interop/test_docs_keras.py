@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "writer.md"
 def test_the_callback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(
-        r"```python\n(from tbq\.write\.keras import.*?)```", PAGE.read_text(encoding="utf-8"), re.S
+        r"```python\n(from tbq\.integrations\.keras import.*?)```", PAGE.read_text(encoding="utf-8"), re.S
     )
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
     model.compile("adam", "mse")

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
 from tbq.errors import OutputError, UsageError, warn
-from tbq.write import wire
-from tbq.write.arguments import as_number, as_step, as_tag, as_wall_time, bad
+from tbq.write import device, wire
+from tbq.write.arguments import as_step, as_tag, as_wall_time, bad
+from tbq.write.pending import CLOSED, CONVERT, FULL, NOTE, OVER, WAKE, Event, ScalarEvent, Value
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Iterator
 
+    from tbq._core import EventBuffer
     from tbq.write.file import EventFile
-
-# What an append of the native buffer reports; see cpp/write/event_buffer.hpp.
-WAKE, FULL, NOTE, CLOSED, CONVERT, OVER = 1, 2, 4, 8, 16, 32
+    from tbq.write.pending import Pending
 
 # (step, wall time) that `writer.step()` set, by writer; a ContextVar so that threads and tasks do not mix.
 _stamps: ContextVar[dict[int, tuple[int | None, float | None]] | None] = ContextVar(
@@ -30,8 +31,14 @@ class Core:
     """Appends events to one event file."""
 
     _file: EventFile
+    _waiting: deque[Event]
     _on_error: str
     log_dir: str
+
+    @property
+    def _sink(self) -> EventBuffer | Pending:
+        """Where events go: to the native buffer, or after those that wait for a device."""
+        return self._file.pending if self._waiting else self._file.buffer
 
     def _stamp(self, step: Any, wall_time: Any) -> tuple[int | None, float | None]:
         """Step and wall time of an event: the caller's, or those of `step()`."""
@@ -68,16 +75,26 @@ class Core:
     def _add(self, tag: Any, field: int, payload: bytes, metadata: bytes, step: Any, wall_time: Any) -> None:
         """One event with one Summary.Value."""
         step, wall_time = self._stamp(step, wall_time)
-        self._attend(self._file.buffer.value(as_tag(tag), field, payload, metadata, step, wall_time))
+        self._attend(self._sink.value(as_tag(tag), field, payload, metadata, step, wall_time))
 
     def _add_number(
         self, tag: Any, value: Any, step: Any, wall_time: Any, style: int = 0, metadata: bytes = b""
     ) -> None:
         """One event with one scalar, after its arguments are converted."""
+        device.step_aside()
         tag = as_tag(tag)
-        value = as_number(value, "scalar_value")
         step, wall_time = self._stamp(step, wall_time)
-        status = self._file.buffer.scalar(tag, value, step, wall_time, style, metadata)
+        try:
+            value = device.taken(value, "scalar_value")
+        except UsageError as error:
+            if device.is_on_device(value):  # it may be logged far from where it was computed
+                error.message = f"{error.message} (tag {tag!r}, step {step})"
+            raise
+        if isinstance(value, Value):
+            arguments = (tag, value, step, time.time() if wall_time is None else wall_time, style, metadata)
+            self._attend(self._file.pending.add(ScalarEvent(self._file.buffer.scalar, arguments)))
+            return
+        status = self._sink.scalar(tag, value, step, wall_time, style, metadata)
         if status & CONVERT:
             raise UsageError(
                 f"scalar_value: got {described(value)}, which does not fit a scalar", code="argument"
@@ -90,7 +107,7 @@ class Core:
         >>> writer.add_summary(b"", 100)  # or a Summary message of TensorFlow or TensorBoard
         """
         step, wall_time = self._stamp(global_step, walltime)
-        self._attend(self._file.buffer.summary(serialized(summary, "summary"), step, wall_time))
+        self._attend(self._sink.summary(serialized(summary, "summary"), step, wall_time))
 
     def add_event(self, event: Any, step: Any = None, walltime: Any = None) -> None:
         """Add an Event (a protobuf message or its bytes); `step` and `walltime` replace its own.
@@ -103,7 +120,7 @@ class Core:
         if stamp[0] is not None:
             fields += wire.varint(2 << 3) + wire.varint(stamp[0])
         fields += wire.double(1, time.time() if stamp[1] is None else stamp[1])
-        self._attend(self._file.buffer.fields(fields, None, 0.0))
+        self._attend(self._sink.fields(fields, None, 0.0))
 
     def _attend(self, status: int) -> None:
         """Act on what an append reported."""
@@ -123,11 +140,28 @@ class Core:
         if status & NOTE or self._file.failure is not None:
             self._report()
 
+    def _report_missing(self) -> None:
+        """Report the values that did not arrive from a device."""
+        lost = self._file.pending.take_lost()
+        if not lost:
+            return
+        self._file.buffer.call_attention(False)
+        more = f" (and {len(lost) - 3} more values)" if len(lost) > 3 else ""
+        message = "; ".join(str(value) for value in lost[:3]) + more
+        if self._on_error == "raise":
+            raise OutputError(
+                f"lost: {message}", path=self._file.path or self.log_dir, code="device"
+            ) from lost[0].why
+        warn(
+            f"{self._file.path or self.log_dir}: a value could not be logged: {message}. The others are written"
+        )
+
     def _report(self) -> None:
         """Report what the buffer noticed and what could not be written."""
         file = self._file
         failure = file.failure
         where = file.path or self.log_dir
+        self._report_missing()
         for kind, tag, before, step in file.buffer.notes():
             if kind == "dropped" and (file.quiet or file.cause is None):
                 continue

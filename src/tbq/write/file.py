@@ -15,6 +15,7 @@ from tbq import _core, termination
 from tbq.errors import OutputError
 from tbq.write import existing, wire
 from tbq.write.flusher import flusher, watch
+from tbq.write.pending import Pending
 
 logger = logging.getLogger("tbq.write")
 
@@ -62,6 +63,7 @@ class EventFile:
         self.missed = 0  # events dropped during the last failure, until a caller is told
         self.lost = 0  # events that were not written when the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
+        self.pending = Pending(self.buffer)
         self._suffix = suffix
         self._purge_step = purge_step
         self._start = start
@@ -83,20 +85,31 @@ class EventFile:
 
     def signal(self, full: bool) -> None:
         """Tell the flusher that records are pending, or that the buffer is full."""
-        now = flusher.write_through
-        flusher.ask(self, "flush" if full or now else "wake", wait=now)
+        if flusher.write_through:
+            self.flush()
+        else:
+            flusher.ask(self, "flush" if full else "wake")
 
     def flush(self, patience: float | None = None) -> bool:
         """Wait until everything logged so far is written, or writing has failed.
 
         False if nothing could be written for `patience` seconds.
         """
-        return self.finished or flusher.ask(self, "flush", wait=True, patience=patience)
+        if self.finished:
+            return True
+        arrived = self.settle(patience)
+        return flusher.ask(self, "flush", wait=True, patience=patience) and arrived
+
+    def settle(self, patience: float | None) -> bool:
+        """Wait for values that are still on a device; False if none arrived for `patience` seconds."""
+        return self.pending.settle(0.0 if flusher.is_current_thread() else patience)
 
     def wait_for_room(self) -> None:
         """Wait until memory use is below the limit, as long as the disk accepts data."""
         if flusher.is_current_thread():
             return
+        if self.pending.is_over():
+            self.settle(self.max_wait)
         flusher.ask(self, "flush")
         moved, since = flusher.moved, time.monotonic()
         while self.failure is None and self.buffer.pending_bytes > _MAX_BYTES:
@@ -112,8 +125,11 @@ class EventFile:
         if self.closed:
             return self.flush(patience)
         self.closed = True
+        self.settle(patience)
+        self.pending.close()
+        arrived = self.settle(patience)  # also what other threads have logged in the meantime
         self.buffer.close()
-        return flusher.ask(self, "close", wait=True, patience=patience)
+        return flusher.ask(self, "close", wait=True, patience=patience) and arrived
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
@@ -125,6 +141,8 @@ class EventFile:
             )
         elif self.lost:
             logger.warning("%s: %d events could not be written: %s", where, self.lost, self.cause)
+        for value in self.pending.take_lost():
+            logger.warning("%s: a value could not be logged: %s", where, value)
         return in_time
 
     def after_fork(self) -> None:
@@ -140,6 +158,7 @@ class EventFile:
         self.failure = self.cause = None
         self.missed = self._dropped = 0
         self.buffer.forget()
+        self.pending.forget()
 
     # The methods below run on the flusher's thread, or before it knows the file.
 
@@ -150,6 +169,8 @@ class EventFile:
         """
         if (self._head or self._backlog) and not self._write():
             return False
+        if not self.pending.settle():
+            flusher.ask(self, "wake")  # the device still computes: look again
         self._backlog, _ = self.buffer.take()
         return not self._backlog or self._write()
 
@@ -160,7 +181,7 @@ class EventFile:
             self.lost = _count(self._backlog)
             self._backlog = b""
             self.lost += self.buffer.take()[1]
-        self.lost += self.buffer.dropped
+        self.lost += self.buffer.dropped + len(self.pending.events)
         if self._descriptor is not None:
             try:
                 os.close(self._descriptor)

@@ -57,6 +57,8 @@ class Flusher:
     def ask_all(self, files: list[EventFile], patience: float) -> None:
         """Flush several files, as long as there is progress."""
         if self.start() and not self.is_current_thread():
+            for file in files:
+                file.settle(patience)
             for question in [self._question(file, "flush") for file in files]:
                 if not self._answered(question, patience):
                     return

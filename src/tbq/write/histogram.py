@@ -46,19 +46,35 @@ def encode(values: Any, bins: Any, max_bins: int | None, argument: str = "values
             raise bad("bins", f"got {described(bins)}: {error}") from None
         low, high = float(array.min()), float(array.max())
         total, squares = float(array.sum()), float(array.dot(array))
+    return finished(counts, limits, (low, high, array.size, total, squares), max_bins, argument)
+
+
+def finished(
+    counts: Array,
+    limits: Array,
+    moments: tuple[float, float, float, float, float],
+    max_bins: int | None,
+    argument: str,
+) -> bytes:
+    """A HistogramProto of counts in bins, and of min, max, number, sum and sum of squares."""
     counts, limits = _fewer(counts, limits, max_bins)
     counts, limits = _support(counts, limits, argument)
-    return raw(low, high, array.size, total, squares, limits, counts)
+    return raw(*moments, limits, counts)
+
+
+def check_max_bins(max_bins: object) -> None:
+    """Raise if `max_bins` is not a number of bins, or None."""
+    if max_bins is not None and (not isinstance(max_bins, int) or max_bins < 1):
+        raise bad("max_bins", f"got {described(max_bins)}, want a number of bins")
 
 
 def _fewer(counts: Array, limits: Array, max_bins: int | None) -> tuple[Array, Array]:
     """Join neighbouring bins until about `max_bins` are left, as torch does."""
     import numpy as np
 
+    check_max_bins(max_bins)
     if max_bins is None or len(counts) <= max_bins:
         return counts, limits
-    if not isinstance(max_bins, int) or max_bins < 1:
-        raise bad("max_bins", f"got {described(max_bins)}, want a number of bins")
     joined = len(counts) // max_bins
     rest = len(counts) % joined
     if rest:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
-from tbq.write import wire
+from tbq.errors import UsageError
+from tbq.write import device, jax_values, wire
 from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import Core
+from tbq.write.pending import EncodedEvent, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Plugins(Core):
@@ -31,12 +34,51 @@ class Plugins(Core):
     ) -> None:
         """Add a histogram of all `values`; `bins` is torch's default, or anything `numpy.histogram` takes.
 
+        A tensor on a GPU is counted there, without a wait; with other `bins` it is copied to the host.
+
         >>> writer.add_histogram("weights", np.random.randn(1000), 0)
         """
         from tbq.write import histogram
 
+        device.step_aside()
         as_tag(tag)
+        if isinstance(bins, str) and bins == "tensorflow":
+            if device.is_on_device(values):
+                from tbq.write import device_histogram
+
+                self._add_counted(tag, values, global_step, walltime, max_bins, device_histogram.captured)
+                return
+            if "jax" in sys.modules and jax_values.is_countable(values):
+                self._add_counted(tag, values, global_step, walltime, max_bins, jax_values.counted)
+                return
         self._add(tag, wire.HISTO, histogram.encode(values, bins, max_bins), b"", global_step, walltime)
+
+    def _add_counted(
+        self,
+        tag: str,
+        values: Any,
+        step: Any,
+        wall_time: Any,
+        max_bins: int | None,
+        count: Callable[[Any, str], tuple[Value, int]],
+    ) -> None:
+        """A histogram that is counted where the values are."""
+        from tbq.write import device_histogram, histogram
+
+        histogram.check_max_bins(max_bins)
+        step, wall_time = self._stamp(step, wall_time)
+        wall_time = time.time() if wall_time is None else wall_time
+        try:
+            value, number = count(values, "values")
+        except UsageError as error:
+            error.message = f"{error.message} (tag {tag!r}, step {step})"
+            raise
+
+        def encode(results: Any) -> bytes:
+            return device_histogram.encode(results, number, max_bins, "values")
+
+        arguments = (tag, wire.HISTO, b"", step, wall_time)
+        self._attend(self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments)))
 
     def add_histogram_raw(
         self,
@@ -156,7 +198,7 @@ class Plugins(Core):
         from tbq.write import graph
 
         for fields in graph.encode(model, input_to_model, verbose, use_strict_trace):
-            self._attend(self._file.buffer.fields(fields, *self._stamp(None, None)))
+            self._attend(self._sink.fields(fields, *self._stamp(None, None)))
 
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Add the graph of an ONNX file; needs torch and onnx.
@@ -166,7 +208,7 @@ class Plugins(Core):
         from tbq.write import graph
 
         fields = graph.encode_onnx(prototxt)
-        self._attend(self._file.buffer.fields(fields, *self._stamp(None, None)))
+        self._attend(self._sink.fields(fields, *self._stamp(None, None)))
 
     def add_embedding(
         self,

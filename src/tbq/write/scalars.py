@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
 from tbq.errors import UsageError
-from tbq.write import wire
-from tbq.write.arguments import as_number, as_tag, bad
-from tbq.write.core import CONVERT, Core, _stamps
+from tbq.write import device, wire
+from tbq.write.arguments import as_tag, bad
+from tbq.write.core import Core, _stamps
+from tbq.write.pending import CONVERT, ScalarsEvent, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,14 +76,16 @@ class Scalars(Core):
             return
         if _stamps.get() is not None:
             global_step, walltime = self._stamp(global_step, walltime)
-        status = self._scalar(tag, scalar_value, global_step, walltime)
-        if status:
-            if status & CONVERT:
-                status = self._scalar(tag, as_number(scalar_value, "scalar_value"), global_step, walltime)
-            if status & CONVERT:
-                self._add_number(tag, scalar_value, global_step, walltime)
-            elif status:
-                self._attend(status)
+        if not self._waiting:
+            status = self._scalar(tag, scalar_value, global_step, walltime)
+        elif device.is_on_device(scalar_value):
+            status = CONVERT
+        else:
+            status = self._file.pending.scalar(tag, scalar_value, global_step, walltime)
+        if status & CONVERT:
+            self._add_number(tag, scalar_value, global_step, walltime)
+        elif status:
+            self._attend(status)
 
     def log(
         self, metrics: Mapping[str, Any], step: Any = None, walltime: Any = None, *, exact: bool | None = None
@@ -95,7 +98,7 @@ class Scalars(Core):
         if _stamps.get() is not None:
             step, walltime = self._stamp(step, walltime)
         if type(metrics) is dict:
-            status = self._file.buffer.scalars(metrics, step, walltime, style)
+            status = self._sink.scalars(metrics, step, walltime, style)
             if not status:
                 return
             if not status & CONVERT:
@@ -103,11 +106,22 @@ class Scalars(Core):
                 return
         if not hasattr(metrics, "items"):
             raise bad("metrics", f"got {described(metrics)}, want a mapping of tags to numbers")
-        numbers = {
-            as_tag(tag, "metrics"): as_number(value, f"metrics[{tag!r}]") for tag, value in metrics.items()
-        }
-        step, walltime = self._stamp(step, walltime)
-        status = self._file.buffer.scalars(numbers, step, walltime, style)
+        device.step_aside()
+        numbers = device.all_taken(
+            {as_tag(tag, "metrics"): value for tag, value in metrics.items()}, "metrics"
+        )
+        self._log(numbers, *self._stamp(step, walltime), style)
+
+    def _log(self, numbers: dict[str, Any], step: int | None, walltime: float | None, style: int) -> None:
+        """One event with many scalars, some of which may still be on a device."""
+        if any(isinstance(number, Value) for number in numbers.values()):
+            plain = {tag: 0.0 if isinstance(number, Value) else number for tag, number in numbers.items()}
+            status = self._file.pending.check(plain, step, walltime, style)
+            if not status:
+                arguments = (numbers, step, time.time() if walltime is None else walltime, style)
+                status = self._file.pending.add(ScalarsEvent(self._file.buffer.scalars, arguments))
+        else:
+            status = self._sink.scalars(numbers, step, walltime, style)
         if status & CONVERT:
             raise UsageError(
                 f"metrics: a number that does not fit a scalar, in {described(numbers)}", code="argument"
@@ -137,13 +151,13 @@ class Scalars(Core):
             )
         if run_name not in (None, "."):
             raise bad("run_name", f"got {run_name!r}, want None (one run per line) or '.' (this run)")
-        numbers = {
-            as_tag(name, "tag_scalar_dict"): as_number(value, f"tag_scalar_dict[{name!r}]")
-            for name, value in tag_scalar_dict.items()
-        }
+        device.step_aside()
+        lines = {as_tag(name, "tag_scalar_dict"): value for name, value in tag_scalar_dict.items()}
+        numbers = device.all_taken(lines, "tag_scalar_dict")
         step, walltime = self._stamp(global_step, walltime)
         if run_name == ".":
-            self.log({f"{main_tag}/{name}": number for name, number in numbers.items()}, step, walltime)
+            named = {f"{main_tag}/{name}": number for name, number in numbers.items()}
+            self._log(named, step, walltime, EXACT if self._exact else SIMPLE)
             return
         if walltime is None:
             walltime = time.time()

@@ -16,6 +16,7 @@ from tbq.write.flusher import live
 from tbq.write.media import Media
 from tbq.write.plugins import Plugins
 from tbq.write.scalars import Scalars
+from tbq.write.watch import Models
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +27,7 @@ _FLUSH_SECONDS = 2.0
 _WAIT_SECONDS = 60.0
 
 
-class SummaryWriter(Scalars, Media, Plugins):
+class SummaryWriter(Scalars, Media, Plugins, Models):
     """Writes event files that TensorBoard shows.
 
     `log_dir` is the directory of the run, by default `runs/<date>_<host><comment>`; `run` names a run below it.
@@ -79,6 +80,7 @@ class SummaryWriter(Scalars, Media, Plugins):
         self._exact = bool(exact)
         self._write_to_disk = bool(write_to_disk)
         self._lines: dict[str, Any] = {}
+        self._watches = []
         self._open(options.resumed(directory, resume) if write_to_disk else directory)
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
@@ -99,6 +101,7 @@ class SummaryWriter(Scalars, Media, Plugins):
             to_disk=self._write_to_disk,
         )
         self._scalar = self._file.buffer.scalar
+        self._waiting = self._file.pending.events
         self._closed = False
         if files and self.purge_step is None:
             self._file.buffer.expect_after(existing.last_step(files))
@@ -188,6 +191,7 @@ class SummaryWriter(Scalars, Media, Plugins):
             self._file.flush()
             return
         self._closed = True
+        self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
         self._file.close()
         if failure is not None:
@@ -206,6 +210,7 @@ class SummaryWriter(Scalars, Media, Plugins):
 
     def _report_lost(self) -> None:
         file = self._file
+        self._report_missing()
         if file.lost == 0 and file.failure is None:
             return
         lost = counted(file.lost, "event") if file.lost else "some of the last events"

@@ -1,0 +1,79 @@
+"""A tracker for accelerate: `Accelerator(log_with=TbqTracker("exp1", "runs"))`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tbq.errors import missing
+from tbq.write.writer import SummaryWriter
+
+try:
+    from accelerate.tracking import GeneralTracker, on_main_process
+except ImportError:
+    raise missing("accelerate", needed_for="tbq.integrations.accelerate") from None
+
+
+class TbqTracker(GeneralTracker):  # type: ignore[misc]
+    """Accelerate's TensorBoard tracker over `tbq.SummaryWriter`; further arguments go to that.
+
+    Values may be tensors on a GPU. Hyperparameters are logged to the run itself.
+    """
+
+    name = "tbq"
+    requires_logging_directory = True
+
+    def __init__(self, run_name: str, logging_dir: str | os.PathLike[str] = "runs", **options: Any) -> None:
+        super().__init__()
+        self.run_name = run_name
+        self.logging_dir = logging_dir
+        self._options = options
+        self._writer: SummaryWriter | None = None
+
+    @property
+    def tracker(self) -> SummaryWriter:
+        """The writer."""
+        if self._writer is None:
+            self._writer = SummaryWriter(Path(self.logging_dir, self.run_name), **self._options)
+        return self._writer
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def start(self) -> None:
+        """Open the run, once accelerate has started."""
+        _ = self.tracker
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def store_init_configuration(self, values: dict[str, Any]) -> None:
+        """Log hyperparameters."""
+        plain = {
+            name: value if isinstance(value, str | bool | int | float | None) else str(value)
+            for name, value in values.items()
+        }
+        self.tracker.add_hparams(plain, {}, run_name=".")
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def log(self, values: dict[str, Any], step: int | None = None, **keywords: Any) -> None:
+        """Log numbers and tensors, texts, and dictionaries of numbers."""
+        numbers = {}
+        for name, value in values.items():
+            if isinstance(value, str):
+                self.tracker.add_text(name, value, step, **keywords)
+            elif isinstance(value, dict):
+                self.tracker.add_scalars(name, value, step, **keywords)
+            else:
+                numbers[name] = value
+        self.tracker.log(numbers, step, **keywords)
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def log_images(self, values: dict[str, Any], step: int | None = None, **keywords: Any) -> None:
+        """Log batches of images."""
+        for name, value in values.items():
+            self.tracker.add_images(name, value, step, **keywords)
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def finish(self) -> None:
+        """Close the writer."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

@@ -1,0 +1,120 @@
+"""A logger for Lightning: a drop-in for its `TensorBoardLogger`, with the same directories, tags and hparams."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import missing
+from tbq.write.writer import SummaryWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _package() -> tuple[str, str]:
+    """Lightning under the name that the program uses, and its Fabric."""
+    names = [("lightning.pytorch", "lightning.fabric"), ("pytorch_lightning", "lightning_fabric")]
+    for pytorch, fabric in sorted(names, key=lambda name: name[0] not in sys.modules):
+        try:
+            importlib.import_module(pytorch)
+            return pytorch, fabric
+        except ImportError:
+            continue
+    raise missing("lightning", needed_for="tbq.integrations.lightning")
+
+
+_PYTORCH, _FABRIC = _package()
+_tensorboard: Any = importlib.import_module(f"{_PYTORCH}.loggers.tensorboard")
+_rank_zero: Any = importlib.import_module(f"{_PYTORCH}.utilities.rank_zero")
+_logger: Any = importlib.import_module(f"{_PYTORCH}.loggers.logger")
+_convert: Any = importlib.import_module(f"{_FABRIC}.utilities.logger")
+_fabric_logger: Any = importlib.import_module(f"{_FABRIC}.loggers.logger")
+_filesystem: Any = importlib.import_module(f"{_FABRIC}.utilities.cloud_io")
+
+
+class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
+    """Lightning's `TensorBoardLogger` over `tbq.SummaryWriter`, which `experiment` is.
+
+    It takes the arguments of `TensorBoardLogger`; others go to `SummaryWriter`. TensorBoard need not be installed,
+    except for `log_graph`. `logger.watch(model)` logs weights and gradients.
+    """
+
+    def __init__(
+        self,
+        save_dir: str | os.PathLike[str] = ".",
+        name: str | None = "lightning_logs",
+        version: int | str | None = None,
+        log_graph: bool = False,
+        default_hp_metric: bool = True,
+        prefix: str = "",
+        sub_dir: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> None:
+        try:
+            super().__init__(
+                save_dir, name, version, log_graph, default_hp_metric, prefix, sub_dir, **options
+            )
+        except (
+            ModuleNotFoundError
+        ):  # neither tensorboard nor tensorboardX is installed, and neither is needed
+            self._root_dir = os.fspath(save_dir)
+            self._name = name or ""
+            self._version = version
+            self._sub_dir = None if sub_dir is None else os.fspath(sub_dir)
+            self._default_hp_metric = default_hp_metric
+            self._prefix = prefix
+            self._fs = _filesystem.get_filesystem(self._root_dir)
+            self._experiment: SummaryWriter | None = None
+            self._kwargs = options
+            self._log_graph = False
+            self.hparams: Any = {}
+
+    @property
+    @_fabric_logger.rank_zero_experiment  # type: ignore[untyped-decorator]
+    def experiment(self) -> SummaryWriter:
+        """The writer; opened when it is first used, by rank 0 only."""
+        if self._experiment is None:
+            self._experiment = SummaryWriter(self.log_dir, **self._kwargs)
+        return self._experiment
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Log numbers, tensors, and dictionaries of them (`add_scalars`)."""
+        numbers = {}
+        for name, value in _convert._add_prefix(metrics, self._prefix, self.LOGGER_JOIN_CHAR).items():
+            if isinstance(value, dict):
+                self.experiment.add_scalars(name, value, step)
+            else:
+                numbers[name] = value
+        self.experiment.log(numbers, step)
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def log_hyperparams(self, params: Any, metrics: Any = None, step: int | None = None) -> None:
+        """Log hyperparameters, for TensorBoard and for `hparams.yaml`."""
+        params = _convert._convert_params(params)
+        omegaconf = sys.modules.get("omegaconf")
+        if omegaconf is not None and isinstance(params, omegaconf.Container):
+            self.hparams = omegaconf.OmegaConf.merge(self.hparams, params)
+        else:
+            self.hparams.update(params)
+        if metrics is None:
+            metrics = {"hp_metric": -1} if self._default_hp_metric else {}
+        elif not isinstance(metrics, dict):
+            metrics = {"hp_metric": metrics}
+        if metrics:
+            flat = self._sanitize_params(_convert._flatten_dict(params))
+            self.experiment.add_hparams(flat, metrics, run_name=".", global_step=step)
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def watch(self, model: Any, **options: Any) -> None:
+        """`SummaryWriter.watch`: log weights and gradients of `model`."""
+        self.experiment.watch(model, **options)
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def finalize(self, status: str) -> None:
+        """Close the writer; another `fit` continues the run in a new file."""
+        super().finalize(status)
+        self._experiment = None

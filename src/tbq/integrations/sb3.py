@@ -1,0 +1,69 @@
+"""An output format for the logger of Stable-Baselines3: `model.set_logger(configure("runs/exp1"))`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import missing
+from tbq.write import hparams, wire
+from tbq.write.writer import SummaryWriter
+
+try:
+    from stable_baselines3.common import logger as sb3
+except ImportError:
+    raise missing("stable-baselines3", needed_for="tbq.integrations.sb3") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
+    """What Stable-Baselines3's own TensorBoard format logs, by `tbq.SummaryWriter`; `options` go to that."""
+
+    def __init__(self, folder: str | os.PathLike[str], **options: Any) -> None:
+        self.writer = SummaryWriter(folder, **options)
+
+    def write(
+        self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...] | None], step: int = 0
+    ) -> None:
+        """Log what was recorded since the last `dump`, except what is not meant for TensorBoard."""
+        import numpy as np
+
+        numbers = {}
+        for key, value in sorted(key_values.items()):
+            if "tensorboard" in (key_excluded.get(key) or ()):
+                continue
+            if isinstance(value, str):
+                self.writer.add_text(key, value, step)
+            elif isinstance(value, np.ScalarType):
+                numbers[key] = value
+            elif isinstance(value, sb3.Video):
+                self.writer.add_video(key, value.frames, step, value.fps)
+            elif isinstance(value, sb3.Figure):
+                self.writer.add_figure(key, value.figure, step, close=value.close)
+            elif isinstance(value, sb3.Image):
+                self.writer.add_image(key, value.image, step, dataformats=value.dataformats)
+            elif isinstance(value, sb3.HParam):
+                self._write_hparams(value)
+            elif hasattr(value, "ndim"):  # arrays and tensors
+                self.writer.add_histogram(key, value, step)
+        self.writer.log(numbers, step)
+
+    def _write_hparams(self, value: sb3.HParam) -> None:
+        """Hyperparameters alone: the metrics name curves of this run, and their numbers are no points of those."""
+        for tag, metadata in hparams.encode(dict(value.hparam_dict), dict(value.metric_dict), None):
+            self.writer.add_summary(wire.value(tag, 0, b"", metadata))
+
+    def close(self) -> None:
+        """Close the writer."""
+        self.writer.close()
+
+
+def configure(
+    folder: str | os.PathLike[str], formats: Iterable[str] = ("stdout",), **options: Any
+) -> sb3.Logger:
+    """A logger for `model.set_logger`: `formats` of Stable-Baselines3, and ours."""
+    directory = os.fspath(folder)
+    outputs = [sb3.make_output_format(name, directory) for name in formats]
+    return sb3.Logger(folder=directory, output_formats=[*outputs, TbqOutputFormat(directory, **options)])

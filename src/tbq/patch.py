@@ -1,0 +1,186 @@
+"""`tbq.patch()`: the writers of torch, tensorboardX and TensorBoard become ours, for a program that cannot be changed.
+
+`python -m tbq.patch train.py --lr 0.1` runs a program so; `-m package.train` works too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import runpy
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tbq.write.arguments import as_array
+from tbq.write.writer import SummaryWriter
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+# module -> the name of the writer in it.
+_TARGETS = {
+    "torch.utils.tensorboard.writer": "SummaryWriter",
+    "torch.utils.tensorboard": "SummaryWriter",
+    "tensorboardX.writer": "SummaryWriter",
+    "tensorboardX": "SummaryWriter",
+    "tensorboard.summary": "Writer",
+    "tensorboard.summary._writer": "Writer",
+}
+
+
+class Writer:
+    """The methods of `tensorboard.summary.Writer`, over `SummaryWriter`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._writer = SummaryWriter(path)
+
+    def add_scalar(
+        self,
+        tag: str,
+        data: Any,
+        step: Any,
+        *,
+        wall_time: Any = None,
+        description: str | None = None,
+    ) -> None:
+        """Add a scalar."""
+        self._writer.add_scalar(tag, data, step, wall_time, summary_description=description or "")
+
+    def add_image(
+        self,
+        tag: str,
+        data: Any,
+        step: Any,
+        *,
+        wall_time: Any = None,
+        max_outputs: int = 3,
+        description: str | None = None,
+    ) -> None:
+        """Add the first images of a batch [N, H, W, C], or one image."""
+        del description
+        array = as_array(data, "data")
+        if array.ndim == 4:
+            self._writer.add_images(tag, array[:max_outputs], step, wall_time, dataformats="NHWC")
+        else:
+            self._writer.add_image(tag, array, step, wall_time, dataformats="HWC")
+
+    def flush(self) -> None:
+        """Wait until everything is in the file."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._writer.close()
+
+
+_OURS: dict[str, Any] = {"SummaryWriter": SummaryWriter, "Writer": Writer}
+# (module, attribute) -> what was there before.
+_replaced: list[tuple[Any, str, Any]] = []
+
+
+def patch() -> None:
+    """Make the writers of torch, tensorboardX and TensorBoard ours, also in modules that have imported them already.
+
+    `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer` are
+    replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Open writers stay as they are.
+
+    >>> import tbq
+    >>> tbq.patch()
+    >>> tbq.unpatch()
+    """
+    if _finder in sys.meta_path:
+        return
+    sys.meta_path.insert(0, _finder)
+    for name, attribute in _TARGETS.items():
+        if name in sys.modules:
+            _replace(sys.modules[name], attribute)
+
+
+def unpatch() -> None:
+    """Undo `patch()`.
+
+    >>> import tbq
+    >>> tbq.unpatch()
+    """
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    while _replaced:
+        module, attribute, before = _replaced.pop()
+        if getattr(module, attribute, None) is _OURS.get(before.__name__):
+            setattr(module, attribute, before)
+
+
+def _replace(module: ModuleType, attribute: str) -> None:
+    """Replace a writer in its module and wherever it was imported to."""
+    theirs = getattr(module, attribute, None)
+    ours = _OURS[attribute]
+    if theirs is None or theirs is ours:
+        return
+    for place in [module, *sys.modules.values()]:
+        names = [name for name, value in list(getattr(place, "__dict__", {}).items()) if value is theirs]
+        for name in names:
+            setattr(place, name, ours)
+            _replaced.append((place, name, theirs))
+
+
+class _Finder:
+    """Replaces the writers of a module right after it was imported."""
+
+    def __init__(self) -> None:
+        self._busy: set[str] = set()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module's own spec, with a loader that replaces the writers when it is done."""
+        del path, target
+        attribute = _TARGETS.get(name)
+        if attribute is None or name in self._busy:
+            return None
+        self._busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._busy.discard(name)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_replace(module: ModuleType) -> None:
+            load(module)
+            _replace(module, attribute)
+
+        spec.loader.exec_module = load_and_replace  # type: ignore[method-assign]
+        return spec
+
+
+_finder: Any = _Finder()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a program with our writers."""
+    if not arguments or arguments[0] in ("-h", "--help") or (arguments[0] == "-m" and len(arguments) < 2):
+        print(
+            "usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]"
+        )
+        raise SystemExit(0 if arguments and arguments[0] in ("-h", "--help") else 2)
+    patch()
+    if arguments[0] == "-m":
+        sys.argv = list(arguments[1:])
+        sys.path.insert(0, "")
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    sys.argv = list(arguments)
+    from pathlib import Path
+
+    script = Path(arguments[0])
+    if not script.exists():
+        raise SystemExit(f"tbq.patch: {script}: no such file")
+    sys.path.insert(0, str(script.resolve().parent))
+    runpy.run_path(str(script), run_name="__main__")
+
+
+if __name__ == "__main__":
+    from tbq.patch import main as run  # the module under its own name, so that `tbq.unpatch()` finds it
+
+    run(sys.argv[1:])
