@@ -283,8 +283,11 @@ def test_a_rerun_says_what_it_hides_and_what_to_do(tmp_path: Path) -> None:
     (found,) = tbq.doctor(tmp_path)
     assert (found.code, found.severity) == ("TBQ408", "warning")
     assert "hides 576 of its 606 points (95 %)" in found.message and found.message.endswith("tbq 30")
-    assert found.hint == "give each run its own directory; to keep them: restarts='keep', --restarts keep"
-    assert RESTART_HINT in (found.hint or "")
+    assert found.hint == (
+        "give each run its own directory; to keep them: restarts='keep', --restarts keep; "
+        "to read each start as a run of its own: restarts='split', --restarts split"
+    )
+    assert RESTART_HINT in found.hint
 
 
 def test_more_than_half_that_a_resume_hides_is_a_warning(tmp_path: Path) -> None:
