@@ -40,11 +40,37 @@ ScalarColumns columns_of(const std::vector<std::string>& names) {
   return columns;
 }
 
+// By run, each {tag: SummaryMetadata} or None. Sessions of one run share theirs.
+std::vector<std::shared_ptr<const KnownTags>> known_of(nb::handle metadata) {
+  std::vector<std::shared_ptr<const KnownTags>> known;
+  if (metadata.is_none()) return known;
+  const auto text = [](nb::handle given) {
+    const auto bytes = nb::cast<nb::bytes>(given);
+    return std::string(bytes.c_str(), bytes.size());
+  };
+  std::map<PyObject*, std::shared_ptr<const KnownTags>> made;
+  for (nb::handle of_run : metadata) {
+    std::shared_ptr<const KnownTags>& shared = made[of_run.ptr()];
+    if (!shared && !of_run.is_none()) {
+      auto tags = std::make_shared<KnownTags>();
+      for (const auto& [tag, bytes] : nb::cast<nb::dict>(of_run)) {
+        KnownTag given{{}, text(bytes)};
+        const auto* data = reinterpret_cast<const uint8_t*>(given.bytes.data());
+        if (parse_metadata({data, given.bytes.size()}, given.parsed))
+          tags->emplace(text(tag), std::move(given));
+      }
+      shared = std::move(tags);
+    }
+    known.push_back(shared);
+  }
+  return known;
+}
+
 Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std::vector<std::string>& kinds,
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
                     nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
-                    nb::object columns, nb::object ranges) {
+                    nb::object columns, nb::object ranges, nb::object metadata) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -75,6 +101,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.count = count;
   options.general_only = general_only;
   if (!columns.is_none()) options.columns = columns_of(nb::cast<std::vector<std::string>>(columns));
+  options.known = known_of(metadata);
   options.count_bytes = !progress.is_none();
   TagQuestions questions(select);
   if (!select.is_none()) options.select = [&](uint32_t, std::string_view tag) { return questions.ask(tag); };
@@ -180,6 +207,21 @@ void bind_decode(nb::module_& m) {
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },
           "kind"_a, "The tags that have values of this kind, in order.")
       .def(
+          "metadata",
+          [](const Result& self) {
+            nb::dict runs;
+            const auto bytes = [](const std::string& of) { return nb::bytes(of.data(), of.size()); };
+            for (const SeriesReport& series : self.series) {
+              if (series.metadata_bytes.empty()) continue;
+              const nb::int_ run(series.run);
+              if (!runs.contains(run)) runs[run] = nb::dict();
+              nb::cast<nb::dict>(runs[run])[bytes(series.tag)] = bytes(series.metadata_bytes);
+            }
+            return runs;
+          },
+          nb::sig("def metadata(self) -> dict[int, dict[bytes, bytes]]"),
+          "For each run the SummaryMetadata that counts for each tag that has one.")
+      .def(
           "notable",
           [](const Result& self) {
             nb::list rows;
@@ -269,6 +311,7 @@ void bind_decode(nb::module_& m) {
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
+        "metadata"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "
@@ -279,7 +322,8 @@ void bind_decode(nb::module_& m) {
             "inflate: collections.abc.Callable[[bytes], bytes | None] | None, session_tables: bool = False, "
             "verify: bool = False, count: bool = False, general_only: bool = False, "
             "columns: collections.abc.Sequence[str] | None = None, "
-            "ranges: collections.abc.Sequence[tuple[int, int]] | None = None) -> Result"),
+            "ranges: collections.abc.Sequence[tuple[int, int]] | None = None, "
+            "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None) -> Result"),
         "Decode event files on several threads.");
 }
 

@@ -89,6 +89,7 @@ void bind_rewrite(nb::module_& m) {
       .def_ro("offset", &RewriteReport::offset)
       .def_ro("records_in", &RewriteReport::records_in)
       .def_ro("records_out", &RewriteReport::records_out)
+      .def_ro("marks", &RewriteReport::marks)
       .def_ro("changed", &RewriteReport::changed)
       .def_ro("bytes_in", &RewriteReport::bytes_in)
       .def_ro("bytes_out", &RewriteReport::bytes_out)

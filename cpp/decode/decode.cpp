@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -216,7 +217,7 @@ class Decoder {
     output.joiner = std::make_unique<Joiner>(options_, worker.pool);
     for (uint32_t run = job.first_run; run < job.last_run && !cancelled_; ++run) {
       Parts parts;
-      Plugins plugins;
+      Plugins plugins = plugins_of({}, {}, options_.known_tags(specs_[runs_[run]].run));
       Manner manner = first_manner(run);
       manner.plugins = &plugins;
       for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
@@ -274,17 +275,20 @@ class Decoder {
     Manner manner = first_manner(run);
     manner.again = true;
     RunSessions sessions = order_run(parts, result_.files, by_path);
-    if (!manner.careful && (sessions.ordered.size() > 1 || begins_late(parts))) {
+    const auto verify_passed = [&] {
+      if (manner.careful || (sessions.ordered.size() < 2 && !may_begin_earlier(parts))) return;
       manner.careful = true;
       decode_again(worker, parts, manner, [](const Part& part) { return part.passed > 0; });
       sessions = order_run(parts, result_.files, by_path);
-    }
+    };
+    verify_passed();
     // Only now is it sure which session is the first, and so which metadata counts.
-    Plugins plugins = plugins_of(parts, sessions);
+    Plugins plugins = plugins_of(parts, sessions, options_.known_tags(specs_[runs_[run]].run));
     manner.plugins = &plugins;
     if (decode_again(worker, parts, manner,
                      [&](const Part& part) { return assumed_wrongly(part, plugins); })) {
       sessions = order_run(parts, result_.files, by_path);
+      verify_passed();  // with all plugins known, other records may be passed over
     }
     if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !cancelled_) {
       manner.steps = true;
@@ -297,17 +301,17 @@ class Decoder {
     }
   }
 
-  // Whether a record is older than the first, as in a converted log: then the oldest may be a large one.
-  static bool begins_late(const Parts& parts) {
-    const Session* first = nullptr;
+  // Whether a record that was passed over seems older than all that were read: what it says counts only if it
+  // is verified, and when the run began must not depend on what is asked for.
+  static bool may_begin_earlier(const Parts& parts) {
+    TimeSpan times;
+    TimeSpan claimed;
     for (const auto& part : parts) {
-      for (const Session& session : part->sessions) {
-        if (!session.times.known) continue;
-        if (!first) first = &session;
-        if (session.times.earliest < first->times.begin) return true;
-      }
+      claimed.merge(part->claimed);
+      for (const Session& session : part->sessions) times.merge(session.times);
     }
-    return false;
+    return claimed.known &&
+           (!times.known || !std::isfinite(times.start()) || claimed.start() < times.start());
   }
 
   // Whether there was one to decode again. Its sessions may be others then: the file may have changed.

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "decode/restarts.hpp"
@@ -29,6 +31,13 @@ struct Progress {
   uint64_t total_files = 0;
 };
 
+// The metadata of tags, by name.
+struct KnownTag {
+  TagMetadata parsed;
+  std::string bytes;
+};
+using KnownTags = std::unordered_map<std::string, KnownTag>;
+
 struct DecodeOptions {
   Kinds kinds = 0;
   // Of scalars. Without wall_time none is stored, and what is reported of series knows only their first one.
@@ -46,11 +55,17 @@ struct DecodeOptions {
   bool count = false;  // store nothing; report the rows that the restart policy would keep of every kind
   bool general_only = false;  // use no fast path: for tests that compare both
   bool count_bytes = false;   // find the total for `tick` first
+  // What counts for tags of which a run itself says nothing, as for the sessions of a run that are read
+  // apart. By run; a run past the end, or with null, has none.
+  std::vector<std::shared_ptr<const KnownTags>> known;
   std::function<bool(uint32_t run, std::string_view tag)> select;
   // Called now and then on the calling thread; false stops everything.
   std::function<bool(const Progress&)> tick;
   // Gives the path of the unpacked file for a gzip or zlib compressed one, or "" if that fails.
   std::function<std::string(const std::string& path)> inflate;
+
+  // Null if there are none.
+  const KnownTags* known_tags(uint32_t run) const { return run < known.size() ? known[run].get() : nullptr; }
 };
 
 Result decode(const std::vector<FileSpec>& files, const DecodeOptions& options);

@@ -119,6 +119,11 @@ void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const 
   if (const SessionMetadata* known = first_metadata(entries, sessions)) {
     report.metadata = *known->parsed;
     report.metadata_bytes = as_text(known->bytes);
+  } else if (const KnownTags* elsewhere = options_.known_tags(run)) {
+    if (const auto found = elsewhere->find(report.tag); found != elsewhere->end()) {
+      report.metadata = found->second.parsed;
+      report.metadata_bytes = found->second.bytes;
+    }
   }
   std::vector<Source> numbers;
   std::map<Kind, std::vector<Source>> others;

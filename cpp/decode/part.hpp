@@ -86,6 +86,7 @@ struct Part {
   uint64_t truncated = 0;  // bytes of an unfinished record at the end
   uint64_t records = 0;
   uint64_t passed = 0;  // large records that were passed over unverified
+  TimeSpan claimed;     // their wall times, if their heads are sound
   uint64_t bytes_read = 0;
   int error = 0;  // errno of a failed read
   std::string writer;

@@ -15,6 +15,7 @@ Large PartDecoder::large(uint64_t at, uint64_t length) {
   unsure_ = false;
   if (!options_.careful && length < kLargestEvent) {
     const Use use = use_of(at, length);
+    const double wall = event_.wall_time;
     if (use == Use::tags) {
       if (walker_.recovery().agrees(at, length)) {
         learn_tags(at, length);
@@ -24,6 +25,7 @@ Large PartDecoder::large(uint64_t at, uint64_t length) {
     }
     if (use != Use::rows) {
       ++part_.passed;
+      part_.claimed.add(wall);
       return Large::pass;
     }
   }

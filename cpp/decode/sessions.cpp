@@ -63,7 +63,7 @@ const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const 
   return first;
 }
 
-Plugins plugins_of(const Parts& parts, const RunSessions& sessions) {
+Plugins plugins_of(const Parts& parts, const RunSessions& sessions, const KnownTags* known) {
   std::unordered_map<std::string_view, std::vector<TagOfPart>> entries;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (const auto& entry : parts[part]->tags.all) {
@@ -73,6 +73,9 @@ Plugins plugins_of(const Parts& parts, const RunSessions& sessions) {
   Plugins plugins;
   for (const auto& [tag, of_tag] : entries) {
     plugins.emplace(tag, first_metadata(of_tag, sessions)->parsed->plugin);
+  }
+  if (known) {
+    for (const auto& [tag, metadata] : *known) plugins.try_emplace(tag, metadata.parsed.plugin);
   }
   return plugins;
 }

@@ -27,8 +27,8 @@ struct TagOfPart {
 };
 const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const RunSessions& sessions);
 
-// The plugin of every tag that has metadata.
-Plugins plugins_of(const Parts& parts, const RunSessions& sessions);
+// The plugin of every tag that has metadata, here or where `known` is from.
+Plugins plugins_of(const Parts& parts, const RunSessions& sessions, const KnownTags* known);
 
 // Whether a kind in this part was decided by another plugin than the one that counts.
 bool assumed_wrongly(const Part& part, const Plugins& plugins);

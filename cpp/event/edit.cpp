@@ -167,12 +167,16 @@ Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t*
   return Editor(values, step, out).event(event);
 }
 
-void append_file_version(std::string& out, double wall_time) {
+void append_wall_time(std::string& out, double wall_time) {
   uint8_t time[1 + sizeof(double)];
   WireWriter writer(time);
   writer.byte(schema::key(schema::Event::wall_time, Wire::fixed64));
   writer.fixed(wall_time);
   out.append(reinterpret_cast<const char*>(time), sizeof(time));
+}
+
+void append_file_version(std::string& out, double wall_time) {
+  append_wall_time(out, wall_time);
   put_bytes(out, schema::Event::file_version, "brain.Event:2");
 }
 

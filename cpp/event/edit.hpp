@@ -27,6 +27,9 @@ enum class Edited { kept, empty, malformed };
 // used.
 Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t* step, std::string& out);
 
+// Appends the wall time of an Event, which makes one by itself.
+void append_wall_time(std::string& out, double wall_time);
+
 // Appends the Event that begins a session.
 void append_file_version(std::string& out, double wall_time);
 

@@ -202,7 +202,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     REQUIRE(after.faults.empty());
   }
-  REQUIRE(report.records_in + report.headers - report.records_out <=
+  REQUIRE(report.records_in + report.headers + report.marks - report.records_out <=
           report.dropped_rule + report.dropped_restart + report.dropped_steps + report.dropped_thinned);
   if (has_bad_events(survey)) return 0;  // what could be read of those is a row, and gone after a repair
   if (way != kCopy && way != kRepair && !comparable(in.content())) return 0;

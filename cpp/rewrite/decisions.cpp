@@ -51,8 +51,9 @@ Decision Decisions::of(Bytes payload) {
   if (pass_ == Pass::write && fast(payload, decision)) return decision;
   event_.clear();
   MemorySource source(payload);
-  if (!walk_event(source, event_)) return Decision::keep;
-  return of_event(payload);
+  const bool valid = walk_event(source, event_);
+  wall_time_ = event_.wall_time;
+  return valid ? of_event(payload) : Decision::keep;
 }
 
 // The fast path: an event of a time, perhaps a step, and one value that begins with its tag is decided by
@@ -79,6 +80,7 @@ bool Decisions::fast(Bytes payload, Decision& decision) {
     }
   }
   predictor_.follow(states);
+  wall_time_ = head.wall_time;
   decision = wanted(state, head.step) ? Decision::keep : Decision::drop;
   return true;
 }
@@ -196,6 +198,7 @@ bool Decisions::wanted(SeriesState& state, int64_t step, const ValueRef* value, 
 size_t Decisions::dropped_unread(FileSource& source) {
   event_.clear();
   if (!walk_event(source, event_) || event_.strange || event_.values.empty()) return 0;
+  wall_time_ = event_.wall_time;
   if (event_.has_file_version || event_.writer.length > 0) return 0;
   for (const ValueRef& value : event_.values) {
     if (!untagged_name(value.field).empty() || value.tag.length > kLargeRecord) return 0;

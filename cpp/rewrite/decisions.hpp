@@ -34,6 +34,8 @@ class Decisions {
   // What happens to the event in `payload`; if it is edited, edited() is its new form until the next call.
   Decision of(Bytes payload);
   Bytes edited() const { return {reinterpret_cast<const uint8_t*>(edited_.data()), edited_.size()}; }
+  // The wall time of the event that was looked at last.
+  double wall_time() const { return wall_time_; }
 
   // How many values a large record holds, if all of it is values that their series' rules drop, so that it
   // need not be read; otherwise 0.
@@ -53,6 +55,7 @@ class Decisions {
   bool verbatim_ = false;
   Pass pass_ = Pass::write;
   uint32_t session_ = 0;
+  double wall_time_ = 0;
   RewriteReport* report_ = nullptr;
   TagPredictor<TagStates> predictor_;
   EventRef event_;

@@ -105,10 +105,16 @@ class RunRewriter {
                               ? first[by_place[i + 1]].offset
                               : survey_.files[session.file].resume;
     }
+    marking_ = last - first > 1 && !decisions_.verbatim();
     for (auto at = first; at != last; ++at) {
+      left_ = {};
       decisions_.enter(static_cast<uint32_t>(at - all.begin()));
       if (needs_header(*at, at == first) && !add_header(at->times.begin)) return false;
       if (!piece(at->file, at->offset, ends[static_cast<size_t>(at - first)])) return false;
+      if (marking_ && at->times.known && !(left_.known && left_.end >= at->times.end) &&
+          !add_mark(at->times.end)) {
+        return false;
+      }
     }
     return true;
   }
@@ -127,7 +133,31 @@ class RunRewriter {
     append_record(record_, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()});
     ++report_.records_out;
     ++report_.headers;
+    left_.add(wall_time);
     return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
+  }
+
+  // ---- when sessions began and ended: it tells a restart from writers side by side, whatever is dropped
+
+  // An event of nothing but this time.
+  bool add_mark(double wall_time) {
+    std::string payload;
+    append_wall_time(payload, wall_time);
+    record_.clear();
+    append_record(record_, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()});
+    ++report_.records_out;
+    ++report_.marks;
+    left_.add(wall_time);
+    return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
+  }
+  // The time of the event just decided on: of what begins its session, it stays.
+  bool note_time(bool dropped) {
+    if (!marking_) return true;
+    TimeSpan time;
+    time.add(decisions_.wall_time());
+    if (dropped) return left_.known || !time.known || add_mark(time.begin);
+    left_.merge(time);
+    return true;
   }
 
   bool piece(uint32_t index, uint64_t at, uint64_t end) {
@@ -166,6 +196,7 @@ class RunRewriter {
     if (unread > 0 && walker_.recovery().agrees(at, length)) {
       ++report_.records_in;
       report_.dropped_rule += unread;
+      note_time(true);
       return Large::pass;
     }
     return decisions_.verbatim() || length >= kLargestEvent ? Large::place : Large::bytes;
@@ -255,10 +286,14 @@ class RunRewriter {
       report_.records_in += !bad;  // what a repair takes out is lost, not dropped
       report_.records_out += decision != Decision::drop;
       if (bad && !lose_event(place, frame.length)) return false;
-      if (decision == Decision::keep) continue;
+      if (decision == Decision::keep) {
+        if (!note_time(false)) return false;
+        continue;
+      }
       const uint8_t* start = frame.payload - kHeader;
       if (start > from && !emit(from, static_cast<size_t>(start - from))) return false;
       from = frame.payload + frame.length + 4;
+      if (!bad && !note_time(decision == Decision::drop)) return false;
       if (decision == Decision::drop || pass_ != Pass::write) continue;
       ++report_.changed;
       record_.clear();
@@ -283,6 +318,8 @@ class RunRewriter {
   Pass pass_ = Pass::write;
   bool open_ = false;
   uint32_t file_index_ = 0;
+  bool marking_ = false;
+  TimeSpan left_;  // the times of the session at hand that are in the new file
   uint64_t since_ = 0;
   std::string record_;
 };

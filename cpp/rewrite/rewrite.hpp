@@ -48,6 +48,7 @@ struct RewriteReport {
   uint64_t records_in = 0;
   uint64_t records_out = 0;
   uint64_t headers = 0;  // records among those that were made for sessions without a file_version
+  uint64_t marks = 0;    // records among those that only say when a session began or ended
   uint64_t changed = 0;  // records that are in the new file, but not byte for byte
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;

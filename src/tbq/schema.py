@@ -73,6 +73,8 @@ _COLUMNS = {
 }
 
 KINDS = tuple(_COLUMNS)
+#: Those whose rows are values of series, ordered by run, tag, then as logged.
+SERIES = tuple(kind for kind, columns in _COLUMNS.items() if columns.startswith(_KEYS))
 
 
 @cache

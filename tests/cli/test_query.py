@@ -194,3 +194,53 @@ def test_curves_of_export(tbq: Run, seeds: Path) -> None:
     )
     assert [row["step"] for row in every] == ["0", "2", "4"]
     assert tbq("export", seeds, "--smooth", "2").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ls",), ("tags",), ("export",), ("export", "--kind", "texts"), ("summary",), ("reduce", "--group", "re:(.*)"),
+        ("sql", "select run from scalars"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_session_is_a_run(tbq: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    for number in range(2):
+        with SummaryWriter(str(tmp_path / "exp"), filename_suffix=str(number)) as writer:
+            writer.add_scalar("loss", number, 0, walltime=1.7e9 + number)
+            writer.add_text("notes", "x", 0, walltime=1.7e9 + number)
+    name, *rest = words
+    done = tbq(name, tmp_path, *rest, "--restarts", "split")
+    assert done.returncode == 0, done.stderr
+    column = "group" if name == "reduce" else "run"
+    assert {row[column] for row in records(done.stdout)} == {"exp@1", "exp@2"}
+    done = tbq("show", tmp_path, "loss", "--run", "exp@2", "--restarts", "split")
+    assert "1 at step 0" in done.stdout
+
+
+def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: Path) -> None:
+    from tbq.cli.export import command as export
+    from tbq.cli.rewrite import command as rewrite
+    from tbq.decode.options import RESTARTS
+    from tbq.rewrite.options import RESTARTS as OF_REWRITE
+
+    for command, known in ((export, RESTARTS), (rewrite, OF_REWRITE)):
+        (option,) = [one for one in command.params if one.name == "restarts"]
+        assert tuple(option.type.choices) == known
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("rewrite", "-o", "new", "--merge-runs", r"re:(.*)/v\d"), "want the names of runs, A,B=NAME"),
+        (("rewrite", "-o", "new", "--merge-runs", "re:(.*)=x"), "want the names of runs, A,B=NAME"),
+        (("rewrite", "-o", "new", "--merge-runs", "a,b"), "'a,b' is not A,B=NAME"),
+        (("export", "--merge-runs", "a,b=c"), "runs by name: tbq rewrite --merge-runs A,B=NAME"),
+        (("export", "--merge-runs", "a"), "want re: and an expression with brackets around the name"),
+    ],
+)
+def test_merge_runs_names_the_form_it_takes(
+    tbq: Run, seeds: Path, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    done = tbq(words[0], seeds, *words[1:], cwd=tmp_path)
+    assert done.returncode == 2 and says in done.stderr

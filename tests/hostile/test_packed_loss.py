@@ -11,6 +11,8 @@ from pathlib import Path
 
 import protolog as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import DamageError, SourceError, TbqWarning
@@ -84,6 +86,33 @@ def test_rewrite_refuses_and_repair_reports(tmp_path: Path) -> None:
     assert done.returncode == 1 and "is cut off" in done.stderr
     done = command("rewrite", tmp_path / "runs", "-o", tmp_path / "other", "--repair")
     assert done.returncode == 0 and "is cut off" in done.stdout
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    rows=st.lists(st.integers(1, 9), min_size=2, max_size=5),
+    ways=st.lists(st.sampled_from(["written", "replaced"]), min_size=5, max_size=5),
+)
+def test_a_file_that_changes_is_unpacked_again(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[int], ways: list[str]
+) -> None:
+    """A log that is open gives what a new one would, whether a compressed file grew, shrank or was replaced."""
+    path = tmp_path_factory.mktemp("log") / (pl.name() + ".gz")
+    log = None
+    for count, way in zip(rows, ways, strict=False):
+        data = gzip.compress(b"".join([pl.header(), *pl.scalars(["loss"], range(count))]))
+        if way == "written" or log is None:
+            path.write_bytes(data)
+        else:
+            path.with_name("new").write_bytes(data)
+            os.replace(path.with_name("new"), path)
+        log = log or tbq.open(path.parent)
+        assert len(log.scalars()) == len(tbq.open(path.parent).scalars()) == count
+    path.write_bytes(data[:-4])  # what was sound is cut off now, and sound again after that
+    with pytest.warns(TbqWarning, match="is cut off"):
+        log.scalars()
+    path.write_bytes(data)
+    assert len(log.scalars(on_error="raise")) == count
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def files(draw: Any) -> reference.Files:
             payloads.append(ef.version(wall))
             at = wall
             for _ in range(draw(st.integers(0, 8))):
-                at += draw(st.sampled_from([0.25, 1.0]))
+                at += draw(st.sampled_from([0.25, 0.25, 1.0, 1.0, -20.0]))  # a clock may be put back
                 step = draw(st.integers(0, 9))
                 if draw(st.integers(0, 15)) == 0:
                     payloads.append(ef.session_log(1, step, at))
@@ -195,11 +195,13 @@ def test_what_is_left_are_the_rows_of_sound_records(
         for name, payloads in made.items()
     }
     want = reference.keys({name: left for name, left in sound.items() if left}, kind, policy, steps)
+    began = reference.began(sound)
     bounds = {"first_step": steps[0], "last_step": steps[1]}
     plain = decode(paths, kind, policy, **bounds)
     assert rows_of(plain, kind) == want
     other = decode(paths, kind, policy, **bounds, **options)
     assert rows_of(other, kind) == want
+    assert plain.run_starts() == other.run_starts() == ({} if began is None else {0: began})
     if not options["verify"]:
         assert faults_of(other) == faults_of(plain)
     verified = decode(paths, kind, policy, verify=True)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import shutil
 from pathlib import Path
 
 import eventfile as ef
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import examples
 
 import tbq
+from tbq import _core
+from tbq.select import MAX_STEP, MIN_STEP
 
 TAGS = ("loss", "val", "acc")
 Points = list[tuple[str, int, float]]  # tag, step, seconds
@@ -77,6 +82,62 @@ def test_it_does_not_move_with_the_selection(
     assert sorted(tbq.read(folder / "sql.parquet").to_arrow()["wall_time"].to_pylist()) == sorted(want)
     scanned = log.scan(tag=tag, steps=steps, restarts="keep", relative_time=True).read_all()
     assert scanned["relative_time"].to_pylist() == want
+
+
+LARGE = {
+    "loss": lambda at: ef.scalar("loss", 0, 1.0, at),
+    "small": lambda at: ef.image("small", 0, b"x", wall=at),
+    "large": lambda at: ef.image("large", 0, bytes(5000), wall=at),
+    "told": lambda at: ef.tensor_images("told", 0, bytes(5000), wall=at),
+    "untold": lambda at: ef.event(  # of a tag whose plugin only another event says
+        ef.summary(ef.value("told", ef.tensor("string", [b"1", b"1", bytes(5000)], dims=(3,)))), wall=at
+    ),
+}
+
+
+@examples(150)
+@given(
+    header=st.sampled_from([None, 0.0, 2.0]),
+    events=st.lists(
+        st.tuples(st.sampled_from(list(LARGE)), st.sampled_from([0.0, 1.0, 1.0, 3.0, -5.0]), st.booleans()),
+        max_size=6,
+    ),
+    byte=st.integers(0, 20),
+    bit=st.integers(0, 7),
+    tag=st.sampled_from([None, "loss", "small", "told"]),
+    kind=st.sampled_from(["scalars", "images"]),
+)
+def test_a_large_record_that_is_passed_over_may_be_the_oldest(
+    folder: Path,
+    header: float | None,
+    events: list[tuple[str, float, bool]],
+    byte: int,
+    bit: int,
+    tag: str | None,
+    kind: str,
+) -> None:
+    """When a run began depends on its sound records alone, and neither that nor its damage on threads."""
+    made = [ef.version(None if header is None else ef.WALL + header)]
+    made += [LARGE[what](ef.WALL + at) for what, at, _ in events]
+    records = [bytearray(ef.record(payload)) for payload in made]
+    sound = made[:1]
+    for record, payload, (_, _, hit) in zip(records[1:], made[1:], events, strict=True):
+        if hit:  # at the head, which has the time
+            record[12 + byte] ^= 1 << bit
+        else:
+            sound.append(payload)
+    path = folder / "events.out.tfevents.1"
+    path.write_bytes(b"".join(records))
+    began = reference.began({path.name: sound})
+    found = []
+    for threads, split in ((1, 16 << 20), (4, 1), (3, 5000)):
+        result = _core.decode(
+            [os.fsencode(path)], [0], [kind], None if tag is None else tag.__eq__, MIN_STEP, MAX_STEP, "keep", threads,
+            1 << 16, split, True, None, None,
+        )  # fmt: skip
+        assert result.run_starts() == ({} if began is None else {0: began})
+        found.append([(fault.offset, fault.length) for fault in result.files[0].faults])
+    assert found[0] == found[1] == found[2]
 
 
 def test_lazy_frames_and_datasets_have_it_too(tmp_path: Path) -> None:

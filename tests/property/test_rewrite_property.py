@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import protolog as pl
+import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tensorboard.compat.proto import event_pb2, summary_pb2
@@ -215,6 +216,68 @@ def test_edits_change_what_they_say_and_nothing_else(
     assert [
         record for record in (pl.split(files[0].read_bytes()) if files else []) if record in unknown
     ] == unknown
+    shutil.rmtree(root)
+
+
+def times_of(root: Path) -> list[tuple[float, float]]:
+    """When each session began and ended, in order."""
+    from tbq.decode import Options, decode
+    from tbq.source.discover import discover
+
+    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, details=True)
+    sessions = pa.table(result.sessions()).to_pylist()
+    return [(one["begin"], one["end"]) for one in sessions if one["timed"]]
+
+
+@given(
+    sessions=st.lists(
+        st.tuples(
+            st.sampled_from([True, True, False]),  # whether it has a file_version
+            st.sampled_from([0.0, 3.0, 40.0]),  # after the one before
+            st.lists(st.sampled_from(["loss", "acc", "large"]), max_size=8),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    edit=st.sampled_from(
+        [
+            {"steps": ":2"}, {"steps": "3:5"}, {"every": 3}, {"max_points": 1}, {"drop_tag": "loss"},
+            {"keep_tag": "loss"}, {"drop_kind": "images"}, {"steps": "1:3", "drop_tag": "acc"},
+        ]
+    ),
+)  # fmt: skip
+@examples
+def test_what_is_dropped_does_not_move_sessions(
+    folder: Path, sessions: list[tuple[bool, float, list[str]]], edit: dict[str, Any]
+) -> None:
+    """When each began and ended says whether one came after the other, or they ran side by side."""
+    import warnings
+
+    root = folder / str(next(_fresh))
+    start = pl.T0
+    for number, (headed, later, tags) in enumerate(sessions):
+        start += later
+        records = [pl.header(start)] if headed else []
+        for step, tag in enumerate(tags):
+            wall = start + 1 + step
+            large = pl.image(tag, step, bytes(9000), wall) if tag == "large" else None
+            records.append(large or pl.scalar(tag, step, 0.5, wall))
+        pl.write(root / "runs", *records, file=pl.name(start, pid=number))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            report = tbq.rewrite(root / "runs", root / "new", **edit)
+        except (SelectionError, SourceError):  # nothing is left
+            return
+    before, after = times_of(root / "runs"), times_of(root / "new")
+    if len(before) > 1:
+        assert after == before
+    (file,) = (root / "new").iterdir()
+    assert report.records_out == len(stub_read(file))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = tbq.rewrite(root / "new", root / "again", **{**edit, "every": 1})
+    assert again.records_out == report.records_out
     shutil.rmtree(root)
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import broken
 import protolog as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tbq
 from tbq.doctor import codes, explain, roles
@@ -277,14 +279,50 @@ def test_names_say_what_a_tag_is_for() -> None:
         assert not roles.is_metric(name), name
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    steps=st.integers(40, 60),
+    epoch=st.sampled_from([5, 7, 20]),
+    counts_anew=st.booleans(),
+    place=st.floats(0, 1, exclude_max=True),
+    bit=st.integers(0, 7),
+)
+def test_one_damaged_record_is_not_two_writers(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: int,
+    epoch: int,
+    counts_anew: bool,
+    place: float,
+    bit: int,
+) -> None:
+    """Batches beside epochs, or a counter that begins anew: steps go back, and not because of the damage."""
+    root = tmp_path_factory.mktemp("log")
+    records = [pl.header()]
+    for step in range(steps):
+        wall = pl.T0 + 1 + step
+        records.append(pl.scalar("train/loss", step % epoch if counts_anew else step, 1 / (1 + step), wall))
+        if step % epoch == epoch - 1 and not counts_anew:
+            records.append(pl.scalar("val/loss", step // epoch, 1 / (1 + step), wall + 0.5))
+    data = bytearray(b"".join(records))
+    data[len(records[0]) + int(place * (len(data) - len(records[0])))] ^= 1 << bit
+    path = pl.write(root, bytes(data))
+    os.utime(path, (pl.T0, pl.T0))
+    found = [one.code for one in tbq.doctor(root)]
+    assert "TBQ303" not in found
+    assert any(code.startswith("TBQ20") for code in found)
+
+
 def test_a_rerun_says_what_it_hides_and_what_to_do(tmp_path: Path) -> None:
     pl.healthy(tmp_path, pl.T0, range(288))
     pl.healthy(tmp_path, pl.T0 + 1000, range(15))
     (found,) = tbq.doctor(tmp_path)
     assert (found.code, found.severity) == ("TBQ408", "warning")
     assert "hides 576 of its 606 points (95 %)" in found.message and found.message.endswith("tbq 30")
-    assert found.hint == "give each run its own directory; to keep them: restarts='keep', --restarts keep"
-    assert RESTART_HINT in (found.hint or "")
+    assert found.hint == (
+        "give each run its own directory; to keep them: restarts='keep', --restarts keep; "
+        "to read each start as a run of its own: restarts='split', --restarts split"
+    )
+    assert RESTART_HINT in found.hint
 
 
 def test_more_than_half_that_a_resume_hides_is_a_warning(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import OutputError, TbqWarning, UsageError
@@ -117,6 +119,42 @@ def test_parquet_says_where_it_came_from_and_is_sorted(tmp_path: Path) -> None:
     assert meta[b"tbq.logdir"] == b"some/runs"
     back = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["step"] for row in back] == [4, 2, 1, 3]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(0, 9)), max_size=12),
+    columns=st.sampled_from([["run", "tag", "value"], ["run", "value"], ["tag", "value"]]),
+    encoded=st.booleans(),
+)
+def test_parquet_keeps_the_order_of_what_is_not_a_table_of_values(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], columns: list[str], encoded: bool
+) -> None:
+    """`order by` of a query, and the best first of a summary."""
+    path = tmp_path_factory.mktemp("out") / "out.parquet"
+    arrow = pa.Table.from_pylist(
+        [dict(zip(("run", "tag", "value"), row, strict=True)) for row in rows],
+        schema=pa.schema([("run", pa.string()), ("tag", pa.string()), ("value", pa.int64())]),
+    ).select(columns)
+    if encoded:
+        arrow = pa.table(
+            [column.dictionary_encode() if name != "value" else column
+             for name, column in zip(columns, arrow.columns, strict=True)],
+            columns,
+        )  # fmt: skip
+    for kind in ("query", "summary", "table"):
+        write(Table(arrow, kind), path, force=True)
+        assert pq.read_table(path).to_pylist() == arrow.to_pylist()
+
+
+def test_the_best_first_in_parquet(tmp_path: Path) -> None:
+    log = tbq.open(tbq.demo(tmp_path / "runs"))
+    query = "select run, min(value) as best from scalars where tag = 'val/loss' group by run order by best"
+    quiet = {"on_error": "ignore"}
+    for table in (log.sql(query, **quiet), log.summary(best={"val/loss": "max"}, media=False, **quiet)):
+        table.write(tmp_path / "out.parquet", force=True)
+        runs = pq.read_table(tmp_path / "out.parquet")["run"].to_pylist()
+        assert runs == table["run"].tolist() != sorted(runs)
 
 
 @pytest.mark.parametrize("values", [[3.0, 1.0, 2.0], [3.0, 0.0, 2.0]])

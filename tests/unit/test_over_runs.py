@@ -55,9 +55,13 @@ def test_runs_without_a_group_are_told_of() -> None:
         ("re:(", "want a regular expression"),
         ("nothing*", "no run matches the group"),
         ("(.*)/seed", "starts with re:"),
+        (3, r"group: got 3 \(int\), want a name, a glob"),
+        (None, "group: got None"),
+        ([3], r"group: got 3 \(int\)"),
+        (b"lr*", "group: got 108"),
     ],
 )
-def test_groups_that_cannot_be(by: str, says: str) -> None:
+def test_groups_that_cannot_be(by: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         group_runs(RUNS, by)
 

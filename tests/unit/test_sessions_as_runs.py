@@ -104,6 +104,62 @@ def test_sessions_together_are_what_keep_gives(tmp_path_factory: Any, files: lis
     assert [row[1:] for row in rows(log.scalars(restarts="split"))] == keep
 
 
+KINDS = {
+    "scalars": (ef.tensor("float32", [0.5]), ef.SCALARS),
+    "texts": (ef.tensor("string", [b"words"]), ef.metadata("text", data_class=2, display_name="Words")),
+    "histograms": (ef.tensor("float64", [0.0, 1.0, 2.0], dims=(1, 3)), ef.metadata("histograms")),
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sessions=st.lists(st.lists(st.sampled_from(list(KINDS)), max_size=4), min_size=2, max_size=4),
+    split_file=st.booleans(),
+    data=st.data(),
+)
+def test_metadata_in_one_session_holds_for_all(
+    tmp_path_factory: Any, sessions: list[list[str]], split_file: bool, data: st.DataObject
+) -> None:
+    """A tag's metadata may stand on any one of its events: its values are what they are in the whole run."""
+    root = tmp_path_factory.mktemp("log")
+    places = {
+        kind: [(i, j) for i, kinds in enumerate(sessions) for j, one in enumerate(kinds) if one == kind]
+        for kind in KINDS
+    }
+    saying = {data.draw(st.sampled_from(found)) for found in places.values() if found}
+    if not saying:
+        return
+    written: list[bytes] = []
+    for i, kinds in enumerate(sessions):
+        wall = 100.0 * (i + 1)
+        events = [ef.version(wall)]
+        for j, kind in enumerate(kinds):
+            tensor, meta = KINDS[kind]
+            value = ef.value(f"of {kind}", tensor, *([meta] if (i, j) in saying else []))
+            events.append(ef.event(ef.summary(value), step=j, wall=wall + j))
+        if split_file:
+            write(root, str(i), *events)
+        written += events
+    if not split_file:
+        write(root, "0", *written)
+    log = tbq.open(root)
+    for kind in ("tensors", *KINDS):
+        columns = ("tag", "step", "wall_time")
+        keep, split = (log.table(kind, restarts=rule).to_arrow() for rule in ("keep", "split"))
+        assert split.select(columns).to_pylist() == keep.select(columns).to_pylist(), kind
+    known = {row["tag"]: row["display_name"] for row in log.tags(restarts="keep").to_dicts()}
+    assert all(row["display_name"] == known[row["tag"]] for row in log.tags(restarts="split").to_dicts())
+
+
+def test_what_a_session_says_itself_comes_first(tmp_path: Path) -> None:
+    words = ef.value("x", ef.tensor("string", [b"words"]), ef.metadata("text"))
+    write(tmp_path, "1", ef.version(100.0), ef.event(ef.summary(words), step=0, wall=101.0))
+    write(tmp_path, "2", ef.version(200.0), ef.tensor_scalar("x", 1, 0.5, wall=201.0))
+    log = tbq.open(tmp_path)
+    assert rows(log.scalars(restarts="split")) == [(".@2", 1, 0.5)]
+    assert log.texts(restarts="split").to_arrow()["run"].to_pylist() == [".@1"]
+
+
 def test_versions_are_one_run(tmp_path: Path) -> None:
     for version in range(11):
         write(tmp_path / f"a/version_{version}", "1", *session(100.0 * (version + 1), version))
@@ -120,6 +176,12 @@ def test_restarts_are_resolved_over_merged_runs(tmp_path: Path) -> None:
     log = tbq.open(tmp_path, merge=r"re:(.*)/version_\d+")
     assert rows(log.scalars(on_error="ignore")) == [("a", 0, 100.0), ("a", 1, 201.0), ("a", 2, 202.0)]
     assert [row[0] for row in rows(log.scalars(restarts="split"))] == ["a@1"] * 3 + ["a@2"] * 2
+
+
+def test_runs_to_merge_by_name_are_for_rewrite(tmp_path: Path) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0))
+    with pytest.raises(UsageError, match=r"want re: .*; runs by name: tbq rewrite --merge-runs A,B=NAME"):
+        tbq.open(tmp_path, merge="a,b=c")
 
 
 @pytest.mark.parametrize("merge", ["a", "re:(", "re:.*", 3])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from tbq.cli.emit import Output
+from tbq.decode.options import RESTARTS
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
@@ -23,7 +24,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 LAYOUTS = ("long", "wide", "summary")
-RESTARTS = ("resume", "keep", "last", "tensorboard")
 TIMES = ("unix", "iso", "relative")
 
 
@@ -147,7 +147,7 @@ read_options: Decorator[Any] = _bundled(
         type=click.Choice(RESTARTS),
         default="resume",
         show_default=True,
-        help="Which rows of a resumed run count.",
+        help="Which rows of a resumed run count; split makes a run of each session, NAME@1, NAME@2.",
     ),
     click.option(
         "--merge-runs",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import logdir_argument, names, source, steps_option, threads_option, unpack_option
+from tbq.rewrite.options import RESTARTS
 
 _EXAMPLES = """\b
 Examples:
@@ -29,6 +30,14 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 
 
 def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
+    for value in values:
+        if value.startswith("re:"):
+            raise click.BadParameter(
+                f"{value!r} is an expression, as commands that read take it; want the names of runs, A,B=NAME",
+                param=param,
+            )
+        if not all(value.rpartition("=")[::2]):
+            raise click.BadParameter(f"{value!r} is not A,B=NAME", param=param)
     return {new: old.split(",") for old, new in _pairs(ctx, param, values).items()}
 
 
@@ -62,7 +71,7 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 )
 @click.option(
     "--restarts",
-    type=click.Choice(("keep", "resume")),
+    type=click.Choice(RESTARTS),
     default="keep",
     show_default=True,
     help="resume leaves out what a resumed run overtook.",

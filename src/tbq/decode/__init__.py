@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, Options
 from tbq.progress import reporting
-from tbq.source.discover import Run, files_of, ranges_of
+from tbq.source.discover import Run, files_of, metadata_of, ranges_of
 
 if TYPE_CHECKING:
     from tbq._core import Result
@@ -65,4 +65,5 @@ def decode(
             options.general_only,
             options.columns,
             ranges_of(runs),
+            metadata_of(runs),
         )

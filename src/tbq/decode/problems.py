@@ -156,7 +156,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
             problems.append(
                 Problem(
                     "not_scalar",
-                    "warning",
+                    "info",  # nothing is damaged, and nothing lost: they are in another table
                     f"{refused:,} values logged as scalars are not single numbers: see the tensors table",
                     run=name,
                     tag=tag,
@@ -217,7 +217,7 @@ def tell(problems: Sequence[Problem], on_error: str) -> None:
         raise DamageError(
             first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
         )
-    told = damage + [problem for problem in problems if problem.code in ("restart", "rounded")]
+    told = damage + [problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")]
     for line in brief(told):
         warn(line)
 

@@ -16,6 +16,7 @@ def split_sessions(
     import pyarrow as pa
 
     result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, details=True)
+    metadata = result.metadata()  # it may stand in one session, and hold for all
     sessions = pa.RecordBatchReader.from_stream(result.sessions()).read_all().to_pylist()
     paths = [path for run in runs for path in run.files]
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
@@ -38,5 +39,5 @@ def split_sessions(
             while name in taken:  # a directory that is called so
                 name += "~"
             taken.add(name)
-            split.append(Run(name, run.path, [paths[place[0]]], [ranges[place]]))
+            split.append(Run(name, run.path, [paths[place[0]]], [ranges[place]], metadata.get(index)))
     return split

@@ -21,8 +21,6 @@ _LARGEST = 64 << 20  # a longer stretch is not a single record with a damaged he
 def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> Iterator[Finding]:
     """One finding per file for all of its damage of this cause."""
     for index in survey.rows((survey.files["faults"] > 0) & (survey.files["state"] == 0)):
-        if index in survey.overwritten and cause != "bad_event":
-            continue
         report = survey.reports[index]
         faults = [fault for fault in report.faults if _cause(report, fault) == cause]
         if not faults:

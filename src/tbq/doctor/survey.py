@@ -342,15 +342,10 @@ class Survey:
 
     @cached_property
     def overwritten(self) -> dict[int, int]:
-        """Files in which steps go back across a damaged place, with the offset of that place."""
-        offsets = {}
-        for index in self.rows(self.files["faults"] > 0):
-            for fault in self.reports[index].faults:
-                before, after = fault.step_before, fault.step_after
-                if fault.code != "bad_event" and before is not None and after is not None and after < before:
-                    offsets[index] = fault.offset
-                    break
-        return offsets
+        """Files that two writers wrote over each other, with the offset of the first such place."""
+        from tbq.doctor.overwritten import overwritten
+
+        return overwritten(self)
 
 
 def _columns(stream: object) -> dict[str, np.ndarray[Any, Any]]:

@@ -1,4 +1,4 @@
-"""Parquet: sorted by run and tag, zstd, in row groups that end where a series ends, so filters skip them."""
+"""Parquet: zstd, in row groups that end where a series ends, so filters skip them; series are sorted by run and tag."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq.export.options import with_origin
+from tbq.schema import SERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
         write_page_index=True,
         write_batch_size=1 << 16,
     ) as writer:
-        for group in _Sorted.of(table).groups():
+        for group in _Stretches.of(table, sort=options.kind in SERIES).groups():
             writer.write_table(group, row_group_size=_LARGEST)
 
 
@@ -68,24 +69,24 @@ def _is_number(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class _Key:
-    """A column that rows are sorted by: its name, what each series has of it, and the names."""
+    """A column that stretches differ in: its name, what each stretch has of it, and the names."""
 
     column: str
-    codes: NDArray[np.signedinteger[Any]]  # a series
+    codes: NDArray[np.signedinteger[Any]]  # a stretch
     names: pa.Array
 
 
 @dataclass(frozen=True)
-class _Sorted:
-    """A table ordered by run and tag, and where each series of it begins."""
+class _Stretches:
+    """A table, and where each stretch of rows with the same run and tag begins in it."""
 
     table: pa.Table
     starts: NDArray[np.int64]
     keys: list[_Key]
 
     @classmethod
-    def of(cls, table: pa.Table) -> _Sorted:
-        """Sort the table, unless it is in order, as tbq's are."""
+    def of(cls, table: pa.Table, sort: bool) -> _Stretches:
+        """With `sort` ordered by run and tag, as tables of series are; the order of others is what was asked for."""
         import numpy as np
 
         from tbq.columns.codes import codes_of, order_of
@@ -105,15 +106,15 @@ class _Sorted:
             fresh[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(fresh)
         ranks = [order_of(names)[codes[starts]] for codes, names in coded.values()]
-        if bool((np.lexsort(ranks[::-1]) != np.arange(len(starts))).any()):
+        if sort and bool((np.lexsort(ranks[::-1]) != np.arange(len(starts))).any()):
             rows = [order_of(names)[codes] for codes, names in coded.values()]
-            return cls.of(table.take(np.lexsort(rows[::-1])))
+            return cls.of(table.take(np.lexsort(rows[::-1])), sort)
         return cls(
             table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
         )
 
     def groups(self) -> Iterator[pa.Table]:
-        """Row groups of as many whole series as fit, at least one; an empty table is one empty group."""
+        """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group."""
         import numpy as np
 
         ends = np.append(self.starts, len(self.table))[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, warn
@@ -22,13 +22,14 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
     >>> group_runs(["a/0", "a/1"], "a/*")
     {'a/0': 'a/*', 'a/1': 'a/*'}
     """
+    want = "a name, a glob, or 're:…' with brackets around what names the group"
+    if not isinstance(by, str) and not isinstance(by, Iterable):
+        raise bad("group", by, f"{want}, or a list of those")
     given = [by] if isinstance(by, str) else list(by)
     groups: dict[str, str] = {}
     for expression in given:
         if not isinstance(expression, str):
-            raise bad(
-                "group", expression, "a name, a glob, or 're:…' with brackets around what names the group"
-            )
+            raise bad("group", expression, want)
         for run, group in _matching(runs, expression).items():
             groups.setdefault(run, group)
     if not groups:

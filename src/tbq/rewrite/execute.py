@@ -152,7 +152,8 @@ class _Execution:
         self.survey, self.runs, self.options, self.rules = survey, runs, options, rules
         self.reports = reports
         self.paths = [
-            (unpacked(report.path) or report.path) if report.compressed else report.path for report in reports
+            (unpacked.copy_of(report.path) or report.path) if report.compressed else report.path
+            for report in reports
         ]
         sessions = pa.table(survey.sessions())
         self.first_file: dict[int, int] = {}
@@ -191,7 +192,7 @@ class _Execution:
         self.gone_bytes += report.gone_bytes
         self.gone_places += report.gone_places
         dropped = {reason: int(getattr(report, field)) for reason, field in _REASONS.items()}
-        kept = report.records_out > (self.headers[index] if empty else 0)
+        kept = report.records_out - report.marks > (self.headers[index] if empty else 0)
         if not kept:
             self.left_out += 1
             if beside and place:

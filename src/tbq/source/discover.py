@@ -36,6 +36,9 @@ class Run(NamedTuple):
     path: str
     files: list[str]
     ranges: list[tuple[int, int]] | None = None  # the bytes of each file that belong to it, None for all
+    metadata: dict[bytes, bytes] | None = (
+        None  # of tags, if it is only a part of a run that may say it elsewhere
+    )
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,12 @@ def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
     if all(run.ranges is None for run in listed):
         return None
     return [each for run in listed for each in run.ranges or [WHOLE] * len(run.files)]
+
+
+def metadata_of(runs: Iterable[Run]) -> list[dict[bytes, bytes] | None] | None:
+    """What is known of the tags of each run from elsewhere; None if that is nothing."""
+    listed = [run.metadata for run in runs]
+    return listed if any(listed) else None
 
 
 def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:

@@ -9,7 +9,7 @@ import threading
 import weakref
 import zlib
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from tbq.limits import FLOOR, RATIO, Limit, Size
 from tbq.scratch import Scratch, temporary
@@ -18,8 +18,19 @@ _PIECE = 1 << 20
 _RESERVE = 256 << 20  # so much of the disk stays free
 
 
+_Stamp = tuple[int, int, int, int]
+
+
+class _Copy(NamedTuple):
+    """What a file was unpacked to."""
+
+    stamp: _Stamp | None  # of the file then
+    path: bytes | None
+    before: bytes | None = None  # that of the version before, whose rows may not have been made yet
+
+
 class Unpacked:
-    """Unpacks files when asked, once each, into a folder that goes when this object does.
+    """Unpacks files when asked, once each as long as they stay as they are, into a folder that goes when this does.
 
     A small file may unpack to a thousand times its size: what is past the limit on it is not unpacked.
     """
@@ -30,8 +41,8 @@ class Unpacked:
         self.limit = self._limit.most
         self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
-        self._done: dict[bytes, bytes | None] = {}
-        self._beyond: dict[bytes, int] = {}  # what each file took of the spare bytes
+        self._done: dict[bytes, _Copy] = {}
+        self._taken: dict[bytes, int] = {}  # of what is spare, by file
         self._count = 0
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
@@ -40,22 +51,33 @@ class Unpacked:
     def __call__(self, path: bytes) -> bytes | None:
         """The path of the unpacked file; None if it is not compressed after all."""
         with self._lock:
-            if path not in self._done:
-                self._done[path] = self._unpack(path)
-            return self._done[path]
+            done, stamp = self._done.get(path), _stamp(path)
+            if done is None or done.stamp != stamp:
+                if done is not None and done.before is not None:
+                    with contextlib.suppress(OSError):
+                        os.unlink(done.before)
+                done = _Copy(stamp, self._unpack(path), done and done.path)
+                self._done[path] = done
+            return done.path
+
+    def copy_of(self, path: bytes) -> bytes | None:
+        """Where the file was unpacked to when it was last asked for, whatever has become of it since."""
+        done = self._done.get(path)
+        return done and done.path
 
     def again(self, path: bytes) -> bytes | None:
         """The same of a file that may have changed since: it is unpacked anew."""
         with self._lock:
-            before = self._done.pop(path, None)
-            if before is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(before)
-            self._spare += self._beyond.pop(path, 0)
-            self.failures.pop(path, None)
+            done = self._done.pop(path, None)
+            for copy in () if done is None else (done.path, done.before):
+                if copy is not None:
+                    with contextlib.suppress(OSError):
+                        os.unlink(copy)
         return self(path)
 
     def _unpack(self, path: bytes) -> bytes | None:
+        self.failures.pop(path, None)
+        self._spare += self._taken.pop(path, 0)
         written = 0
         target = Path()
         try:
@@ -73,8 +95,8 @@ class Unpacked:
                     complete = True
                 finally:
                     written = plain.tell()
-                    self._beyond[path] = max(0, written - RATIO * size)
-                    self._spare -= self._beyond[path]
+                    self._taken[path] = max(0, written - RATIO * size)
+                    self._spare -= self._taken[path]
             if not complete and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"
@@ -93,6 +115,15 @@ class Unpacked:
                 "free some space for temporary files, or let TMPDIR name another disk"
             )
         return os.fsencode(target) if written else None
+
+
+def _stamp(path: bytes) -> _Stamp | None:
+    """What changes if a file grows or is replaced."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class _TooMuchError(Exception):

@@ -46,7 +46,9 @@ def merge_runs(found: Found, pattern: str) -> Found:
 
 def _compiled(pattern: object) -> re.Pattern[str]:
     if not isinstance(pattern, str) or not pattern.startswith("re:"):
-        raise UsageError(f"merge={pattern!r} is not an expression", hint=_HINT)
+        named = isinstance(pattern, str) and "=" in pattern
+        hint = f"{_HINT}; runs by name: tbq rewrite --merge-runs A,B=NAME" if named else _HINT
+        raise UsageError(f"merge={pattern!r} is not an expression", hint=hint)
     try:
         expression = re.compile(pattern.removeprefix("re:"), re.DOTALL)
     except re.error as failure:

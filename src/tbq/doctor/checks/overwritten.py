@@ -1,7 +1,8 @@
 """Two writers wrote to the same file.
 
 What it does
-    Finds files in which steps decrease across a damaged place: another process wrote what comes after it.
+    Finds files in which the steps of a tag decrease across damaged places, and nowhere else: another process wrote what
+    comes after them. What is lost there is a finding of its own.
 
 Why it matters
     tensorboardX names its files only by time and host, so that two writers that start in the same second truncate
@@ -29,7 +30,7 @@ RULE = Rule("TBQ303", "overwritten", "error")
 def check(survey: Survey) -> Iterator[Finding]:
     for index, offset in survey.overwritten.items():
         yield RULE.finding(
-            "steps decrease after a damaged place: two writers overwrote each other in this file",
+            "the steps of a tag decrease after a damaged place: two writers overwrote each other in this file",
             run=survey.run_of_file(index),
             path=survey.paths[index],
             offset=offset,

@@ -10,8 +10,9 @@ Why it matters
 
 What to do
     Give each experiment its own directory (`SummaryWriter()` without a path, or the time in its name). In an existing
-    log, `--restarts keep` (`restarts="keep"`) keeps all rows; each session has its own event file, which you can move
-    to another directory.
+    log, `--restarts split` (`restarts="split"`) reads each start as a run of its own, `exp1@1` and `exp1@2`, and
+    `--restarts keep` keeps all rows in one run; each session has its own event file, which you can move to another
+    directory.
 """
 
 from __future__ import annotations
@@ -37,5 +38,6 @@ def check(survey: Survey) -> Iterator[Finding]:
                 f"was started again {resumed.times} in the same directory, which hides {resumed.loss}: "
                 f"{describe(survey, *resumed.series)}",
                 run=survey.runs[resumed.run].name,
-                hint=f"give each run its own directory; {RESTART_HINT}",
+                hint=f"give each run its own directory; {RESTART_HINT}; to read each start as a run of its own: "
+                "restarts='split', --restarts split",
             )
