@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.kinds.histograms import Histogram
+from tbq.kinds.histograms import Histogram, HistogramTable
 from tbq.results import confusion, predictions, weights
 
 pytestmark = pytest.mark.filterwarnings(
@@ -46,6 +47,18 @@ def test_values_over_other_edges_keep_their_number(buckets: list[tuple[float, fl
     wide = np.linspace(-1, edges[-1] + 1, count + 1)
     np.testing.assert_allclose(histogram.over(wide).sum(), histogram.total, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(histogram.over(edges), histogram.count, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "heatmap"])
+def test_histograms_at_the_ends_of_what_a_double_holds(kind: Any) -> None:
+    keys = {"run": ["a"] * 3, "tag": ["t"] * 3, "step": [0, 1, 2], "wall_time": [0.0] * 3}
+    lists = {
+        "left": [[-1e308, 0.0], [0.0, 1.0], [float("nan"), 5e-324]],
+        "right": [[1e308, 1.0], [1.0, 2.0], [float("inf"), 5e-324]],
+        "count": [[1.0, 2.0], [1e308, 1e308], [1.0, 1.0]],
+    }
+    table: Any = HistogramTable(pa.table({**keys, **lists}), "histograms")
+    table.plot(kind=kind).draw_without_rendering()
 
 
 def test_pr_curves_have_their_points(log: tbq.LogDir) -> None:

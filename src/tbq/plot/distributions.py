@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _BINS = 90
 _MOST_RIDGES = 40
 _MOST_PANELS = 12
+_LARGEST = 1e307
 _OVERLAP = 2.2  # how many ridges high the highest is
 
 
@@ -54,12 +55,13 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
 
 
 def _solid(histogram: Histogram) -> Histogram | None:
-    """The buckets that have values and ends; None if there are none."""
-    full = (histogram.count > 0) & np.isfinite(histogram.left) & np.isfinite(histogram.right)
-    full &= np.isfinite(histogram.count)
+    """The buckets that have values and ends that can be drawn, as shares of the fullest; None if there are none."""
+    full = (histogram.count > 0) & np.isfinite(histogram.count)
+    full &= (np.abs(histogram.left) < _LARGEST) & (np.abs(histogram.right) < _LARGEST)  # false for NaN
     if not full.any():
         return None
-    return Histogram(histogram.left[full], histogram.right[full], histogram.count[full])
+    count = histogram.count[full]
+    return Histogram(histogram.left[full], histogram.right[full], count / count.max())
 
 
 def _edges(histograms: list[tuple[int, Histogram]]) -> Any:
