@@ -99,7 +99,7 @@ nb::tuple as_tuple(const LogNote& note) {
 
 // The rows of one tag as they were at one moment.
 struct ValueRows {
-  std::vector<LegacyValue> rows;
+  Reservoir<LegacyValue>::Rows rows;
 
   nb::tuple row(size_t index) const {
     if (index >= rows.size()) throw nb::index_error();
@@ -210,7 +210,7 @@ class PythonAccumulator {
     const auto* rows = accumulator_.scalars(name);
     if (!rows) return 0;
     const size_t count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
-    if (count > 0) std::memcpy(room.data(), rows->data(), count * sizeof(LegacyScalar));
+    rows->copy_to(room.data(), count);
     return count;
   }
 
