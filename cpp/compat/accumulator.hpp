@@ -90,7 +90,7 @@ class Accumulator {
   std::vector<std::string_view> tags(LegacyKind kind) const;
   // Null if there is no such tag of this kind.
   const Reservoir<LegacyScalar>::Rows* scalars(std::string_view tag) const;
-  const Reservoir<LegacyValue>::Rows* values(LegacyKind kind, std::string_view tag) const;
+  std::shared_ptr<const Reservoir<LegacyValue>::Rows> values(LegacyKind kind, std::string_view tag) const;
 
  private:
   struct Tag {

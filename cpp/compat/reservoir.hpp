@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,9 @@ struct ReservoirSize {
 template <class Row>
 class PlainRows {
  public:
+  PlainRows() = default;
+  PlainRows(const PlainRows&) = delete;
+  PlainRows& operator=(const PlainRows&) = delete;
   size_t size() const { return closed_ + static_cast<size_t>(at_ - begin_); }
   bool empty() const { return size() == 0; }
   void push_back(Row row) {
@@ -123,16 +127,16 @@ class Reservoir {
   explicit Reservoir(ReservoirSize size) : size_(size) {}
 
   void add(Row row) {
-    if (size_.most == 0 || rows_.size() < size_.most) {
-      rows_.push_back(std::move(row));
+    if (size_.most == 0 || rows_->size() < size_.most) {
+      own().push_back(std::move(row));
     } else {
       if (!random_) random_ = std::make_unique<PythonRandom>(0);
       const uint64_t drawn = random_->below(seen_ + 1);
       if (drawn < size_.most) {
-        rows_.erase_at(static_cast<size_t>(drawn));
-        rows_.push_back(std::move(row));
+        own().erase_at(static_cast<size_t>(drawn));
+        own().push_back(std::move(row));
       } else if (size_.keep_last) {
-        rows_.back() = std::move(row);
+        own().back() = std::move(row);
       }
     }
     ++seen_;
@@ -140,18 +144,29 @@ class Reservoir {
 
   // Drops the rows from `step` on; returns how many. How many were seen is scaled as TensorBoard scales it.
   size_t purge(int64_t step) {
-    const size_t before = rows_.size();
-    rows_.erase_if([step](const Row& row) { return row.step >= step; });
-    const double left = before > 0 ? static_cast<double>(rows_.size()) / static_cast<double>(before) : 0.0;
+    const size_t before = rows_->size();
+    own().erase_if([step](const Row& row) { return row.step >= step; });
+    const double left = before > 0 ? static_cast<double>(rows_->size()) / static_cast<double>(before) : 0.0;
     seen_ = static_cast<uint64_t>(std::nearbyint(static_cast<double>(seen_) * left));
-    return before - rows_.size();
+    return before - rows_->size();
   }
 
-  const Rows& rows() const { return rows_; }
+  const Rows& rows() const { return *rows_; }
+  // The rows as they are now; what comes later does not change them.
+  std::shared_ptr<const Rows> snapshot() const { return rows_; }
 
  private:
+  // The rows, to be changed: others may hold a snapshot of them.
+  Rows& own() {
+    if constexpr (std::is_copy_constructible_v<Rows>) {
+      if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
+      std::atomic_thread_fence(std::memory_order_acquire);  // with the one who gave the last snapshot up
+    }
+    return *rows_;
+  }
+
   ReservoirSize size_;
-  Rows rows_;
+  std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();
   uint64_t seen_ = 0;
   std::unique_ptr<PythonRandom> random_;  // as soon as a number is drawn
 };

@@ -116,7 +116,7 @@ TEST(messages_beyond_what_is_kept_are_read_again) {
     accumulator.add(event, {path, at});
     return true;
   });
-  const auto* rows = accumulator.values(tbq::LegacyKind::tensors, "a");
+  const auto rows = accumulator.values(tbq::LegacyKind::tensors, "a");
   CHECK(rows && rows->size() == 3);
   std::string room;
   std::string_view found;
