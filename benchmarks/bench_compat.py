@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.harness import python
@@ -23,23 +23,21 @@ def _accumulator(ours: bool) -> Any:
     return theirs
 
 
-def _lists(path: str, ours: bool) -> Callable[[], list[Any]]:
-    """Everything of a log: the scalars of each tag, and its tensors, which TF2's scalars are here."""
+def _events(path: str, ours: bool) -> Callable[[], Iterator[Any]]:
+    """Everything of a log, tag by tag: scalars, and tensors, which TF2's scalars are here."""
     module = _accumulator(ours)
 
-    def load() -> list[Any]:
+    def load() -> Iterator[Any]:
         loaded = module.EventAccumulator(path, module.STORE_EVERYTHING_SIZE_GUIDANCE).Reload()
-        tags = loaded.Tags()
-        return [loaded.Scalars(tag) for tag in tags["scalars"]] + [
-            loaded.Tensors(tag) for tag in tags["tensors"]
-        ]
+        yield from (loaded.Scalars(tag) for tag in loaded.Tags()["scalars"])
+        yield from (loaded.Tensors(tag) for tag in loaded.Tags()["tensors"])
 
     return load
 
 
 def reload(path: str, ours: bool) -> Callable[[], object]:
     """`Reload()`, all `Scalars`, and how many there are."""
-    load = _lists(path, ours)
+    load = _events(path, ours)
     return lambda: {"rows": sum(map(len, load()))}
 
 
@@ -47,13 +45,13 @@ def frames(path: str, ours: bool) -> Callable[[], object]:
     """The same as data frames."""
     import pandas as pd
 
-    load = _lists(path, ours)
+    load = _events(path, ours)
     return lambda: {"rows": sum(len(pd.DataFrame(events)) for events in load())}
 
 
 def some_events(path: str, ours: bool) -> Callable[[], object]:
     """The same, and one in a thousand events looked at."""
-    load = _lists(path, ours)
+    load = _events(path, ours)
 
     def timed() -> object:
         return {

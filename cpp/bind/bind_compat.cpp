@@ -99,11 +99,13 @@ nb::tuple as_tuple(const LogNote& note) {
 
 // The rows of one tag as they were at one moment.
 struct ValueRows {
-  std::vector<LegacyValue> rows;
+  std::shared_ptr<const Reservoir<LegacyValue>::Rows> rows;  // null if there are none
+
+  size_t size() const { return rows ? rows->size() : 0; }
 
   nb::tuple row(size_t index) const {
-    if (index >= rows.size()) throw nb::index_error();
-    const LegacyValue& row = rows[index];
+    if (index >= size()) throw nb::index_error();
+    const LegacyValue& row = (*rows)[index];
     std::string room;
     std::string_view message;
     if (!row.payload.read(room, message)) {
@@ -198,7 +200,7 @@ class PythonAccumulator {
       const auto* rows = accumulator_.scalars(name);
       return rows ? static_cast<int64_t>(rows->size()) : -1;
     }
-    const auto* rows = accumulator_.values(wanted, name);
+    const auto rows = accumulator_.values(wanted, name);
     return rows ? static_cast<int64_t>(rows->size()) : -1;
   }
 
@@ -210,7 +212,7 @@ class PythonAccumulator {
     const auto* rows = accumulator_.scalars(name);
     if (!rows) return 0;
     const size_t count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
-    if (count > 0) std::memcpy(room.data(), rows->data(), count * sizeof(LegacyScalar));
+    rows->copy_to(room.data(), count);
     return count;
   }
 
@@ -222,7 +224,7 @@ class PythonAccumulator {
       const nb::gil_scoped_release free;
       const std::lock_guard turn(mutex_);
       const std::string name = name_of(tag);
-      if (const auto* rows = accumulator_.values(LegacyKind::tensors, name)) {
+      if (const auto rows = accumulator_.values(LegacyKind::tensors, name)) {
         count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
         std::string scratch;
         for (size_t i = 0; i < count; ++i) {
@@ -242,8 +244,7 @@ class PythonAccumulator {
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
     const std::string name = name_of(tag);
-    const auto* rows = accumulator_.values(wanted, name);
-    return rows ? ValueRows{*rows} : ValueRows{};
+    return {accumulator_.values(wanted, name)};
   }
 
  private:
@@ -326,7 +327,7 @@ void bind_compat(nb::module_& m) {
           "Damage that was passed over since the last call: what, where, how many bytes.");
 
   nb::class_<ValueRows>(m, "ValueRows", "Values of one tag: wall time, step and message.")
-      .def("__len__", [](const ValueRows& self) { return self.rows.size(); })
+      .def("__len__", &ValueRows::size)
       .def("row", &ValueRows::row, "index"_a,
            nb::sig("def row(self, index: int) -> tuple[float, int, bytes]"));
 

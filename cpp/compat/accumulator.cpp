@@ -266,16 +266,17 @@ std::vector<std::string_view> Accumulator::tags(LegacyKind kind) const {
   return names;
 }
 
-const std::vector<LegacyScalar>* Accumulator::scalars(std::string_view name) const {
+const Reservoir<LegacyScalar>::Rows* Accumulator::scalars(std::string_view name) const {
   const Tag* tag = find(name);
   return tag && tag->scalars ? &tag->scalars->rows() : nullptr;
 }
 
-const std::vector<LegacyValue>* Accumulator::values(LegacyKind kind, std::string_view name) const {
+std::shared_ptr<const Reservoir<LegacyValue>::Rows> Accumulator::values(LegacyKind kind,
+                                                                        std::string_view name) const {
   if (kind == LegacyKind::compressed_histograms && share_histograms_) kind = LegacyKind::histograms;
   const Tag* tag = find(name);
   const auto place = static_cast<size_t>(kind);
-  return tag && tag->values[place] ? &tag->values[place]->rows() : nullptr;
+  return tag && tag->values[place] ? tag->values[place]->snapshot() : nullptr;
 }
 
 }  // namespace tbq

@@ -89,8 +89,8 @@ class Accumulator {
   // Tags in the order in which they came.
   std::vector<std::string_view> tags(LegacyKind kind) const;
   // Null if there is no such tag of this kind.
-  const std::vector<LegacyScalar>* scalars(std::string_view tag) const;
-  const std::vector<LegacyValue>* values(LegacyKind kind, std::string_view tag) const;
+  const Reservoir<LegacyScalar>::Rows* scalars(std::string_view tag) const;
+  std::shared_ptr<const Reservoir<LegacyValue>::Rows> values(LegacyKind kind, std::string_view tag) const;
 
  private:
   struct Tag {

@@ -20,7 +20,7 @@ uint64_t rows(const tbq::Accumulator& accumulator, uint64_t most) {
     const auto legacy = static_cast<tbq::LegacyKind>(kind);
     for (const std::string_view tag : accumulator.tags(legacy)) {
       const auto* scalars = legacy == tbq::LegacyKind::scalars ? accumulator.scalars(tag) : nullptr;
-      const auto* values = scalars ? nullptr : accumulator.values(legacy, tag);
+      const auto values = scalars ? nullptr : accumulator.values(legacy, tag);
       REQUIRE(scalars || values);
       const size_t size = scalars ? scalars->size() : values->size();
       REQUIRE(most == 0 || size <= most);

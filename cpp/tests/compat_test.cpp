@@ -15,7 +15,7 @@ struct Row {
 
 std::vector<int64_t> steps(const tbq::Reservoir<Row>& reservoir) {
   std::vector<int64_t> out;
-  for (const Row& row : reservoir.rows()) out.push_back(row.step);
+  for (size_t i = 0; i < reservoir.rows().size(); ++i) out.push_back(reservoir.rows()[i].step);
   return out;
 }
 
@@ -44,8 +44,18 @@ TEST(a_reservoir_keeps_the_last_and_counts_on_after_a_purge) {
   CHECK(reservoir.purge(0) == 3);
   CHECK(reservoir.rows().empty());
   tbq::Reservoir<Row> all({0, true});
-  for (int64_t step = 0; step < 10; ++step) all.add({step});
-  CHECK(all.rows().size() == 10);
+  constexpr int64_t kMany = 100000;
+  for (int64_t step = 0; step < kMany; ++step) all.add({step});
+  CHECK(all.rows().size() == kMany && all.rows()[kMany - 1].step == kMany - 1 && all.rows()[31].step == 31);
+  std::vector<Row> copied(kMany);
+  all.rows().copy_to(copied.data(), copied.size());
+  CHECK(copied[40000].step == 40000 && copied.back().step == kMany - 1);
+  CHECK(all.purge(70000) == 30000);
+  for (int64_t step = 0; step < 1000; ++step) all.add({step});
+  CHECK(all.rows().size() == 71000 && all.rows()[69999].step == 69999 && all.rows()[70999].step == 999);
+  CHECK(all.purge(-1) == 71000 && all.rows().empty());
+  all.add({5});
+  CHECK(steps(all) == std::vector<int64_t>{5});
 }
 
 TEST(a_record_is_given_once_however_the_bytes_come) {
@@ -106,7 +116,7 @@ TEST(messages_beyond_what_is_kept_are_read_again) {
     accumulator.add(event, {path, at});
     return true;
   });
-  const auto* rows = accumulator.values(tbq::LegacyKind::tensors, "a");
+  const auto rows = accumulator.values(tbq::LegacyKind::tensors, "a");
   CHECK(rows && rows->size() == 3);
   std::string room;
   std::string_view found;

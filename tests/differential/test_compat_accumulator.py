@@ -175,7 +175,7 @@ def test_events_that_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert [event.step for event in accumulators[0].Scalars("loss")] == [100, 101, 201, 301]
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(files(), st.data())
 def test_loaders_give_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject

@@ -8,7 +8,20 @@ from pathlib import Path
 import pytest
 
 CORE = Path(__file__).parents[2] / "cpp"
-STAGES = ["bytes", "io", "record", "event", "decode", "text", "tables", "live", "write", "rewrite", "compat", "bind"]
+STAGES = [
+    "bytes",
+    "io",
+    "record",
+    "event",
+    "decode",
+    "text",
+    "tables",
+    "live",
+    "write",
+    "rewrite",
+    "compat",
+    "bind",
+]
 
 
 def sources() -> list[Path]:

@@ -264,3 +264,18 @@ def test_many_large_values_stay_in_their_files(tmp_path: Path) -> None:
     assert again[0].encoded_image_string == pictures[0]
     with pytest.raises(OSError, match="step 3"):
         again[3]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, header(), SCALARS[0], file="a.tfevents")
+    os.mkfifo(tmp_path / "b.tfevents")
+    write(tmp_path, header(), SCALARS[1], file="c.tfevents")
+    assert steps(EventAccumulator(str(tmp_path)).Reload()) == [0, 1]
+
+
+@pytest.mark.parametrize("tag", [None, 3, b"loss", "\ud800"])
+def test_tags_that_cannot_be_there(tmp_path: Path, tag: str) -> None:
+    write(tmp_path, header(), SCALARS[0])
+    with pytest.raises(KeyError):
+        EventAccumulator(str(tmp_path)).Reload().Scalars(tag)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -72,8 +71,10 @@ def test_events(data: bytes) -> None:
     same(message, real)
     assert message.SerializeToString() == data
     assert message.ByteSize() == len(data)
-    assert message.to_protobuf() == real or "nan" in str(real)
-    assert (message == real) == (real == message) == (real == copy.deepcopy(real))
+    assert message.to_protobuf().SerializeToString() == real.SerializeToString()
+    if message.to_protobuf() == real:  # without NaN
+        assert message == real
+        assert real == message
     assert pickle.loads(pickle.dumps(message)).SerializeToString() == data
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -35,7 +37,9 @@ class RawEventFileLoader:
         self._unpacked: Unpacked | None = None
         self._unpacked_size = -1
         self._pending: deque[bytes] = deque()  # records that were read and not yet given
-        with open(self._file_path, "rb") as file:  # FileNotFoundError belongs here, not into a loop
+        if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
+            raise OSError(errno.EINVAL, "not a regular file", self._file_path)
+        with open(self._file_path, "rb") as file:
             if file.read(2) in _COMPRESSED:
                 self._unpacked = Unpacked()
         self._records = RecordFile(os.fsencode(self._file_path))

@@ -129,7 +129,8 @@ class Message:
             other = type(self)(other.SerializeToString())  # type: ignore[attr-defined]
         if type(self) is not type(other):
             return NotImplemented
-        return self.ListFields() == other.ListFields()
+        same: bool = self._data == other._data  # NaN is equal to itself, as protobuf has it
+        return same or self.ListFields() == other.ListFields()
 
     def __copy__(self) -> Message:
         return self

@@ -116,10 +116,11 @@ def _first_axis(data: bytes, tensor: Message) -> bytes:
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if len(sizes) <= 1:
         return data
-    stride = int(np.prod(sizes[1:]))
-    strings = tensor.string_val if stride == 1 else tensor.string_val[:: stride or 1]
-    changed = wire.integer(1, tensor.dtype) + wire.shape(sizes[:1])
-    changed += b"".join(wire.message(8, string) for string in strings)
+    changed = _with_field(tensor.SerializeToString(), 2, wire.shape(sizes[:1]))
+    stride = int(np.prod(sizes[1:])) or 1
+    if stride != 1 and tensor.string_val:
+        strings = b"".join(wire.message(8, string) for string in tensor.string_val[::stride])
+        changed = _with_field(changed, 8, strings)
     return _with_field(data, _TENSOR, wire.message(_TENSOR, changed))
 
 

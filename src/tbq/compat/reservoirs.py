@@ -45,7 +45,10 @@ class Reservoir(Generic[_S]):
 
     def Items(self, key: str) -> _S:
         """The values of a tag; KeyError if there are none."""
-        count = self._core.count(self._kind, key) if isinstance(key, str) else -1
+        try:
+            count = self._core.count(self._kind, key)
+        except TypeError:  # not a text, or one that cannot be encoded
+            count = -1
         if count < 0:
             raise KeyError(f"Key {key} was not found in Reservoir")
         if self._make is not None:
