@@ -185,7 +185,7 @@ void LiveRun::correct_plugins(LiveReader& reader, Parts& parts, RunSessions& ses
   sessions = order_run(parts, reports_, by_path);
 }
 
-void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunsUpdate& out) {
+void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, bool rows, RunsUpdate& out) {
   dirty_ = true;  // until all is done
   for (auto& file : files_) {
     if (file->change == FileChange::none) continue;
@@ -207,12 +207,12 @@ void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, RunsU
   std::unordered_set<std::string> stale;
   for (const auto& part : dropped_) {
     for (const auto& entry : part->tags.all) stale.insert(entry->tag);
-    retract(*part, out.retracted);
+    retract(*part, rows ? &out.retracted : nullptr);
   }
   dropped_.clear();
 
   std::vector<SessionState> states = states_of(sessions);
-  Delivery delivery{delivered_, fresh_, std::move(stale), states != states_, false, {}};
+  Delivery delivery{delivered_, fresh_, std::move(stale), states != states_, !rows, {}};
   states_ = std::move(states);
   for (const auto& file : files_) {
     FileReport& report = reports_[file->id];
@@ -251,15 +251,15 @@ void LiveRun::join(Joiner& joiner, const Parts& parts, const RunSessions& sessio
   }
 }
 
-void LiveRun::retract(const Part& part, std::vector<RetractedRow>& out) {
+void LiveRun::retract(const Part& part, std::vector<RetractedRow>* out) {
   for (const auto& entry : part.tags.all) {
     const auto rows_of = [&](Kind kind, const std::vector<Segment>& segments, auto&& row_of) {
       for (const Segment& segment : segments) {
         const auto found = delivered_.find(&segment);
         if (found == delivered_.end()) continue;
         for (const Stretch& stretch : found->second) {
-          for (uint64_t row = stretch.begin; row < stretch.end; ++row) {
-            RetractedRow& gone = out.emplace_back();
+          for (uint64_t row = stretch.begin; out && row < stretch.end; ++row) {
+            RetractedRow& gone = out->emplace_back();
             gone.run = name_;
             gone.tag = entry->tag;
             gone.kind = kind;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "decode/join.hpp"
 #include "live/curves.hpp"
 #include "live/latest.hpp"
+#include "live/listing.hpp"
 #include "live/live_file.hpp"
 
 namespace tbq {
@@ -58,14 +60,19 @@ class LiveRun {
   void set_files(const std::vector<std::string>& paths);
   // Whether there is anything to read; asks the system for the status of each file.
   bool look();
-  // Reads what look() found; what is new comes after what is in `out` already.
-  void read(LiveReader& reader, const std::atomic<bool>* cancelled, RunsUpdate& out);
+  // Reads what look() found; what is new comes after what is in `out` already. Rows are given and retracted
+  // only with `rows`.
+  void read(LiveReader& reader, const std::atomic<bool>* cancelled, bool rows, RunsUpdate& out);
   // Decodes parts of a file again as one, if there are many.
   void merge_parts(LiveReader& reader);
   // The visible points of these tags, in the order of rows.
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // The last visible row of each series; `back` rows before it is the earlier one.
   std::vector<Latest> latest(uint64_t back) const;
+  // What there is of each series that has visible rows, by tag and kind.
+  std::vector<SeriesListing> listing() const;
+  // The wall time of the first event of the first file, as TensorBoard reads them; none without an event.
+  std::optional<double> first_event() const;
   // When the first and the last event of any kind were written; NaN if no wall time is known.
   std::pair<double, double> times() const;
   // All rows, into a Joiner that leaves the memory of parts alone, and the reports of files.
@@ -91,7 +98,7 @@ class LiveRun {
   void correct_plugins(LiveReader& reader, Parts& parts, RunSessions& sessions,
                        const std::atomic<bool>* cancelled);
   void drop(LiveFile& file);
-  void retract(const Part& part, std::vector<RetractedRow>& out);
+  void retract(const Part& part, std::vector<RetractedRow>* out);
   std::vector<SessionState> states_of(const RunSessions& sessions) const;
 
   std::string name_;

@@ -35,7 +35,7 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   }
 }
 
-Update Store::poll() {
+Update Store::poll(bool rows) {
   std::vector<LiveRun*> changed;
   for (const auto& run : gone_) changed.push_back(run.get());
   for (const auto& run : runs_) {
@@ -54,7 +54,7 @@ Update Store::poll() {
         [&](unsigned worker, size_t job) {
           const size_t end = changed.size() * (job + 1) / jobs;
           for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i)
-            changed[i]->read(*readers_[worker], &crew.cancelled(), pending_[before + job]);
+            changed[i]->read(*readers_[worker], &crew.cancelled(), rows, pending_[before + job]);
         },
         tick);
   }
@@ -65,8 +65,8 @@ Update Store::poll() {
     if (!from.rows) continue;
     const auto files_before = static_cast<uint32_t>(update.added.files.size());
     std::move(from.files.begin(), from.files.end(), std::back_inserter(update.added.files));
-    for (BlobTable& rows : from.rows->blobs) {
-      for (BlobRow& row : rows) row.file += files_before;
+    for (BlobTable& blobs : from.rows->blobs) {
+      for (BlobRow& row : blobs) row.file += files_before;
     }
     from.rows->finish();
     append_rows(update.added, *from.rows);
@@ -93,12 +93,21 @@ Columns Store::curves(const std::vector<Series>& series, CurveOptions options) c
   return columns_of(curves, options);
 }
 
-Result Store::everything(Kinds kinds) {
+Curve Store::points(const Series& series) const {
+  if (series.run >= runs_.size()) return {};
+  return std::move(runs_[series.run]->curves({series.tag}).front());
+}
+
+Result Store::everything(Kinds kinds, const std::vector<uint32_t>* runs) {
   Result result;
   DecodeOptions options = options_;
   options.kinds = kinds;
   Joiner joiner(options, readers_[0]->pool, true);
-  for (const auto& run : runs_) run->join_all(joiner, result.files);
+  if (runs) {
+    for (const uint32_t run : *runs) runs_.at(run)->join_all(joiner, result.files);
+  } else {
+    for (const auto& run : runs_) run->join_all(joiner, result.files);
+  }
   joiner.finish();
   append_rows(result, joiner);
   return result;

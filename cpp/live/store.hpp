@@ -28,8 +28,8 @@ class Store {
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
-  // call.
-  Update poll();
+  // call. Without `rows` no row is given or retracted, and none is copied.
+  Update poll(bool rows = true);
 
   // The columns of curves: of tags of runs, which are numbered as in the last set_files().
   struct Series {
@@ -41,8 +41,11 @@ class Store {
   // One run of the last set_files(); it is there until the next call of it.
   const LiveRun& run(size_t index) const { return *runs_.at(index); }
 
-  // All rows of these kinds, as decode() gives them.
-  Result everything(Kinds kinds);
+  // The visible points of one series, in the order of rows; none if there is no such series.
+  Curve points(const Series& series) const;
+
+  // All rows of these kinds, as decode() gives them; of these runs, or of all.
+  Result everything(Kinds kinds, const std::vector<uint32_t>* runs = nullptr);
 
  private:
   DecodeOptions options_;

@@ -292,7 +292,7 @@ class Follower:
             self._runs = [run for run in found.runs if run.name in wanted]
             store.set_files([run.name for run in self._runs], *files_of(self._runs))
         self._interrupted = True
-        core = store.poll()
+        core = store.poll(rows)
         self._interrupted = False
         runs = list(self._runs)
         problems = list(self._discovery.found.problems)
