@@ -94,6 +94,10 @@ class DataProvider:
                 for key in [key for key in held if key[0] in shown or key[0] not in self._sources]:
                     del held[key]
 
+    def pause(self) -> float:
+        """Seconds until it is time for the next look, so that looking at many files takes a small share of a CPU."""
+        return self._listing.pause()
+
     def close(self) -> None:
         """Forget everything that was read."""
         self._follower.close()

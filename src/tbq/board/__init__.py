@@ -1,0 +1,56 @@
+"""`tbq board`: the real TensorBoard program and page, with every point of the log from this engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tbq.errors import DependencyError, SourceError, missing
+
+#: The versions of TensorBoard whose insides are known.
+KNOWN = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+
+
+def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
+    """Serve a log directory with TensorBoard's program and page until it is interrupted; the exit code.
+
+    `flags` are those of `tensorboard`, such as `["--port", "0", "--samples_per_plugin", "scalars=0"]`; 0 keeps every
+    point. By default the page gets every image and clip, and 1,000 points of each curve, peaks among them. Needs the
+    extra "board".
+    """
+    check_version()
+    from tbq.board.program import execute
+
+    return execute([*([logdir] if logdir is not None else []), *flags])
+
+
+def binary() -> str:
+    """The path of a program that takes the command line of `tensorboard`, for the variable TENSORBOARD_BINARY."""
+    import os
+    import shutil
+    import sys
+    import sysconfig
+
+    check_version()
+    places = [sysconfig.get_path("scripts"), os.path.dirname(os.path.abspath(sys.argv[0])), os.environ.get("PATH", "")]
+    found = shutil.which("tbq-board", path=os.pathsep.join(places))
+    if found is None:
+        raise SourceError("the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there")
+    return found
+
+
+def check_version() -> None:
+    """Refuse a TensorBoard that is not there, or that is not known."""
+    import importlib.util
+    from importlib import metadata
+
+    if importlib.util.find_spec("tensorboard") is None:
+        raise missing("tensorboard", needed_for="tbq board", extra="board")
+    try:
+        version = metadata.version("tensorboard")
+    except metadata.PackageNotFoundError:
+        from tensorboard.version import VERSION as version
+    if not version.startswith(tuple(f"{known}." for known in KNOWN)):
+        raise DependencyError(
+            f"tbq board does not know TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
+            hint=f"pip install 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
+        )
