@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <unordered_map>
 
 #include "live/live_run.hpp"
 
@@ -41,14 +43,26 @@ struct Place {
 std::vector<SeriesListing> LiveRun::listing() const {
   const Parts parts = all_parts();
   const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
-  std::map<std::string_view, std::vector<TagOfPart>> tags;
-  for (size_t part = 0; part < parts.size(); ++part) {
-    for (const auto& entry : parts[part]->tags.all) tags[entry->tag].push_back({part, entry.get()});
+  std::vector<size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto session_of = [&](size_t part) {
+    return sessions.places[part].empty() ? UINT32_MAX : sessions.places[part].front();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return session_of(a) < session_of(b); });
+  std::vector<std::vector<TagOfPart>> tags;
+  std::unordered_map<std::string_view, size_t> known_tags;
+  for (const size_t part : order) {
+    for (const auto& entry : parts[part]->tags.all) {
+      const auto [at, fresh] = known_tags.emplace(entry->tag, tags.size());
+      if (fresh) tags.emplace_back();
+      tags[at->second].push_back({part, entry.get()});
+    }
   }
   std::vector<SeriesListing> found;
-  for (const auto& [tag, entries] : tags) {
+  for (const std::vector<TagOfPart>& entries : tags) {
     SeriesListing known;
-    known.tag = tag;
+    known.tag = entries.front().entry->tag;
     if (const SessionMetadata* first = first_metadata(entries, sessions)) {
       known.has_metadata = true;
       known.metadata = *first->parsed;

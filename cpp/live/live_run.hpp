@@ -69,7 +69,7 @@ class LiveRun {
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // The last visible row of each series; `back` rows before it is the earlier one.
   std::vector<Latest> latest(uint64_t back) const;
-  // What there is of each series that has visible rows, by tag and kind.
+  // What there is of each series that has visible rows: tags as they were first logged, and by kind.
   std::vector<SeriesListing> listing() const;
   // The wall time of the first event of the first file, as TensorBoard reads them; none without an event.
   std::optional<double> first_event() const;

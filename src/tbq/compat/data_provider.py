@@ -310,8 +310,9 @@ class DataProvider:
         chosen = self._index if runs is None else [run for run in sorted(runs) if run in self._index]
         for run in chosen:
             of_run = self._index[run]
-            for tag in of_run if tags is None else [tag for tag in sorted(tags) if tag in of_run]:
-                series = of_run[tag]
+            for tag, series in of_run.items():
+                if tags is not None and tag not in tags:
+                    continue
                 if series.data_class == data_class and series.plugin == plugin_name:
                     yield run, series
 

@@ -40,7 +40,7 @@ class Listed(NamedTuple):
 
 
 class ListedRun(NamedTuple):
-    """The wall time of a run's first event (None if it has none), and its series, sorted by tag."""
+    """The wall time of a run's first event (None if it has none), and its series as they were first logged."""
 
     first_event: float | None
     series: list[Listed]
