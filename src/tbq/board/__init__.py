@@ -31,10 +31,16 @@ def binary() -> str:
     import sysconfig
 
     check_version()
-    places = [sysconfig.get_path("scripts"), os.path.dirname(os.path.abspath(sys.argv[0])), os.environ.get("PATH", "")]
+    places = [
+        sysconfig.get_path("scripts"),
+        os.path.dirname(os.path.abspath(sys.argv[0])),
+        os.environ.get("PATH", ""),
+    ]
     found = shutil.which("tbq-board", path=os.pathsep.join(places))
     if found is None:
-        raise SourceError("the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there")
+        raise SourceError(
+            "the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there"
+        )
     return found
 
 

@@ -35,5 +35,7 @@ class LazyAssets:
                 if name == "index.html":  # TensorBoard puts something before it
                     self._ready[name] = functools.partial(self._core._serve_index, content)
                 else:
-                    self._ready[name] = functools.partial(self._core._serve_asset, name, self._compress(content))
+                    self._ready[name] = functools.partial(
+                        self._core._serve_asset, name, self._compress(content)
+                    )
         return self._ready[name](environ, start_response)

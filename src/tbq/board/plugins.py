@@ -181,7 +181,9 @@ _INSTEAD = {
 
 def plugins() -> list[Any]:
     """All plugins of TensorBoard, and those that are installed beside it."""
-    static = [_INSTEAD.get(each, each) if isinstance(each, type) else each for each in default.get_static_plugins()]
+    static = [
+        _INSTEAD.get(each, each) if isinstance(each, type) else each for each in default.get_static_plugins()
+    ]
     others = [
         entry.load()
         for entry in metadata.entry_points(group="tensorboard_plugins")

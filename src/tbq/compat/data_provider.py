@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
 import threading
 import time
@@ -13,6 +11,7 @@ from typing import Any
 from tbq.arguments import bad
 from tbq.compat.provider.classes import errors, provider
 from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, Series, index_run
+from tbq.compat.provider.requests import at_most, decode_key, encode_key, validate
 from tbq.compat.provider.values import blobs, spread, tensors, thin
 from tbq.decode.options import Restarts
 from tbq.live.follower import follow
@@ -69,7 +68,9 @@ class DataProvider:
         self._index: dict[str, dict[str, Series]] = {}
         self._sources: dict[str, str] = {}  # names of runs here to those of the log
         self._values: dict[tuple[str, str], RunValues] = {}
-        self._lists: dict[tuple[str, str, int], dict[str, Any]] = {}  # what list_* gave of runs that are as they were
+        self._lists: dict[
+            tuple[str, str, int], dict[str, Any]
+        ] = {}  # what list_* gave of runs that are as they were
 
     def __str__(self) -> str:
         return f"DataProvider(logdir={self._name!r})"
@@ -87,7 +88,9 @@ class DataProvider:
                 return
             self._sources = {self._shown(run): run for run in self._listing.runs()}
             shown = {self._shown(run) for run in changed}
-            self._stale = (self._stale | shown | (self._sources.keys() - self._index.keys())) & self._sources.keys()
+            self._stale = (
+                self._stale | shown | (self._sources.keys() - self._index.keys())
+            ) & self._sources.keys()
             for run in self._index.keys() - self._sources.keys():
                 del self._index[run]
             for held in (self._values, self._lists):
@@ -104,12 +107,12 @@ class DataProvider:
 
     def experiment_metadata(self, ctx: Any = None, *, experiment_id: str) -> Any:
         """Where the data come from."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         return provider().ExperimentMetadata(data_location=self._name)
 
     def list_plugins(self, ctx: Any = None, *, experiment_id: str) -> frozenset[str]:
         """The plugins that have data."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         with self._fresh():
             return frozenset(
                 series.plugin for run in self._index.values() for series in run.values() if series.plugin
@@ -117,7 +120,7 @@ class DataProvider:
 
     def list_runs(self, ctx: Any = None, *, experiment_id: str) -> list[Any]:
         """The runs."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         run_class = provider().Run
         with self._fresh():
             return [
@@ -128,26 +131,28 @@ class DataProvider:
         self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
     ) -> _Lists:
         """What is known of series of scalars."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         return self._list(plugin_name, run_tag_filter, SCALAR, provider().ScalarTimeSeries)
 
     def list_tensors(
         self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
     ) -> _Lists:
         """What is known of series of tensors."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         return self._list(plugin_name, run_tag_filter, TENSOR, provider().TensorTimeSeries)
 
     def list_blob_sequences(
         self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
     ) -> _Lists:
         """What is known of series of images, clips and graphs."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
 
         def longest(run: str, series: Series) -> dict[str, Any]:
             values = self._values_of(run, series)
             lengths = values.blob_lengths()
-            return {"max_length": max((lengths[row] for row, _, _ in values.places(series.source)), default=0)}
+            return {
+                "max_length": max((lengths[row] for row, _, _ in values.places(series.source)), default=0)
+            }
 
         return self._list(
             plugin_name, run_tag_filter, BLOB_SEQUENCE, provider().BlobSequenceTimeSeries, longest
@@ -163,8 +168,8 @@ class DataProvider:
         run_tag_filter: Any = None,
     ) -> _Lists:
         """The points of series of scalars."""
-        _validate(ctx, experiment_id)
-        most = _downsample(downsample)
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
         datum = provider().ScalarDatum
         found: _Lists = {}
         for run, series, points in self.points(plugin_name, run_tag_filter, most):
@@ -176,7 +181,7 @@ class DataProvider:
         self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
     ) -> _Lists:
         """The last point of series of scalars."""
-        _validate(ctx, experiment_id)
+        validate(ctx, experiment_id)
         datum = provider().ScalarDatum
         found: _Lists = {}
         with self._fresh():
@@ -200,8 +205,8 @@ class DataProvider:
         run_tag_filter: Any = None,
     ) -> _Lists:
         """The values of series of tensors."""
-        _validate(ctx, experiment_id)
-        most = _downsample(downsample)
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
         datum = provider().TensorDatum
         found: _Lists = {}
         for run, series in self._selected(plugin_name, run_tag_filter, TENSOR):
@@ -220,8 +225,8 @@ class DataProvider:
         run_tag_filter: Any = None,
     ) -> _Lists:
         """The keys of images, clips and graphs, by step."""
-        _validate(ctx, experiment_id)
-        most = _downsample(downsample)
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
         reference, datum = provider().BlobReference, provider().BlobSequenceDatum
         found: _Lists = {}
         for run, series in self._selected(plugin_name, run_tag_filter, BLOB_SEQUENCE):
@@ -235,7 +240,7 @@ class DataProvider:
                     wall_time=wall_time,
                     step=step,
                     values=tuple(
-                        reference(_encode(experiment_id, plugin_name, run, series.tag, step, index))
+                        reference(encode_key(experiment_id, plugin_name, run, series.tag, step, index))
                         for index in range(lengths[row])
                     ),
                 )
@@ -245,8 +250,8 @@ class DataProvider:
 
     def read_blob(self, ctx: Any = None, *, blob_key: str) -> Any:
         """The bytes of one blob."""
-        _validate(ctx, "")
-        _, _, run, tag, step, index = _decode(blob_key)
+        validate(ctx, "")
+        _, _, run, tag, step, index = decode_key(blob_key)
         missing = errors().NotFoundError
         with self._fresh():
             series = self._index.get(run, {}).get(tag)
@@ -292,7 +297,9 @@ class DataProvider:
     def _fresh(self) -> threading.RLock:
         """Look if it is time, and take the lock: `with self._fresh(): …`."""
         with self._lock:
-            due = self._looked + max(self._interval, self._listing.pause()) if self._interval else float("inf")
+            due = (
+                self._looked + max(self._interval, self._listing.pause()) if self._interval else float("inf")
+            )
             if not self._loaded or time.monotonic() >= due:
                 self.reload()
             if self._stale:
@@ -377,35 +384,3 @@ class DataProvider:
 def _refuse_tensors(series: Series) -> None:
     if series.listed.kind in ("scalars", "tensors") and series.listed.refused:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
-
-
-def _validate(ctx: Any, experiment_id: Any) -> None:
-    if type(ctx).__name__ != "RequestContext":
-        raise TypeError(f"ctx must be a RequestContext; got: {ctx!r}")
-    if not isinstance(experiment_id, str):
-        raise TypeError(f"experiment_id must be {str!r}, but got {type(experiment_id)!r}: {experiment_id!r}")
-
-
-def _downsample(downsample: Any) -> int:
-    if downsample is None:
-        raise TypeError("`downsample` required but not given")
-    if not isinstance(downsample, int):
-        raise TypeError(f"`downsample` must be an int, but got {type(downsample)!r}: {downsample!r}")
-    return max(downsample, 0)
-
-
-def _encode(*parts: str | int) -> str:
-    """A key that may stand in a URL."""
-    text = json.dumps(parts, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
-
-
-def _decode(key: str) -> tuple[str, str, str, str, int, int]:
-    try:
-        parts = json.loads(base64.urlsafe_b64decode(key + "==").decode("ascii"))
-        experiment_id, plugin, run, tag, step, index = parts
-    except (ValueError, TypeError) as wrong:
-        raise errors().InvalidArgumentError(f"not a blob key: {key!r}") from wrong
-    if not (isinstance(run, str) and isinstance(tag, str) and isinstance(step, int) and isinstance(index, int)):
-        raise errors().InvalidArgumentError(f"not a blob key: {key!r}")
-    return experiment_id, plugin, run, tag, step, index

@@ -19,6 +19,10 @@ def provider() -> Any:
     return theirs
 
 
+class _PublicError(Exception):
+    """Stands in for TensorBoard's errors."""
+
+
 @functools.cache
 def errors() -> Any:
     """NotFoundError and InvalidArgumentError: TensorBoard's, which its page knows, or our own.
@@ -30,7 +34,7 @@ def errors() -> Any:
 
         not_found, invalid = theirs.NotFoundError, theirs.InvalidArgumentError
     except ImportError:
-        not_found = invalid = Exception
+        not_found = invalid = _PublicError
 
     class NotFoundError(not_found, KeyError):  # type: ignore[misc, valid-type]
         __str__ = Exception.__str__
