@@ -45,6 +45,14 @@ def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch, version:
         tbq.board("runs")
 
 
+def test_a_version_that_needs_an_older_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    monkeypatch.setattr(metadata, "version", {"tensorboard": "2.16.2", "numpy": "2.1.0"}.__getitem__)
+    with pytest.raises(DependencyError, match=r"TensorBoard 2\.16\.2 does not work with NumPy 2\.1\.0"):
+        tbq.board("runs")
+
+
 def test_without_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 
@@ -96,7 +104,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 def test_inspect(tmp_path: Path) -> None:
     write(tmp_path, range(5))
     done = run(str(tmp_path), "--inspect")
-    assert done.returncode == 0 and "loss" in done.stdout and "num_steps             5" in done.stdout
+    assert done.returncode == 0 and "loss" in done.stdout and "num_steps            5" in done.stdout
 
 
 def test_flags_reach_the_page(tmp_path: Path) -> None:

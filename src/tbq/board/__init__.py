@@ -60,3 +60,9 @@ def check_version() -> None:
             f"tbq board does not know TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
             hint=f"pip install 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
         )
+    numpy = metadata.version("numpy")
+    if version.startswith("2.16.") and int(numpy.split(".")[0]) > 1:
+        raise DependencyError(
+            f"TensorBoard {version} does not work with NumPy {numpy}",
+            hint="pip install 'tensorboard>=2.17', or 'numpy<2'",
+        )
