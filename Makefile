@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop lint bench corpus fuzz guided blind native tsan clean
+.PHONY: help install demo test test-interop test-browser lint bench corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -37,6 +37,14 @@ test: $(VENV)/installed $(VENV)/tests-installed lint native ## all tests but the
 test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop
 	$(BIN)/python -m pytest -q tests/interop
+
+# Chromium is Debian's package if apt-get may install it; otherwise whatever is on the PATH, or Playwright's own.
+test-browser: $(VENV)/installed $(VENV)/tests-installed ## pages in a real Chromium; screenshots are in build/screens
+	$(PIP) --group browser
+	@command -v chromium chromium-browser google-chrome > /dev/null \
+	  || (command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null) \
+	  || $(BIN)/playwright install chromium
+	$(BIN)/python -m pytest -q tests/browser
 
 lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .

@@ -163,6 +163,14 @@ class Debugger(Refused):
     tab_name = "Debugger V2"
     text = "tbq board does not show debugger dumps: the debugger plugin reads files of its own."
 
+    def get_plugin_apps(self) -> dict[str, Any]:
+        """TensorBoard's page asks for the runs of this plugin by its name, whatever the plugin says of itself."""
+        return {**super().get_plugin_apps(), "/runs": self._serve_no_runs}
+
+    @wrappers.Request.application
+    def _serve_no_runs(self, request: Any) -> Any:
+        return http_util.Respond(request, {}, "application/json")
+
     def has_data(self, logdir: str) -> bool:
         """Dumps lie beside the event files of the log directory."""
         try:
