@@ -85,7 +85,7 @@ _MODULES = {"errors", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.board`, `tbq.doctor`, `tbq.watch` and others are functions, although packages of these names may be imported too.
+    """`tbq.board`, `tbq.doctor`, `tbq.watch`, … are functions, although packages of these names may be imported too.
 
     Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
     """

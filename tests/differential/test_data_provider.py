@@ -102,34 +102,38 @@ def _custom(tag: str, data_class: int, dtype: str, dims: tuple[int, ...], step: 
     )
 
 
+def _value(which: int, step: int, wall: float, number: float, large: bytes) -> bytes:
+    """One event; each kind has a tag of its own."""
+    makers: list[Any] = [
+        lambda: ef.scalar("simple", step, number, wall),
+        lambda: ef.tensor_scalar("double", step, number, dtype="float64", wall=wall),
+        lambda: ef.tensor_scalar("int", step, step, dtype="int32", dims=(1,), wall=wall),
+        lambda: ef.image("image", step, large, width=3, height=step, wall=wall),
+        lambda: ef.tensor_images("images", step, large, b"second", wall=wall),
+        lambda: ef.histo("histo", step, [-1.0, 0.0, step], [0.0, 1.0, step % 3], wall),
+        lambda: ef.audio("audio", step, large, wall),
+        lambda: ef.text("text", step, large, wall),
+        lambda: _custom("custom/scalar", 1, "float32", (), step, wall),
+        lambda: _custom("custom/tensor", 2, "float64", (2, step % 3), step, wall),
+        lambda: _custom("custom/blob", 3, "string", (2,), step, wall),
+        lambda: ef.event(ef.bytes_field(4, large), step=step, wall=wall),  # graph_def
+        lambda: _custom("custom/none", 0, "float32", (), step, wall),
+    ]
+    made: bytes = makers[which]()
+    return made
+
+
 @st.composite
 def events(draw: Any) -> list[bytes]:
-    """Events of a run: steps rise, as those of one writer do; each kind has tags of its own."""
+    """Events of a session, whose steps rise as those of one writer do."""
     made = []
     step = 0
     for _ in range(draw(st.integers(0, 12))):
         step += draw(st.integers(1, 3))
         wall = float(draw(st.integers(1, 2**20)))
         number = draw(st.floats(width=32))
-        which = draw(st.integers(0, 12))
         large = bytes(draw(st.sampled_from([3, 5000])))
-        made.append(
-            [
-                lambda: ef.scalar("simple", step, number, wall),
-                lambda: ef.tensor_scalar("double", step, number, dtype="float64", wall=wall),
-                lambda: ef.tensor_scalar("int", step, step, dtype="int32", dims=(1,), wall=wall),
-                lambda: ef.image("image", step, large, width=3, height=step, wall=wall),
-                lambda: ef.tensor_images("images", step, large, b"second", wall=wall),
-                lambda: ef.histo("histo", step, [-1.0, 0.0, step], [0.0, 1.0, step % 3], wall),
-                lambda: ef.audio("audio", step, large, wall),
-                lambda: ef.text("text", step, large, wall),
-                lambda: _custom("custom/scalar", 1, "float32", (), step, wall),
-                lambda: _custom("custom/tensor", 2, "float64", (2, step % 3), step, wall),
-                lambda: _custom("custom/blob", 3, "string", (2,), step, wall),
-                lambda: ef.event(ef.bytes_field(4, large), step=step, wall=wall),  # graph_def
-                lambda: _custom("custom/none", 0, "float32", (), step, wall),
-            ][which]()
-        )
+        made.append(_value(draw(st.integers(0, 12)), step, wall, number, large))
     return made
 
 

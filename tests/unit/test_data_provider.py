@@ -272,7 +272,8 @@ for plugin in ours.list_plugins(ctx, experiment_id=""):
         assert a == b or plugin == "scalars"
         {{each for tags in a.values() for each in tags.values()}}
     for method in ("read_scalars", "read_tensors", "read_blob_sequences"):
-        a, b = (getattr(ours, method)(ctx, experiment_id="", plugin_name=plugin, downsample=9, run_tag_filter=chosen) for _ in "ab")
+        wanted = dict(experiment_id="", plugin_name=plugin, downsample=9, run_tag_filter=chosen)
+        a, b = (getattr(ours, method)(ctx, **wanted) for _ in "ab")
         assert a == b, method
         repr(a)
 try: ours.read_blob(ctx, blob_key="W10")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import types
 from collections.abc import Sequence
+from pathlib import Path
 
-from tbq.errors import DependencyError, SourceError, missing
+from tbq.errors import DependencyError, SourceError, TbqError, missing
 
 #: The versions of TensorBoard whose insides are known.
 KNOWN = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
@@ -18,24 +22,31 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     extra "board".
     """
     check_version()
+    # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing that is done here.
+    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     from tbq.board.program import execute
 
     return execute([*([logdir] if logdir is not None else []), *flags])
 
 
+def main() -> None:
+    """The program `tbq-board`, which takes the command line of `tensorboard`."""
+    try:
+        code = board(flags=sys.argv[1:])
+    except TbqError as failure:
+        print(f"tbq-board: {failure}", file=sys.stderr)
+        code = failure.exit_code
+    sys.exit(code)
+
+
 def binary() -> str:
     """The path of a program that takes the command line of `tensorboard`, for the variable TENSORBOARD_BINARY."""
-    import os
     import shutil
-    import sys
     import sysconfig
 
     check_version()
-    places = [
-        sysconfig.get_path("scripts"),
-        os.path.dirname(os.path.abspath(sys.argv[0])),
-        os.environ.get("PATH", ""),
-    ]
+    beside = str(Path(sys.argv[0]).absolute().parent)
+    places = [sysconfig.get_path("scripts"), beside, os.environ.get("PATH", "")]
     found = shutil.which("tbq-board", path=os.pathsep.join(places))
     if found is None:
         raise SourceError(
@@ -51,10 +62,7 @@ def check_version() -> None:
 
     if importlib.util.find_spec("tensorboard") is None:
         raise missing("tensorboard", needed_for="tbq board", extra="board")
-    try:
-        version = metadata.version("tensorboard")
-    except metadata.PackageNotFoundError:
-        from tensorboard.version import VERSION as version
+    version = metadata.version("tensorboard")
     if not version.startswith(tuple(f"{known}." for known in KNOWN)):
         raise DependencyError(
             f"tbq board does not know TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",

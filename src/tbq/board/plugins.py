@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from tensorboard import default, errors, plugin_util
@@ -20,6 +21,12 @@ from tbq.board.points import Form, points_json
 from tbq.compat.provider.classes import provider
 
 
+def _route(method: Callable[[Any, Any], Any]) -> Any:
+    """Make a WSGI application of a method that takes a request."""
+    application: Any = wrappers.Request.application
+    return application(method)
+
+
 class FastScalars(ScalarsPlugin):  # type: ignore[misc]
     """The scalars dashboard, without an object for every point."""
 
@@ -31,7 +38,7 @@ class FastScalars(ScalarsPlugin):  # type: ignore[misc]
             "/scalars_multirun": self._several_runs,
         }
 
-    @wrappers.Request.application
+    @_route
     def _one_run(self, request: Any) -> Any:
         tag, run = request.args.get("tag"), request.args.get("run")
         if tag is None or run is None or request.args.get("format") == OutputFormat.CSV:
@@ -41,7 +48,7 @@ class FastScalars(ScalarsPlugin):  # type: ignore[misc]
             raise errors.NotFoundError(f"No scalar data for run={run!r}, tag={tag!r}")
         return http_util.Respond(request, found[run], "application/json")
 
-    @wrappers.Request.application
+    @_route
     def _several_runs(self, request: Any) -> Any:
         if request.method != "POST":
             raise exceptions.MethodNotAllowed(["POST"])
@@ -60,7 +67,7 @@ class FastMetrics(MetricsPlugin):  # type: ignore[misc]
         """The same routes."""
         return {**super().get_plugin_apps(), "/timeSeries": self._time_series}
 
-    @wrappers.Request.application
+    @_route
     def _time_series(self, request: Any) -> Any:
         given = request.form.get("requests") if request.method == "POST" else request.args.get("requests")
         if not given:
@@ -122,9 +129,9 @@ class Refused(base_plugin.TBPlugin):  # type: ignore[misc]
 
     def is_active(self) -> bool:
         """Whether there is data of the plugin, so that its tab must say why it shows nothing."""
-        return bool(self._logdir) and self.has_data(os.path.expanduser(self._logdir))
+        return bool(self._logdir) and self.has_data(Path(self._logdir).expanduser())
 
-    def has_data(self, logdir: str) -> bool:
+    def has_data(self, logdir: Path) -> bool:
         """Whether there is data of the plugin in this directory."""
         raise NotImplementedError
 
@@ -132,7 +139,7 @@ class Refused(base_plugin.TBPlugin):  # type: ignore[misc]
         """The tab."""
         return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name=self.tab_name)
 
-    @wrappers.Request.application
+    @_route
     def _serve_page(self, request: Any) -> Any:
         text = f"{self.text} It needs plain TensorBoard: tensorboard --logdir {self._logdir}"
         page = _PAGE.format(text=json.dumps(text))
@@ -146,14 +153,13 @@ class Profile(Refused):
     tab_name = "Profile"
     text = "tbq board does not show profiles: the profile plugin reads files of its own."
 
-    def has_data(self, logdir: str) -> bool:
+    def has_data(self, logdir: Path) -> bool:
         """Profiles lie in plugins/profile, in the log directory or in that of a run."""
-        folders = [logdir]
         try:
-            folders += [entry.path for entry in os.scandir(logdir) if entry.is_dir()]
+            folders = [logdir, *(entry for entry in logdir.iterdir() if entry.is_dir())]
         except OSError:
             return False
-        return any(os.path.isdir(os.path.join(folder, "plugins", "profile")) for folder in folders)
+        return any((folder / "plugins" / "profile").is_dir() for folder in folders)
 
 
 class Debugger(Refused):
@@ -167,14 +173,14 @@ class Debugger(Refused):
         """TensorBoard's page asks for the runs of this plugin by its name, whatever the plugin says of itself."""
         return {**super().get_plugin_apps(), "/runs": self._serve_no_runs}
 
-    @wrappers.Request.application
+    @_route
     def _serve_no_runs(self, request: Any) -> Any:
         return http_util.Respond(request, {}, "application/json")
 
-    def has_data(self, logdir: str) -> bool:
+    def has_data(self, logdir: Path) -> bool:
         """Dumps lie beside the event files of the log directory."""
         try:
-            return any(entry.name.startswith("tfdbg_events") for entry in os.scandir(logdir))
+            return any(entry.name.startswith("tfdbg_events") for entry in logdir.iterdir())
         except OSError:
             return False
 

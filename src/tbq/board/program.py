@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
-import types
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
-
-# TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing that is done here.
-sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
 
 import absl.logging
 from tensorboard import manager, program
@@ -120,7 +115,7 @@ def _named(spec: str) -> Any:
     pairs = data_ingester._parse_event_files_spec(spec)
     named = {name: path for path, name in pairs.items() if name is not None}
     if named and len(named) < len(pairs):
-        named |= {os.path.basename(path): path for path, name in pairs.items() if name is None}
+        named |= {Path(path).name: path for path, name in pairs.items() if name is None}
     if named and len(named) < len(pairs):
         raise base_plugin.FlagsError("--logdir_spec: two paths have one name")
     return named or list(pairs)
@@ -140,23 +135,10 @@ def execute(args: Sequence[str]) -> int:
         tensorboard.configure(["", "serve", *rest])
         # As if it were TensorBoard's own command line, by which %tensorboard finds what is running already.
         tensorboard.cache_key = manager.cache_key(
-            working_directory=os.getcwd(), arguments=list(args), configure_kwargs={}
+            working_directory=str(Path.cwd()), arguments=list(args), configure_kwargs={}
         )
         return int(tensorboard.main())
     except base_plugin.FlagsError as wrong:
         raise UsageError(str(wrong), hint="see: tbq board --help") from None
     except KeyboardInterrupt:
         return 0
-
-
-def main() -> None:
-    """The program `tbq-board`, which takes the command line of `tensorboard`."""
-    from tbq.board import check_version
-
-    try:
-        check_version()
-        code = execute(sys.argv[1:])
-    except TbqError as failure:
-        print(f"tbq-board: {failure}", file=sys.stderr)
-        code = failure.exit_code
-    sys.exit(code)

@@ -6,9 +6,10 @@ import click
 
 _EXAMPLES = """\b
 Examples:
-  tbq board runs --inspect
-  tbq board --version_tb
-  tbq board --print-binary
+  tbq board runs
+  tbq board runs --port 0 --samples_per_plugin scalars=0
+  tbq board --logdir_spec 'slow:runs/lr=0.01,fast:runs/lr=0.1' --window_title 'two rates'
+  tbq board runs --inspect --tag val/loss
 """
 
 
@@ -27,8 +28,8 @@ Examples:
 def command(context: click.Context, print_binary: bool, flags: tuple[str, ...]) -> None:
     """Serve LOGDIR with TensorBoard's own program and page: every point, read fast.
 
-    Takes every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --reload_interval (default here:
-    0.5 s), --logdir_spec, --inspect and so on; tbq board --helpfull lists them. --samples_per_plugin scalars=0 gives the
+    Takes every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --logdir_spec, --inspect and so
+    on; tbq board --helpfull lists them. --reload_interval is 0.5 s by default. --samples_per_plugin scalars=0 gives the
     page every point; otherwise it gets 1,000 of each curve, peaks among them, and every image and audio clip.
 
     Needs the extra "board": pip install 'tbq[board]'.

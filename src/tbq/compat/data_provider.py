@@ -93,9 +93,9 @@ class DataProvider:
             ) & self._sources.keys()
             for run in self._index.keys() - self._sources.keys():
                 del self._index[run]
-            for held in (self._values, self._lists):
-                for key in [key for key in held if key[0] in shown or key[0] not in self._sources]:
-                    del held[key]
+            kept = self._sources.keys() - shown
+            self._values = {key: value for key, value in self._values.items() if key[0] in kept}
+            self._lists = {key: value for key, value in self._lists.items() if key[0] in kept}
 
     def pause(self) -> float:
         """Seconds until it is time for the next look, so that looking at many files takes a small share of a CPU."""

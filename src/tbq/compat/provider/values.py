@@ -88,7 +88,7 @@ def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArr
             yield step.as_py(), wall_time.as_py(), np.stack(columns, axis=1).astype(dtype)
 
 
-def blobs(values: RunValues, series: Series, row: int) -> Sequence[Any] | None:
+def blobs(values: RunValues, series: Series, row: int) -> Any:
     """The blobs of a row, None if they cannot be read."""
     if series.listed.field == "image":
         table = values.table([row])
