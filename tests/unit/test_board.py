@@ -211,6 +211,26 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in board.stderr()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_it_ends_while_it_reads_and_answers(tmp_path: Path) -> None:
+    """Wherever its threads are; they once came back to a Python that was gone, and aborted the process."""
+    payloads = [ef.scalar(f"tag{i % 5}", i, i) for i in range(2000)]
+    data = ef.event_file([ef.version()]) + ef.event_file(payloads) * 100
+    for number in range(4):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "events.out.tfevents.1").write_bytes(data)
+    for wait in (0.0, 0.03, 0.1, 0.3):
+        with (
+            boards.serving(boards.BOARD, tmp_path / "words", str(tmp_path)) as board,
+            ThreadPoolExecutor(4) as pool,
+        ):
+            for run in range(4):
+                pool.submit(board.raw, "data/plugin/scalars/scalars", run=f"run{run}", tag="tag1")
+            time.sleep(wait)
+            board.process.terminate()
+            assert board.process.wait(60) == 0, board.stderr()
+
+
 def test_the_program_for_notebooks(tmp_path: Path) -> None:
     """`%tensorboard` starts it as it would start TensorBoard, and finds it again."""
     binary = Path(run("--print-binary").stdout.strip())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from tbq.errors import DependencyError, SourceError, TbqError, missing
 
@@ -22,7 +25,7 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     extra "board".
     """
     check_version()
-    # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing that is done here.
+    # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing of this.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     from tbq.board.program import execute
 
@@ -36,7 +39,19 @@ def main() -> None:
     except TbqError as failure:
         print(f"tbq-board: {failure}", file=sys.stderr)
         code = failure.exit_code
-    sys.exit(code)
+    leave(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process as `sys.exit` does, but without waiting for requests that threads still answer.
+
+    A thread that comes back from the core while Python is being taken down would abort the process.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def binary() -> str:

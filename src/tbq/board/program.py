@@ -73,6 +73,7 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
         self._interval = flags.reload_interval
         self._blocking = flags.reload_task == "blocking"
         self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
     @property
     def data_provider(self) -> DataProvider:
@@ -86,10 +87,17 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
                 raise ValueError("blocking reload only allowed with load_interval=0")
             self._provider.reload()
             return
-        threading.Thread(target=self._reload, name="Reloader", daemon=True).start()
+        self._thread = threading.Thread(target=self._reload, name="Reloader", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop reading: Python must not end while a thread is in the core, which would abort the process."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def _reload(self) -> None:
-        while True:
+        while not self._stop.is_set():
             try:
                 self._provider.reload()
             except TbqError as failure:
@@ -104,10 +112,12 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
 class Board(program.TensorBoard):  # type: ignore[misc]
     """TensorBoard's program with our provider."""
 
+    ingester: Ingester | None = None
+
     def _make_data_ingester(self) -> Ingester:
-        made = Ingester(self.flags)
-        made.start()
-        return made
+        self.ingester = Ingester(self.flags)
+        self.ingester.start()
+        return self.ingester
 
 
 def _named(spec: str) -> Any:
@@ -140,5 +150,10 @@ def execute(args: Sequence[str]) -> int:
         return int(tensorboard.main())
     except base_plugin.FlagsError as wrong:
         raise UsageError(str(wrong), hint="see: tbq board --help") from None
+    except SystemExit as stop:  # by a signal, or by what is wrong with flags
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except KeyboardInterrupt:
         return 0
+    finally:
+        if tensorboard.ingester is not None:
+            tensorboard.ingester.stop()

@@ -24,8 +24,7 @@ Examples:
     help="Print the path of a program for TENSORBOARD_BINARY, which %tensorboard in notebooks then starts.",
 )
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="")
-@click.pass_context
-def command(context: click.Context, print_binary: bool, flags: tuple[str, ...]) -> None:
+def command(print_binary: bool, flags: tuple[str, ...]) -> None:
     """Serve LOGDIR with TensorBoard's own program and page: every point, read fast.
 
     Takes every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --logdir_spec, --inspect and so
@@ -41,5 +40,6 @@ def command(context: click.Context, print_binary: bool, flags: tuple[str, ...]) 
         show(binary())
         return
     import tbq
+    from tbq.board import leave
 
-    context.exit(tbq.board(flags=flags))
+    leave(tbq.board(flags=flags))
