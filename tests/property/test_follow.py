@@ -89,8 +89,8 @@ class Recorder:
         self._store = store
         self.last: Any = None
 
-    def poll(self) -> Any:
-        self.last = self._store.poll()
+    def poll(self, rows: bool = True) -> Any:
+        self.last = self._store.poll(rows)
         return self.last
 
 
