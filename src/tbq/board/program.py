@@ -18,6 +18,8 @@ from tbq.board.assets import LazyAssets
 from tbq.board.plugins import plugins
 from tbq.compat.data_provider import ALL, DataProvider
 from tbq.errors import TbqError, UsageError
+from tbq.source.discover import sources
+from tbq.source.remote import refuse_remote
 
 #: Seconds between two looks for new data; TensorBoard's default is 5.
 RELOAD_INTERVAL = 0.5
@@ -63,12 +65,14 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
     """Keeps the provider up to date."""
 
     def __init__(self, flags: Any) -> None:
-        name = flags.logdir or flags.logdir_spec
+        source = flags.logdir or _named(flags.logdir_spec)
+        for _, path in sources(source):
+            refuse_remote(path)
         self._provider = DataProvider(
-            flags.logdir or _named(flags.logdir_spec),
+            source,
             restarts="tensorboard" if flags.purge_orphaned_data else "keep",
             reload_interval=flags.reload_interval,
-            name=name,
+            name=flags.logdir or flags.logdir_spec,
         )
         self._interval = flags.reload_interval
         self._blocking = flags.reload_task == "blocking"
@@ -97,13 +101,15 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
             self._thread.join()
 
     def _reload(self) -> None:
+        said = ""
         while not self._stop.is_set():
             try:
                 self._provider.reload()
-            except TbqError as failure:
-                program.logger.error("%s", failure)
-            except Exception:
-                program.logger.exception("reading the log failed; trying again")
+                said = ""
+            except Exception as failure:  # whatever it is: the next look may find the log in order
+                if str(failure) != said:
+                    said = str(failure)
+                    program.logger.error("%s", said, exc_info=not isinstance(failure, TbqError))
             if self._interval == 0:
                 return
             self._stop.wait(max(self._interval, self._provider.pause()))
