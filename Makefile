@@ -18,11 +18,12 @@ $(BIN)/python:
 # The package is built again when its sources changed; dependencies are installed when pyproject.toml changed.
 SOURCES := $(shell find src cpp -type f -not -path 'cpp/tests/*' -not -path 'cpp/fuzz/*' -not -name '*.so' -not -name '*.pyi' -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-$(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(PIP) .
+# It is built by the cmake and ninja of the venv, which serve the C++ tests too. One pip at a time.
+$(VENV)/installed: $(BIN)/python $(SOURCES) | $(VENV)/cmake-installed
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) .
 	@touch $@
 
-$(VENV)/tests-installed: $(BIN)/python pyproject.toml
+$(VENV)/tests-installed: $(BIN)/python pyproject.toml | $(VENV)/installed
 	$(PIP) --group test --group lint
 	@touch $@
 
@@ -31,7 +32,9 @@ install: $(VENV)/installed ## venv with tbq in it
 demo: install ## a sample logdir, exported and queried
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/installed $(VENV)/tests-installed lint native ## all tests but the slow ones against real frameworks
+test: $(VENV)/cmake-installed ## all tests but the slow ones against real frameworks
+	$(call together,$(VENV)/tests-installed build/checked/built build/seeds/unpacked)
+	$(call together,lint native)
 	$(BIN)/python -m pytest -n auto -q
 
 test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Keras and Lightning as real writers
@@ -80,7 +83,7 @@ build/fuzz/built: $(CORE) $(VENV)/cmake-installed
 
 FUZZERS := $(sort $(patsubst cpp/fuzz/fuzz_%.cpp,%,$(wildcard cpp/fuzz/fuzz_*.cpp)))
 # Makes the targets $(1), as many at a time as there are CPUs.
-together = @$(MAKE) --no-print-directory -j "$$(getconf _NPROCESSORS_ONLN)" $(1)
+together = @$(MAKE) --no-print-directory --output-sync=line -j "$$(getconf _NPROCESSORS_ONLN)" $(1)
 
 build/seeds/unpacked: cpp/fuzz/corpus.py $(wildcard cpp/fuzz/corpus/*.txt) $(BIN)/python
 	$(BIN)/python cpp/fuzz/corpus.py unpack build/seeds

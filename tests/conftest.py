@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("tbq", deadline=None)
 settings.load_profile("tbq")
+
+# Whoever starts the tests may ignore signals (`nohup`, a shell's background), and children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _masked(data: bytes) -> int:

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "bind/bind.hpp"
 #include "bind/options.hpp"
@@ -35,8 +36,9 @@ nb::object array_of(std::unique_ptr<std::vector<T>> values) {
 class PythonStore {
  public:
   PythonStore(const std::vector<std::string>& kinds, nb::object select, int64_t first_step, int64_t last_step,
-              const std::string& restarts, unsigned threads, nb::object inflate, bool general_only)
-      : questions_(select), inflate_(std::move(inflate)) {
+              const std::string& restarts, unsigned threads, nb::object inflate, bool general_only,
+              const std::vector<std::string>& patterns, nb::object hidden, uint64_t split)
+      : questions_(select), inflate_(std::move(inflate)), hidden_(std::move(hidden)) {
     DecodeOptions options;
     options.kinds = kinds_of(kinds);
     options.first_step = first_step;
@@ -44,6 +46,7 @@ class PythonStore {
     options.restarts = restarts_of(restarts);
     options.threads = threads;
     options.general_only = general_only;
+    options.split = split;
     if (!select.is_none()) {
       options.select = [this](uint32_t, std::string_view tag) { return questions_.ask(tag); };
     }
@@ -55,7 +58,21 @@ class PythonStore {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return true;
     };
-    store_ = std::make_unique<Store>(std::move(options));
+    Exactly exactly;
+    if (!hidden_.is_none() && !patterns.empty()) {
+      exactly.is_pattern = [names = std::set<std::string>(patterns.begin(), patterns.end())](
+                               const std::string& tag) { return names.contains(display_name(tag)); };
+      exactly.hidden = [this](Kind kind, const std::vector<std::string>& tags) {
+        const nb::gil_scoped_acquire held;
+        nb::list shown;
+        for (const std::string& tag : tags) shown.append(display_name(tag));
+        std::vector<std::string> found;
+        for (const nb::handle name : hidden_(kind_name(kind), shown))
+          found.push_back(raw_name(nb::cast<std::string>(name)));
+        return found;
+      };
+    }
+    store_ = std::make_unique<Store>(std::move(options), std::move(exactly));
   }
 
   void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of) {
@@ -198,6 +215,7 @@ class PythonStore {
  private:
   TagQuestions questions_;
   nb::object inflate_;
+  nb::object hidden_;
   std::mutex mutex_;
   std::unique_ptr<Store> store_;
 };
@@ -248,15 +266,16 @@ void bind_live(nb::module_& m) {
 
   nb::class_<PythonStore>(m, "Store", "Everything that was read of a log directory that is followed.")
       .def(nb::init<const std::vector<std::string>&, nb::object, int64_t, int64_t, const std::string&,
-                    unsigned, nb::object, bool>(),
+                    unsigned, nb::object, bool, const std::vector<std::string>&, nb::object, uint64_t>(),
            "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a, "restarts"_a, "threads"_a,
-           "inflate"_a.none(), "general_only"_a = false)
+           "inflate"_a.none(), "general_only"_a = false, "patterns"_a = std::vector<std::string>(),
+           "hidden"_a.none() = nb::none(), "split"_a = DecodeOptions().split)
       .def("set_files", &PythonStore::set_files, "runs"_a, "paths"_a, "run_of"_a,
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
                    "run_of: collections.abc.Sequence[int]) -> None"),
            "The files to follow from now on.")
       .def("poll", &PythonStore::poll, "rows"_a = true,
-           "Look at every file, and read what is new; without rows none is given or retracted.")
+           "Look at every file, and read what is new; without rows only what became of files is told.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
                    "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "

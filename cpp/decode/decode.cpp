@@ -274,16 +274,16 @@ class Decoder {
     Manner manner = first_manner(run);
     manner.again = true;
     RunSessions sessions = order_run(parts, result_.files, by_path);
+    if (!manner.careful && (sessions.ordered.size() > 1 || begins_late(parts))) {
+      manner.careful = true;
+      decode_again(worker, parts, manner, [](const Part& part) { return part.passed > 0; });
+      sessions = order_run(parts, result_.files, by_path);
+    }
+    // Only now is it sure which session is the first, and so which metadata counts.
     Plugins plugins = plugins_of(parts, sessions);
-    const bool wrong_plugins = std::any_of(parts.begin(), parts.end(),
-                                           [&](const auto& part) { return assumed_wrongly(*part, plugins); });
-    const bool too_hasty = !manner.careful && (sessions.ordered.size() > 1 || begins_late(parts));
-    manner.careful = manner.careful || too_hasty;
     manner.plugins = &plugins;
-    if (wrong_plugins || too_hasty) {
-      decode_again(worker, parts, manner, [&](const Part& part) {
-        return (too_hasty && part.passed > 0) || assumed_wrongly(part, plugins);
-      });
+    if (decode_again(worker, parts, manner,
+                     [&](const Part& part) { return assumed_wrongly(part, plugins); })) {
       sessions = order_run(parts, result_.files, by_path);
     }
     if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !cancelled_) {
@@ -310,12 +310,16 @@ class Decoder {
     return false;
   }
 
+  // Whether there was one to decode again. Its sessions may be others then: the file may have changed.
   template <class Which>
-  void decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
+  bool decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
+    bool any = false;
     for (auto& part : parts) {
       if (cancelled_ || !which(*part)) continue;
       if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
+      any = true;
     }
+    return any;
   }
 
   const std::vector<FileSpec>& specs_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "decode/part.hpp"
@@ -25,6 +27,8 @@ Stretches minus(const Stretches& from, const Stretches& without);
 // What has been delivered so far, by segment; a segment that is not listed has delivered nothing.
 using Delivered = std::unordered_map<const Segment*, Stretches>;
 
+using SeriesNames = std::set<std::pair<Kind, std::string>>;
+
 // For a join that gives only what is new of a run, and what is not visible any more.
 struct Delivery {
   Delivered& delivered;
@@ -32,6 +36,7 @@ struct Delivery {
   std::unordered_set<std::string> stale;         // tags that had rows in parts that are gone
   bool all = false;                              // look at every tag, not only at these
   bool silent = false;                           // note what is visible, give nothing
+  const SeriesNames* hidden = nullptr;           // of these no row is visible
   struct Retracted {
     std::string tag;
     Kind kind = Kind::scalars;

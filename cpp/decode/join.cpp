@@ -277,8 +277,9 @@ void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector
              const RunSessions& sessions, SeriesReport& report, StepOf&& step_of, Give&& give,
              RowOf&& row_of) {
   std::vector<Stretches> visible(places.size());
+  const bool hidden = delivery.hidden && delivery.hidden->contains({report.kind, report.tag});
   resolve(options, places, sessions, report, step_of, [&](const Place& place, uint64_t begin, uint64_t end) {
-    if (begin < end) visible[static_cast<size_t>(&place - places.data())].push_back({begin, end});
+    if (begin < end && !hidden) visible[static_cast<size_t>(&place - places.data())].push_back({begin, end});
   });
   for (size_t i = 0; i < places.size(); ++i) {
     Stretches& before = delivery.delivered[places[i].ref.segment];

@@ -17,7 +17,7 @@ size_t size_class(uint32_t rows) {
 
 Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint32_t columns) {
   bytes = (bytes + 63) / 64 * 64;
-  if (!recycled_) {
+  if (!recycled_ || (largest_apart_ && rows == kLargest)) {
     std::shared_ptr<void> own = make_slab(bytes);
     auto* data = static_cast<uint8_t*>(own.get());
     return {std::move(own), data, rows, columns, false};

@@ -16,9 +16,10 @@ namespace tbq {
 class Pool {
  public:
   // Without wall times rows have two columns. Unless blocks are `recycled`, each is memory of its own, in
-  // which a sanitizer sees every stray access.
-  explicit Pool(bool walls = true, bool recycled = !kSanitized)
-      : columns_(walls ? 3 : 2), recycled_(recycled) {}
+  // which a sanitizer sees every stray access. Those that are kept for long keep no others, if the largest
+  // have a slab each.
+  explicit Pool(bool walls = true, bool recycled = !kSanitized, bool largest_apart = false)
+      : columns_(walls ? 3 : 2), recycled_(recycled), largest_apart_(largest_apart) {}
 
   // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
   struct Block {
@@ -48,6 +49,7 @@ class Pool {
   Block carve(size_t bytes, uint32_t rows, uint32_t columns);
   uint32_t columns_;
   bool recycled_;
+  bool largest_apart_;
   std::shared_ptr<void> slab_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;

@@ -56,7 +56,7 @@ Row row_of(const Piece& piece, uint64_t at) {
 
 std::vector<Latest> LiveRun::latest(uint64_t back) const {
   const Parts parts = all_parts();
-  const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
+  const RunSessions sessions = order(parts);
   std::map<std::pair<std::string_view, Kind>, std::vector<Piece>> series;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (const auto& entry : parts[part]->tags.all) {

@@ -42,7 +42,7 @@ struct Place {
 
 std::vector<SeriesListing> LiveRun::listing() const {
   const Parts parts = all_parts();
-  const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
+  const RunSessions sessions = order(parts);
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto session_of = [&](size_t part) {

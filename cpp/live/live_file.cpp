@@ -2,21 +2,16 @@
 
 #include <algorithm>
 
+#include "bytes/crc32c.hpp"
 #include "io/input.hpp"
+#include "record/framing.hpp"
 
 namespace tbq {
 namespace {
 
-constexpr size_t kCompared = 32;
+constexpr uint64_t kCompared = 4096;
 constexpr size_t kTogether = 4;                  // so many parts are worth to be merged
-constexpr uint64_t kLarge = uint64_t{64} << 20;  // a part of so many bytes is left alone
-
-std::string bytes_at(const File& file, uint64_t offset, size_t count) {
-  std::string bytes(count, '\0');
-  const int64_t got = file.read_at(offset, bytes.data(), count);
-  bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-  return bytes;
-}
+constexpr uint64_t kLarge = uint64_t{12} << 20;  // a part of so many bytes is left alone
 
 }  // namespace
 
@@ -47,23 +42,37 @@ FileChange LiveFile::compare(const FileStatus& found) const {
   return FileChange::grown;
 }
 
-void LiveFile::remember(const File& file, BlockReader& reader) {
-  const auto count = static_cast<size_t>(std::min<uint64_t>(settled, kCompared));
-  const uint8_t* data = reader.view(settled - count, count);  // it was read just now
-  last =
-      data ? std::string(reinterpret_cast<const char*>(data), count) : bytes_at(file, settled - count, count);
-  if (settled == count) {
-    first = last;
-  } else if (first.size() < kCompared) {
-    data = reader.view(0, count);
-    first = data ? std::string(reinterpret_cast<const char*>(data), count) : bytes_at(file, 0, count);
+Fingerprint Fingerprint::of(BlockReader& reader, uint64_t begin, uint64_t end) {
+  Fingerprint made;
+  const auto count = static_cast<size_t>(end - begin);
+  const uint8_t* data = count > 0 ? reader.view(begin, count) : nullptr;
+  if (data) {
+    made = {begin, static_cast<uint32_t>(count), crc32c(0, data, count)};
+  } else if (count > 0) {
+    made.crc = 1;  // the file is shorter by now: no file has this
   }
+  return made;
 }
 
-bool LiveFile::remembers(const File& file) const {
-  return bytes_at(file, 0, first.size()) == first &&
-         bytes_at(file, settled - last.size(), last.size()) == last;
+bool Fingerprint::is_of(const File& file) const {
+  uint8_t bytes[kCompared];
+  uint32_t have = 0;
+  while (have < size) {
+    const int64_t got = file.read_at(begin + have, bytes + have, size - have);
+    if (got <= 0) return false;
+    have += static_cast<uint32_t>(got);
+  }
+  return crc32c(0, bytes, size) == crc;
 }
+
+void LiveFile::remember(BlockReader& reader) {
+  // What was made of the bytes before `settled` may depend on the header that follows them.
+  last = Fingerprint::of(reader, settled - std::min(settled, kCompared - kHeader),
+                         std::min(settled + kHeader, reader.end()));
+  if (first.size < kCompared) first = Fingerprint::of(reader, 0, std::min(settled, kCompared));
+}
+
+bool LiveFile::remembers(const File& file) const { return first.is_of(file) && last.is_of(file); }
 
 size_t parts_to_merge(const Parts& parts) {
   size_t begin = parts.size();

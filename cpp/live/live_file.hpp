@@ -15,6 +15,28 @@ namespace tbq {
 enum class FileChange : uint8_t { none, added, grown, replaced, gone };
 const char* file_change_name(FileChange change);
 
+// A checksum of some bytes of a file.
+struct Fingerprint {
+  uint64_t begin = 0;
+  uint32_t size = 0;
+  uint32_t crc = 0;
+
+  static Fingerprint of(BlockReader& reader, uint64_t begin, uint64_t end);
+  bool is_of(const File& file) const;
+};
+
+// Parts of what is new in a large file, which threads decode at the same time. Each but the first begins at a
+// record that was searched for, so the one before must end there.
+struct Ahead {
+  struct Piece {
+    uint64_t begin = 0;
+    uint64_t limit = 0;
+    std::shared_ptr<Part> part;  // null if it was not decoded
+  };
+  std::vector<Piece> pieces;
+  FileStatus status;  // before they were read
+};
+
 struct LiveFile {
   std::string path;
   uint32_t id = 0;    // of its report; another one each time it is read from the start
@@ -30,15 +52,18 @@ struct LiveFile {
   Parts parts;                 // up to `settled`, one after the other
   std::shared_ptr<Part> tail;  // from there on; decoded again when the file has grown
   uint64_t unfinished = 0;     // bytes at the end that are not all of a record
-  // Bytes that a file that has only grown still has: at its start, and before `settled`.
-  std::string first;
-  std::string last;
+  // What a file that has only grown still has: its first bytes, and those around `settled`.
+  Fingerprint first;
+  Fingerprint last;
+  Ahead ahead;
 
+  // From where on it is to be read, if it is what its status says.
+  uint64_t begin_of_news() const { return change == FileChange::grown && now.size >= settled ? settled : 0; }
   // What an ordered look at its status says; a file that may have grown must be compared yet.
   FileChange compare(const FileStatus& found) const;
-  // Notes the bytes to compare by; the reader has just read the file.
-  void remember(const File& file, BlockReader& reader);
-  // Whether the file still has them.
+  // Takes the fingerprints; the reader has just read the file.
+  void remember(BlockReader& reader);
+  // Whether the file still has them. A change before and after them, in a file that also grew, is not seen.
   bool remembers(const File& file) const;
 };
 

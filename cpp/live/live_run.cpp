@@ -45,7 +45,7 @@ void LiveRun::set_files(const std::vector<std::string>& paths) {
   }
 }
 
-bool LiveRun::look() {
+bool LiveRun::look(uint64_t& bytes) {
   bool any = dirty_;
   for (auto& file : files_) {
     file->now = status_of(file->path);
@@ -55,6 +55,8 @@ bool LiveRun::look() {
       file->change = File().open(file->path) == 0 ? FileChange::replaced : FileChange::none;
     }
     any = any || file->change != FileChange::none;
+    if (file->change != FileChange::none && file->change != FileChange::gone)
+      bytes += file->now.size - file->begin_of_news();
   }
   return any;
 }
@@ -65,8 +67,7 @@ void LiveRun::drop(LiveFile& file) {
   file.parts.clear();
   file.tail.reset();
   file.settled = file.unfinished = 0;
-  file.first.clear();
-  file.last.clear();
+  file.first = file.last = {};
 }
 
 Parts LiveRun::all_parts() const {
@@ -96,8 +97,7 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   auto part = std::make_shared<Part>();
   part->file = file;
   decode_part(handle, reader.reader, reader.pool, options, begin, limit, *part);
-  pack(*part, reader.pool);
-  fresh_.insert(part.get());
+  pack(*part, reader.pool, reader.much ? &reader.kept : nullptr);
   return part;
 }
 
@@ -129,40 +129,47 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
   file.tail.reset();
   file.unfinished = 0;
   if (before) dropped_.push_back(before);
-  auto part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
+  auto part = decode_ahead(reader, file, handle, cancelled);
+  if (!part) part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
   if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
       auto settled = decode(reader, handle, file.id, file.settled, part->settled, cancelled);
       file.settled = part->settled;
       file.parts.push_back(std::move(settled));
+      fresh_.insert(file.parts.back().get());
       file.tail = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
     } else {
       file.settled = part->settled;
       file.unfinished = part->truncated;
       part->truncated = 0;
       file.parts.push_back(std::move(part));
+      fresh_.insert(file.parts.back().get());
     }
-    file.remember(handle, reader.reader);
   } else {
     file.tail = std::move(part);
   }
-  if (before) {
-    if (!file.parts.empty() && file.parts.back()->begin == before->begin) {
-      transfer(*before, *file.parts.back(), delivered_);
-    } else if (file.tail && file.tail->begin == before->begin) {
-      transfer(*before, *file.tail, delivered_);
-    }
-  }
+  if (file.tail) fresh_.insert(file.tail.get());
+  reader.reader.reset(&handle, handle.size());  // pieces may have been read by others
+  file.remember(reader.reader);
+  if (before) keep_place(before, file);
   file.again = cancelled && cancelled->load(std::memory_order_relaxed);
 }
 
+// What was delivered of a part that was decoded again stays delivered.
+void LiveRun::keep_place(const std::shared_ptr<Part>& before, const LiveFile& file) {
+  const auto found = std::find_if(file.parts.begin(), file.parts.end(),
+                                  [&](const auto& part) { return part->begin == before->begin; });
+  if (found != file.parts.end()) {
+    transfer(*before, **found, delivered_);
+  } else if (file.tail && file.tail->begin == before->begin) {
+    transfer(*before, *file.tail, delivered_);
+  }
+}
+
 // Decodes parts again whose kinds were decided by a plugin that is not the tag's.
-void LiveRun::correct_plugins(LiveReader& reader, Parts& parts, RunSessions& sessions,
-                              const std::atomic<bool>* cancelled) {
-  const bool by_path = options_.restarts == Restarts::tensorboard;
-  sessions = order_run(parts, reports_, by_path);
-  plugins_ = plugins_of(parts, sessions);
-  bool any = false;
+void LiveRun::correct_plugins(LiveReader& reader, const std::atomic<bool>* cancelled) {
+  const Parts parts = all_parts();
+  plugins_ = plugins_of(parts, order(parts));
   for (auto& file : files_) {
     const auto correct = [&](std::shared_ptr<Part>& part, uint64_t limit) {
       if (!assumed_wrongly(*part, plugins_)) return;
@@ -172,20 +179,17 @@ void LiveRun::correct_plugins(LiveReader& reader, Parts& parts, RunSessions& ses
       if (again->stopped != part->stopped || again->records != part->records)
         return;  // it is another file now
       again->truncated = part->truncated;
+      fresh_.insert(again.get());
       transfer(*part, *again, delivered_);
       dropped_.push_back(std::move(part));
       part = std::move(again);
-      any = true;
     };
     for (auto& part : file->parts) correct(part, part->stopped);
     if (file->tail) correct(file->tail, UINT64_MAX);
   }
-  if (!any) return;
-  parts = all_parts();
-  sessions = order_run(parts, reports_, by_path);
 }
 
-void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, bool rows, RunsUpdate& out) {
+void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled) {
   dirty_ = true;  // until all is done
   for (auto& file : files_) {
     if (file->change == FileChange::none) continue;
@@ -197,22 +201,26 @@ void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, bool 
     } else {
       read_file(reader, *file, cancelled);
     }
+    file->ahead = {};
     changes_.push_back({name_, file->path, file->change});
     file->change = FileChange::none;
   }
-  Parts parts = all_parts();
-  RunSessions sessions;
   for (const auto& file : files_) reports_[file->id].path = file->path;
-  correct_plugins(reader, parts, sessions, cancelled);
-  std::unordered_set<std::string> stale;
+  correct_plugins(reader, cancelled);
+}
+
+void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
+  const Parts parts = all_parts();
+  const RunSessions sessions = order(parts);
   for (const auto& part : dropped_) {
-    for (const auto& entry : part->tags.all) stale.insert(entry->tag);
-    retract(*part, rows ? &out.retracted : nullptr);
+    for (const auto& entry : part->tags.all) stale_.insert(entry->tag);
+    retract(*part, asked.silent ? nullptr : &out.retracted);
   }
   dropped_.clear();
 
   std::vector<SessionState> states = states_of(sessions);
-  Delivery delivery{delivered_, fresh_, std::move(stale), states != states_, !rows, {}};
+  Delivery delivery{delivered_, fresh_, std::move(stale_), states != states_, asked.silent, asked.hidden, {}};
+  stale_.clear();
   states_ = std::move(states);
   for (const auto& file : files_) {
     FileReport& report = reports_[file->id];
@@ -232,6 +240,38 @@ void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled, bool 
   std::move(changes_.begin(), changes_.end(), std::back_inserter(out.changes));
   changes_.clear();
   dirty_ = false;
+}
+
+void LiveRun::add_tags(SeriesNames& names) const {
+  const auto add = [&](const Part& part) {
+    for (const auto& entry : part.tags.all) {
+      if (!entry->scalars.segments.all.empty()) names.emplace(Kind::scalars, entry->tag);
+      for (const auto& [kind, blobs] : entry->blobs) {
+        if (!blobs.segments.all.empty()) names.emplace(static_cast<Kind>(kind), entry->tag);
+      }
+    }
+  };
+  for (const auto& part : all_parts()) add(*part);
+}
+
+bool LiveRun::has_fresh_tag(const std::function<bool(const std::string&)>& is) const {
+  return std::any_of(fresh_.begin(), fresh_.end(), [&](const Part* part) {
+    return std::any_of(part->tags.all.begin(), part->tags.all.end(),
+                       [&](const auto& entry) { return is(entry->tag); });
+  });
+}
+
+bool LiveRun::look_again_at(const SeriesNames& series) {
+  SeriesNames names;
+  add_tags(names);
+  bool any = false;
+  for (const auto& each : series) {
+    if (!names.contains(each)) continue;
+    stale_.insert(each.second);
+    any = true;
+  }
+  dirty_ = dirty_ || any;
+  return any;
 }
 
 void LiveRun::join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
@@ -297,7 +337,7 @@ std::vector<LiveRun::SessionState> LiveRun::states_of(const RunSessions& session
   return states;
 }
 
-void LiveRun::merge_parts(LiveReader& reader) {
+void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden) {
   bool any = false;
   for (auto& file : files_) {
     const size_t first = parts_to_merge(file->parts);
@@ -305,7 +345,7 @@ void LiveRun::merge_parts(LiveReader& reader) {
     const uint64_t begin = file->parts[first]->begin;
     const uint64_t end = file->parts.back()->stopped;
     File handle;
-    if (handle.open(file->path) != 0 || !file->remembers(handle)) continue;
+    if (file->opened.compressed || handle.open(file->path) != 0 || !file->remembers(handle)) continue;
     auto merged = decode(reader, handle, file->id, begin, end, nullptr);
     uint64_t records = 0;
     for (size_t i = first; i < file->parts.size(); ++i) records += file->parts[i]->records;
@@ -315,20 +355,19 @@ void LiveRun::merge_parts(LiveReader& reader) {
     file->parts.push_back(std::move(merged));
     any = true;
   }
-  fresh_.clear();
   if (!any) return;
   // The same rows in other places: they have been delivered already.
   const Parts parts = all_parts();
   delivered_.clear();
-  Delivery delivery{delivered_, fresh_, {}, true, true, {}};
+  Delivery delivery{delivered_, fresh_, {}, true, true, hidden, {}};
   Joiner joiner(options_, reader.pool, true);
   joiner.set_delivery(&delivery);
-  joiner.add(index, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard));
+  joiner.add(index, parts, order(parts));
 }
 
 std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
   const Parts parts = all_parts();
-  const RunSessions sessions = order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
+  const RunSessions sessions = order(parts);
   const double began = times().first;
   struct Piece {
     uint32_t session = 0;
@@ -386,7 +425,7 @@ std::pair<double, double> LiveRun::times() const {
 
 void LiveRun::join_all(Joiner& joiner, std::vector<FileReport>& files) const {
   const Parts parts = all_parts();
-  join(joiner, parts, order_run(parts, reports_, options_.restarts == Restarts::tensorboard), files);
+  join(joiner, parts, order(parts), files);
 }
 
 }  // namespace tbq

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -31,8 +33,21 @@ struct RetractedRow {
 // What a thread needs to read files.
 struct LiveReader {
   explicit LiveReader(const DecodeOptions& options) : reader(options.block) {}
-  Pool pool;
+  // Gives back the memory that is kept to be used again.
+  void release() {
+    pool = new_pool();
+    kept = new_pool();
+    much = false;
+  }
+
+  Pool pool = new_pool();
+  Pool kept =
+      new_pool();  // for rows that stay, if there is much to read: large pieces cost less than small ones
+  bool much = false;
   BlockReader reader;
+
+ private:
+  static Pool new_pool() { return Pool(true, !kSanitized, true); }
 };
 
 struct LiveChange {
@@ -58,13 +73,33 @@ class LiveRun {
 
   // These files, in this order; those that are not among them are gone.
   void set_files(const std::vector<std::string>& paths);
-  // Whether there is anything to read; asks the system for the status of each file.
-  bool look();
-  // Reads what look() found; what is new comes after what is in `out` already. Rows are given and retracted
-  // only with `rows`.
-  void read(LiveReader& reader, const std::atomic<bool>* cancelled, bool rows, RunsUpdate& out);
+  // Whether there is anything to read; asks the system for the status of each file. `bytes` grows by what is
+  // to be read.
+  bool look(uint64_t& bytes);
+  // Divides what look() found of large files into pieces, and decodes one of them. Several threads may.
+  struct AheadJob {
+    LiveRun* run = nullptr;
+    size_t file = 0;
+    size_t piece = 0;
+  };
+  void plan_ahead(std::vector<AheadJob>& jobs);
+  void read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled, const AheadJob& job);
+  // Reads what look() found.
+  void read(LiveReader& reader, const std::atomic<bool>* cancelled);
+  // What is new then comes after what is in `out` already; not the rows if it is silent.
+  struct Asked {
+    bool silent = false;
+    const SeriesNames* hidden = nullptr;
+  };
+  void update(LiveReader& reader, const Asked& asked, RunsUpdate& out);
+  // The series that there are.
+  void add_tags(SeriesNames& names) const;
+  // Whether what was read since the last update has such a tag.
+  bool has_fresh_tag(const std::function<bool(const std::string&)>& is) const;
+  // Other rows of these series may be visible now: the next update looks. False if it has none of them.
+  bool look_again_at(const SeriesNames& series);
   // Decodes parts of a file again as one, if there are many.
-  void merge_parts(LiveReader& reader);
+  void merge_parts(LiveReader& reader, const SeriesNames* hidden);
   // The visible points of these tags, in the order of rows.
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // The last visible row of each series; `back` rows before it is the earlier one.
@@ -92,11 +127,15 @@ class LiveRun {
   void join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
             std::vector<FileReport>& files) const;
   void read_file(LiveReader& reader, LiveFile& file, const std::atomic<bool>* cancelled);
-  bool read_on(LiveReader& reader, LiveFile& file, const File& handle, const std::atomic<bool>* cancelled);
   std::shared_ptr<Part> decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,
                                uint64_t limit, const std::atomic<bool>* cancelled);
-  void correct_plugins(LiveReader& reader, Parts& parts, RunSessions& sessions,
-                       const std::atomic<bool>* cancelled);
+  std::shared_ptr<Part> decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
+                                     const std::atomic<bool>* cancelled);
+  void keep_place(const std::shared_ptr<Part>& before, const LiveFile& file);
+  void correct_plugins(LiveReader& reader, const std::atomic<bool>* cancelled);
+  RunSessions order(const Parts& parts) const {
+    return order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
+  }
   void drop(LiveFile& file);
   void retract(const Part& part, std::vector<RetractedRow>* out);
   std::vector<SessionState> states_of(const RunSessions& sessions) const;
@@ -110,6 +149,7 @@ class LiveRun {
   std::vector<SessionState> states_;
   std::unordered_set<const Part*> fresh_;  // since the last join
   Parts dropped_;                          // whose rows are to be retracted
+  std::unordered_set<std::string> stale_;  // tags of which other rows may be visible
   std::vector<LiveChange> changes_;        // not yet told
   bool dirty_ = false;                     // files came or went
 };

@@ -5,8 +5,9 @@
 
 namespace tbq {
 
-// Moves scalars out of blocks that are mostly empty into as much memory as they need; the blocks go back to
-// the pool. What only decoding needs is freed.
-void pack(Part& part, Pool& pool);
+// Moves scalars out of blocks that are not full, or share their slab with others, into as much memory as they
+// need: from `kept` if that is given, else on their own. The blocks go back to the pool. What only decoding
+// needs is freed.
+void pack(Part& part, Pool& pool, Pool* kept);
 
 }  // namespace tbq

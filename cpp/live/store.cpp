@@ -8,8 +8,14 @@
 #include "live/crew.hpp"
 
 namespace tbq {
+namespace {
 
-Store::Store(DecodeOptions options) : options_(std::move(options)) {
+constexpr uint64_t kMuch = uint64_t{4} << 20;  // after so many bytes memory is given back
+
+}  // namespace
+
+Store::Store(DecodeOptions options, Exactly exactly)
+    : options_(std::move(options)), exactly_(std::move(exactly)) {
   options_.defer = true;
   readers_.push_back(std::make_unique<LiveReader>(options_));
 }
@@ -37,27 +43,87 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
 
 Update Store::poll(bool rows) {
   std::vector<LiveRun*> changed;
+  uint64_t bytes = 0;
   for (const auto& run : gone_) changed.push_back(run.get());
   for (const auto& run : runs_) {
-    if (run->look()) changed.push_back(run.get());
+    if (run->look(bytes)) changed.push_back(run.get());
   }
-  // Runs that follow each other are one job, so that their rows lie together.
-  const size_t jobs = std::min<size_t>(changed.size(), options_.threads > 1 ? options_.threads * 16 : 1);
-  const size_t before = pending_.size();
-  pending_.resize(before + jobs);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
-  {
+  const auto tick = [this] { return !options_.tick || options_.tick({}); };
+  for (const auto& reader : readers_) reader->much = bytes >= kMuch;
+  if (bytes >= 2 * options_.split) {
+    std::vector<LiveRun::AheadJob> jobs;
+    for (LiveRun* run : changed) run->plan_ahead(jobs);
     Crew crew;
-    const auto tick = [this] { return !options_.tick || options_.tick({}); };
+    crew.run(
+        jobs.size(), options_.threads,
+        [&](unsigned worker, size_t job) {
+          jobs[job].run->read_ahead(*readers_[worker], &crew.cancelled(), jobs[job]);
+        },
+        tick);
+  }
+  const LiveRun::Asked asked{!rows, &hidden_};
+  // Runs that follow each other are one job, so that their rows lie together.
+  const auto each = [&](bool reads, bool updates) {
+    const size_t jobs = std::min<size_t>(changed.size(), options_.threads > 1 ? options_.threads * 16 : 1);
+    const size_t before = pending_.size();
+    if (updates) pending_.resize(before + jobs);
+    Crew crew;
     crew.run(
         jobs, options_.threads,
         [&](unsigned worker, size_t job) {
           const size_t end = changed.size() * (job + 1) / jobs;
-          for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i)
-            changed[i]->read(*readers_[worker], &crew.cancelled(), rows, pending_[before + job]);
+          for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i) {
+            if (reads) changed[i]->read(*readers_[worker], &crew.cancelled());
+            if (updates) changed[i]->update(*readers_[worker], asked, pending_[before + job]);
+          }
         },
         tick);
+  };
+  if (exactly_.hidden) {
+    each(true, false);
+    hide(changed);
+    each(false, true);
+  } else {
+    each(true, true);
   }
+  Update update = take_pending();
+  for (LiveRun* run : changed) run->merge_parts(*readers_[0], &hidden_);
+  gone_.clear();
+  if (bytes >= kMuch) {
+    for (const auto& reader : readers_) reader->release();
+  }
+  return update;
+}
+
+void Store::hide(std::vector<LiveRun*>& changed) {
+  const bool fresh = std::any_of(changed.begin(), changed.end(),
+                                 [&](const LiveRun* run) { return run->has_fresh_tag(exactly_.is_pattern); });
+  if (changed.empty() || !(fresh || is_exact_)) return;
+  SeriesNames names;
+  for (const auto& run : runs_) run->add_tags(names);
+  SeriesNames hidden;
+  is_exact_ = false;
+  for (auto first = names.begin(); first != names.end();) {
+    std::vector<std::string> tags;
+    const Kind kind = first->first;
+    for (; first != names.end() && first->first == kind; ++first) tags.push_back(first->second);
+    if (std::none_of(tags.begin(), tags.end(), exactly_.is_pattern)) continue;
+    is_exact_ = true;
+    for (std::string& tag : exactly_.hidden(kind, tags)) hidden.emplace(kind, std::move(tag));
+  }
+  SeriesNames differ;
+  std::set_symmetric_difference(hidden.begin(), hidden.end(), hidden_.begin(), hidden_.end(),
+                                std::inserter(differ, differ.end()));
+  hidden_ = std::move(hidden);
+  if (differ.empty()) return;
+  for (const auto& run : runs_) {
+    if (run->look_again_at(differ) && std::find(changed.begin(), changed.end(), run.get()) == changed.end())
+      changed.push_back(run.get());
+  }
+}
+
+Update Store::take_pending() {
   Update update;
   for (RunsUpdate& from : pending_) {
     std::move(from.retracted.begin(), from.retracted.end(), std::back_inserter(update.retracted));
@@ -73,8 +139,6 @@ Update Store::poll(bool rows) {
   }
   join_short(update.added.scalars);
   pending_.clear();
-  for (LiveRun* run : changed) run->merge_parts(*readers_[0]);
-  gone_.clear();
   return update;
 }
 

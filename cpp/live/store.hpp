@@ -18,17 +18,25 @@ struct Update {
   std::vector<LiveChange> changes;
 };
 
+// A pattern that is also the name of a tag stands for that tag alone. Whether it is one shows only once the
+// tag is there, and then the others that it fits are hidden.
+struct Exactly {
+  std::function<bool(const std::string& tag)> is_pattern;  // whether a tag is called as a pattern is
+  std::function<std::vector<std::string>(Kind kind, const std::vector<std::string>& tags)> hidden;
+};
+
 class Store {
  public:
-  // Of the options: kinds, steps, restarts, select, inflate, threads, block, general_only and tick count.
-  explicit Store(DecodeOptions options);
+  // Of the options: kinds, steps, restarts, select, inflate, threads, block, split, general_only and tick
+  // count.
+  explicit Store(DecodeOptions options, Exactly exactly = {});
 
   // The files to follow from now on: those of one run together, runs in order. Those that are not listed any
   // more are gone. Not between a poll() that failed and the next, which still numbers runs as before.
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
-  // call. Without `rows` no row is given or retracted, and none is copied.
+  // call. Without `rows` an update says only which files changed.
   Update poll(bool rows = true);
 
   // The columns of curves: of tags of runs, which are numbered as in the last set_files().
@@ -48,7 +56,14 @@ class Store {
   Result everything(Kinds kinds, const std::vector<uint32_t>* runs = nullptr);
 
  private:
+  // Finds out which series are hidden now; runs whose rows change by that are added to `changed`.
+  void hide(std::vector<LiveRun*>& changed);
+  Update take_pending();
+
   DecodeOptions options_;
+  Exactly exactly_;
+  SeriesNames hidden_;
+  bool is_exact_ = false;                       // a tag is called as a pattern is, or was the last time
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
   std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;

@@ -323,3 +323,94 @@ TEST(directories_that_change_are_noticed_at_any_moment) {
   fs::remove_all(root);
   CHECK(watched.changed());
 }
+
+TEST(a_file_that_changed_in_its_place_and_grew_is_read_anew) {
+  // A bit that turns before the end, or in the header that follows what is settled, while more is appended.
+  std::string data = log(0, 20, 10);
+  const size_t settled = data.size();
+  data += more(20, 22, 10).substr(0, 30);  // the record after it is not finished
+  for (const size_t place : {settled - 1, settled - 40, settled + 3, size_t{20}}) {
+    const TestFile file(data);
+    Following following(options());
+    following.poll({"a"}, {{file.path(), 0}});
+    std::string changed = data + more(30, 40, 10);
+    changed[place] ^= 4;
+    file.write(changed);
+    CHECK(following.poll({"a"}, {{file.path(), 0}}) == std::vector{FileChange::replaced});
+  }
+}
+
+TEST(pieces_of_a_large_file_are_what_the_whole_is) {
+  for (const uint64_t split : {uint64_t{1}, uint64_t{100}, uint64_t{1000}}) {
+    tbq::DecodeOptions asked = options();
+    asked.threads = 3;
+    asked.split = split;
+    std::string data = log(0, 100, 10);
+    data[data.size() / 2] ^= 4;
+    const TestFile file(data.substr(0, data.size() - 20));
+    Following following(asked);
+    following.poll({"a"}, {{file.path(), 0}});
+    file.write(data + log(50, 150, 500));
+    following.poll({"a"}, {{file.path(), 0}});
+    CHECK(following.retracted == 50 || following.retracted == 49);  // one of them may be the damaged one
+  }
+}
+
+TEST(a_tag_that_is_called_as_a_pattern_hides_the_others) {
+  tbq::Exactly exactly;
+  exactly.is_pattern = [](const std::string& tag) { return tag == "l[o]ss"; };
+  exactly.hidden = [](tbq::Kind, const std::vector<std::string>& tags) {
+    std::vector<std::string> others;
+    for (const std::string& tag : tags) {
+      if (tag != "l[o]ss") others.push_back(tag);
+    }
+    return others;
+  };
+  tbq::Store store(options(), exactly);
+  const TestFile first(log(0, 5, 10)), second(log(0, 3, 10)), third("");
+  const std::vector<std::string> runs{"a", "b", "c"};
+  const std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 1}, {third.path(), 2}};
+  store.set_files(runs, files);
+  CHECK(store.poll().added.scalar_rows() == 8);
+  third.write(bytes::record(bytes::version(10)) + bytes::record(bytes::scalar("l[o]ss", 1, 1.0F, 11)));
+  tbq::Update update = store.poll();
+  CHECK(update.added.scalar_rows() == 1 && update.retracted.size() == 8);
+  first.write(log(0, 6, 10));
+  update = store.poll();
+  CHECK(update.added.scalar_rows() == 0 && update.retracted.empty());
+  CHECK(store.run(0).latest(1).empty() && store.run(2).latest(1).size() == 1);
+  store.set_files({"a", "b"}, {files[0], files[1]});
+  update = store.poll();
+  CHECK(update.added.scalar_rows() == 9 && update.retracted.size() == 1);
+}
+
+TEST(a_poll_without_rows_reads_all_the_same) {
+  tbq::Store store(options());
+  const TestFile file(log(0, 10, 10));
+  store.set_files({"a"}, {{file.path(), 0}});
+  tbq::Update update = store.poll(false);
+  CHECK(update.added.scalar_rows() == 0 && update.changes.size() == 1);
+  CHECK(store.everything(options().kinds).scalar_rows() == 10);
+  file.write(log(0, 12, 10));
+  CHECK(store.poll().added.scalar_rows() == 2);
+}
+
+TEST(the_last_row_of_each_series) {
+  tbq::Store store(options());
+  const TestFile first(log(0, 10, 10)), second(log(7, 9, 100));
+  store.set_files({"a"}, {{first.path(), 0}});
+  store.poll();
+  std::vector<tbq::Latest> latest = store.run(0).latest(3);
+  CHECK(latest.size() == 1 && latest[0].tag == "loss" && latest[0].kind == tbq::Kind::scalars);
+  CHECK(latest[0].count == 10 && latest[0].step == 9 && latest[0].value == 9 && latest[0].wall_time == 19);
+  CHECK(latest[0].earlier_step == 6 && latest[0].earlier_wall_time == 16 && latest[0].takeovers.empty());
+  CHECK(store.run(0).latest(50)[0].earlier_step == 0);
+  // A session that takes over: steps from 7 on are its own, and speed is measured within it.
+  store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
+  store.poll();
+  latest = store.run(0).latest(3);
+  CHECK(latest.size() == 1 && latest[0].count == 9 && latest[0].step == 8 && latest[0].wall_time == 108);
+  CHECK(latest[0].earlier_step == 7 && latest[0].takeovers.size() == 1);
+  CHECK(latest[0].takeovers[0] == std::pair(int64_t{7}, 107.0));
+  CHECK(store.run(0).times() == std::pair(10.0, 108.0));
+}

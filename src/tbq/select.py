@@ -78,6 +78,12 @@ class Selection:
         """The items that are plain names, in the order asked for."""
         return [item for item in self.items or () if not _is_pattern(item)]
 
+    @property
+    def names_of_patterns(self) -> list[str]:
+        """What tags would be called that patterns are the names of: then these take that tag alone."""
+        patterns = [item for item in self.items or () if _is_pattern(item)]
+        return [*patterns, *(item + _TEXT_SUFFIX for item in patterns)]
+
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
         patterns = {item: _compile(item) for item in self.items or () if _is_pattern(item)}

@@ -101,3 +101,35 @@ def test_thumbnails_in_html(kinds: Path, tmp_path: Path) -> None:
     assert images._repr_html_().count("<img src=") == 3
     images.write(tmp_path / "images.html")
     assert (tmp_path / "images.html").read_text().count("data:image/png;base64,") == 3
+
+
+def test_the_elements_of_tensors(tbq: Any, tmp_path: Path) -> None:
+    with library.SummaryWriter(tmp_path / "run") as writer:
+        writer.add_tensor("t", [[1.5, 2.0], [3.0, 4.0]], 7)
+    rows = tbq("export", tmp_path, "--kind", "tensors", "--elements").stdout.splitlines()
+    assert [line.rsplit(",", 2)[1:] for line in rows] == [
+        ["index", "value"],
+        ["0", "1.5"],
+        ["1", "2.0"],
+        ["2", "3.0"],
+        ["3", "4.0"],
+    ]
+    wrong = tbq("export", tmp_path, "--elements")
+    assert wrong.returncode == 2
+    assert "add --kind tensors" in wrong.stderr
+
+
+@pytest.mark.parametrize("kind", ["runs", "files", "problems", "projector"])
+@pytest.mark.parametrize("option", [("--tag", "loss"), ("--steps", "1:")])
+def test_a_table_without_tags_names_the_option(
+    tbq: Any, kinds: Path, kind: str, option: tuple[str, str]
+) -> None:
+    wrong = tbq("export", kinds, "--kind", kind, *option)
+    assert wrong.returncode == 2
+    assert f"{option[0]} is not for {kind}" in wrong.stderr
+
+
+def test_a_query_before_its_log(tbq: Any, kinds: Path) -> None:
+    wrong = tbq("sql", "select 1", kinds)
+    assert wrong.returncode == 2
+    assert "the query comes last" in wrong.stderr

@@ -71,7 +71,7 @@ def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
 
 
 #: What commands import beside `tbq` itself, the ground floor and each other: how to draw, and where output goes.
-OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.doctor.report", "tbq.results", "tbq.board")
+OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board")
 
 
 @pytest.mark.parametrize(

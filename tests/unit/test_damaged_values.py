@@ -136,7 +136,7 @@ def test_on_error_raise_sees_damage_in_what_was_not_asked_for(tmp_path: Path) ->
     write(tmp_path / "events.out.tfevents.1", events, broken=3)
     log = tbq.open(tmp_path)
     assert len(log.scalars(on_error="ignore")) == 2
-    with pytest.raises(DamageError, match="does not agree with its checksum"):
+    with pytest.raises(DamageError, match="does not match its checksum"):
         log.scalars(on_error="raise")
 
 

@@ -43,6 +43,52 @@ def runs(update: tbq.Update) -> dict[str, list[str]]:
     return {name: names for name, names in update.runs._asdict().items() if names}
 
 
+def test_its_path_is_what_was_asked_for(tmp_path: Path) -> None:
+    follower = tbq.follow([tmp_path / "a", tmp_path / "b"])
+    follower.poll()
+    assert follower.path == f"{tmp_path / 'a'}, {tmp_path / 'b'}"
+
+
+def test_a_tag_that_is_called_as_a_pattern_takes_its_place(tmp_path: Path) -> None:
+    first = log(tmp_path / "a", 1, 2, tag="loss0")
+    follower = tbq.follow(tmp_path, tag="loss[0]")
+    assert steps(follower.poll().table()) == [1, 2]
+    exact = log(tmp_path / "b", 5, tag="loss[0]")
+    update = follower.poll()
+    assert steps(update.table()) == [5]
+    assert update.retracted.to_dicts() == [
+        {"run": "a", "tag": "loss0", "kind": "scalars", "first_step": 1, "count": 2}
+    ]
+    add(first, 3, tag="loss0")
+    update = follower.poll()
+    assert runs(update) == {"grown": ["a"]} and not len(update.table()) and not len(update.retracted)
+    exact.unlink()
+    update = follower.poll()
+    assert steps(update.table()) == [1, 2, 3] and len(update.retracted_rows) == 1
+    assert steps(follower.table()) == [1, 2, 3]
+
+
+def test_a_poll_without_rows_says_which_runs_changed(tmp_path: Path) -> None:
+    path = log(tmp_path / "a", 1, 2)
+    follower = tbq.follow(tmp_path)
+    update = follower.poll(rows=False)
+    assert runs(update) == {"new": ["a"]} and not update.tables and len(update.table()) == 0
+    add(path, 3)
+    assert steps(follower.poll().table()) == [3]
+    assert steps(follower.table()) == [1, 2, 3]
+
+
+def test_a_change_in_place_near_the_end_is_seen_while_the_file_grows(tmp_path: Path) -> None:
+    path = log(tmp_path / "a", 1, 2, 3)
+    follower = tbq.follow(tmp_path, on_error="ignore")
+    follower.poll()
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 4
+    path.write_bytes(data + ef.event_file([ef.scalar("loss", 4, 4, ef.WALL + 4)]))
+    assert runs(follower.poll()) == {"replaced": ["a"]}
+    assert steps(follower.table()) == steps(tbq.open(tmp_path).scalars(on_error="ignore")) == [1, 2, 4]
+
+
 def test_it_waits_for_what_is_not_there_and_sees_it_go_and_come_back(tmp_path: Path) -> None:
     root = tmp_path / "not" / "yet"
     follower = tbq.follow(root)

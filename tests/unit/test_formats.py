@@ -119,6 +119,17 @@ def test_parquet_says_where_it_came_from_and_is_sorted(tmp_path: Path) -> None:
     assert [row["step"] for row in back] == [4, 2, 1, 3]
 
 
+@pytest.mark.parametrize("values", [[3.0, 1.0, 2.0], [3.0, 0.0, 2.0]])
+def test_a_metric_called_tag(tmp_path: Path, values: list[float]) -> None:
+    """Parquet is sorted by the columns run and tag; in a wide table the second may be a number."""
+    with tbq.SummaryWriter(tmp_path / "runs" / "a") as writer:
+        for step, value in enumerate(values):
+            writer.add_scalar("tag", value, step)
+    wide = tbq.open(tmp_path / "runs").scalars().wide()
+    wide.write(tmp_path / "wide.parquet")
+    assert pq.read_table(tmp_path / "wide.parquet")["tag"].to_pylist() == values
+
+
 def test_parquet_row_groups_prune_by_run_and_tag(tmp_path: Path) -> None:
     runs, tags, count = 3, 2, 50_000
     codes = np.repeat(np.arange(runs * tags, dtype=np.int32), count)

@@ -331,3 +331,20 @@ def test_dry_run_writes_nothing_and_tells_the_same(tmp_path: Path) -> None:
     assert {**dry.to_dict(), "dry_run": False} == wet.to_dict()
     assert wet.bytes_out == new(tmp_path / "new").stat().st_size
     assert "would write" in str(dry)
+
+
+def test_records_inside_a_torn_one_that_is_dropped(tmp_path: Path) -> None:
+    """A large record was cut off, and its length leads exactly to a record after sound ones."""
+    inside = b"".join(scalar("loss", step, 1.0) for step in range(1, 150))
+    image = next(
+        made
+        for size in range(len(inside), len(inside) + 400)
+        if len(made := pl.image("sample", 0, bytes(size))) == 300 + len(inside)
+    )
+    first = pl.image("sample", 0, b"small")
+    write(tmp_path / "runs", header(), first, image[:300], inside, scalar("loss", 150, 1.0))
+    for number, options in enumerate(
+        ({}, {"drop_tag": "sample"}, {"drop_kind": "images"}, {"keep_tag": "loss"})
+    ):
+        tbq.rewrite(tmp_path / "runs", tmp_path / f"new{number}", repair=True, **options)
+        assert steps(new(tmp_path / f"new{number}"), "loss") == [*range(1, 151)]

@@ -48,6 +48,33 @@ def test_every_session_is_a_run(tmp_path: Path) -> None:
     assert log.runs == ["a", "b"]
 
 
+@pytest.mark.parametrize("names", [["a"], ["a", "a/eval", "b"]])
+@pytest.mark.parametrize("sessions", [2, 11])
+def test_sql_finds_every_session_by_its_name(tmp_path: Path, names: list[str], sessions: int) -> None:
+    """The names of sessions are not in the order that plain names have: a@10 before a@2, a/eval before a@1."""
+    for name in names:
+        write(tmp_path / name, "1", *(part for i in range(sessions) for part in session(1000.0 * (i + 1), i)))
+    log = tbq.open(tmp_path)
+    runs = [row["run"] for row in log.scalars(restarts="split").to_dicts()]
+    assert len(runs) == sessions * len(names)
+    for run in runs:
+        found = log.sql("select run from scalars where run = $run", params={"run": run}, restarts="split")
+        assert [row["run"] for row in found.to_dicts()] == [run]
+
+
+@pytest.mark.parametrize("restarts", ["resume", "keep", "last", "split"])
+def test_tables_about_the_log_follow_the_policy_in_queries(tmp_path: Path, restarts: Any) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0, 1, 2), *session(200.0, 1, 2))
+    log = tbq.open(tmp_path)
+    for kind, column in (("tags", "count"), ("runs", "events")):
+        want = log.table(kind, restarts=restarts).to_dicts()
+        assert log.sql(f"select * from {kind} order by run", restarts=restarts).to_dicts() == want
+        assert log.dataset(kind, restarts=restarts).to_table()[column].to_pylist() == [
+            row[column] for row in want
+        ]
+        assert log.lazy(kind, restarts=restarts).collect()[column].to_list() == [row[column] for row in want]
+
+
 def test_a_directory_that_is_called_like_a_session(tmp_path: Path) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0), *session(200.0, 0))
     write(tmp_path / "a@1", "1", *session(300.0, 0))

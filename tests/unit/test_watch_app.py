@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 from textual.geometry import Region
 from textual.pilot import Pilot
 
@@ -103,6 +104,17 @@ def test_keys(app: WatchApp) -> None:
         await pilot.press("q")
         await pilot.press("q")
         assert not app.is_running or app._exit
+
+    play(app, script)
+
+
+def test_a_filter_that_is_typed_at_once(app: WatchApp) -> None:
+    async def script(app: WatchApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: drawn(app))
+        for name, character in [("slash", "/"), *((each, each) for each in "val"), ("slash", "/")]:
+            app.post_message(Key(name, character))
+        await until(pilot, lambda: app.model.tag_filter == "val/")
+        assert app.model.kind == "scalars"
 
     play(app, script)
 

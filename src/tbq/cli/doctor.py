@@ -58,7 +58,5 @@ def command(
     if as_json:
         show_json([finding.to_dict() for finding in findings])
     else:
-        from tbq.doctor.report import text
-
-        show(text(findings, ", ".join(logdir), every))
+        show(findings.report(", ".join(logdir), every=every))
     return int(any(finding.severity != "info" for finding in findings))

@@ -36,6 +36,7 @@ Examples:
   tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
   tbq export runs --run 'lr=*' --steps 100: | head
   tbq export runs --kind histograms -o histograms.parquet
+  tbq export runs --kind tensors --elements --tag attention -o attention.csv
   tbq export runs --kind all -o everything.duckdb
 """
 
@@ -65,6 +66,7 @@ Examples:
     help=f"all, or one of: {', '.join(KINDS)}.",
 )
 @click.option("--wall-time", is_flag=True, help="With --layout wide, also when each row was logged.")
+@click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, by its index.")
 @select_options
 @curve_options
 @read_options
@@ -75,6 +77,7 @@ def command(
     layout: str,
     stat: str,
     wall_time: bool,
+    elements: bool,
     selection: dict[str, Any],
     smooth: float | None,
     every: int | None,
@@ -104,12 +107,14 @@ def command(
         raise UsageError(
             "--wall-time is for --layout wide: other layouts have wall times or cannot have them"
         )
+    if elements and kind != "tensors":
+        raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
     if kind != "all":
-        out.check(schema(kind) if layout == "long" else None)
+        out.check(schema(kind) if layout == "long" and not elements else None)
     log = opened(logdir, reading)
     with progress_bar() as progress:
         options = {**selection, **reading, "progress": progress}
@@ -117,7 +122,7 @@ def command(
             paths = log.write(str(out.path), **out.target, **options)
             say(f"{out.path}: {counted(len(paths), 'file')}")
             return
-        table = _read(log, kind, options)
+        table = log.tensors(**options).elements() if elements else _read(log, kind, options)
     if not len(table):
         path = shell_word(logdir[0])
         hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
@@ -132,6 +137,9 @@ def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
     if kind in ("runs", "tags", "files", "problems", "projector"):
         defaults = {"tag": None, "steps": None, "restarts": "resume", "threads": None, "on_error": "warn"}
         options = {name: value for name, value in options.items() if defaults.get(name, ...) != value}
+        for name in ("tag", "steps"):
+            if name in options and (kind, name) != ("tags", "tag"):
+                raise UsageError(f"--{name} is not for {kind}", hint=f"omit --{name}")
         if kind == "projector":
             options.pop("progress")
     return log.table(kind, **options)

@@ -42,9 +42,9 @@ def command(outputs: str, classes: str | None, out: Output, **options: Any) -> N
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
     columns.
     """
-    from tbq.results.files import write_predictions
+    import tbq
 
-    write_predictions(
+    tbq.results.write_predictions(
         outputs,
         out.path or "-",
         classes=_classes(classes),

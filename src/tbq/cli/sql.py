@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tbq.cli.options import opened, read_options, timed_output_options
 from tbq.errors import UsageError
+from tbq.text import shell_word
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -52,6 +54,8 @@ def command(
     """
 
     out.check()
+    if Path(query).is_dir() and not any(Path(path).exists() for path in logdir):
+        raise UsageError("the query comes last", hint=f"tbq sql {shell_word(query)} {shell_word(logdir[0])}")
     text = sys.stdin.read() if query == "-" else query
     params = dict(_parameter(each) for each in param)
     out.emit(opened(logdir, reading).sql(text, params=params, unsafe=unsafe, **reading))

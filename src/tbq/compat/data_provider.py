@@ -297,10 +297,9 @@ class DataProvider:
     def _fresh(self) -> threading.RLock:
         """Look if it is time, and take the lock: `with self._fresh(): …`."""
         with self._lock:
-            due = (
-                self._looked + max(self._interval, self._listing.pause()) if self._interval else float("inf")
-            )
-            if not self._loaded or time.monotonic() >= due:
+            waited = time.monotonic() - self._looked
+            due = self._interval > 0 and waited >= self._interval and self.pause() <= 0
+            if due or not self._loaded:
                 self.reload()
             if self._stale:
                 listed = self._listing.of_runs([self._sources[run] for run in self._stale])

@@ -20,9 +20,10 @@ from tbq.text import counted
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport, Result
 
-_FAULTS = {
-    "bad_length": "a record's length does not agree with its checksum",
-    "bad_payload": "a record's data does not agree with its checksum",
+#: What each kind of damage is called.
+FAULTS = {
+    "bad_length": "a record's length does not match its checksum",
+    "bad_payload": "a record's data does not match its checksum",
     "zeros": "zeros where a record should start",
     "torn": "a record that was cut off, with others after it",
     "bad_event": "a valid record whose event cannot be decoded",
@@ -118,7 +119,7 @@ def _of_fault(fault: Fault, path: str, run: str) -> Problem:
     return Problem(
         fault.code,
         "error",
-        f"{_FAULTS[fault.code]}: {fault.length:,} bytes lost {steps}",
+        f"{FAULTS[fault.code]}: {fault.length:,} bytes lost {steps}",
         path=path,
         offset=fault.offset,
         run=run,

@@ -29,11 +29,11 @@ def split_sessions(
     taken = {run.name for run in runs}
     split = []
     for index, run in enumerate(runs):
-        mine = of_run.get(index, [])
-        if len(mine) < 2:
+        places = of_run.get(index, [])
+        if len(places) < 2:
             split.append(run)
             continue
-        for number, place in enumerate(mine, 1):
+        for number, place in enumerate(places, 1):
             name = f"{run.name}@{number}"
             while name in taken:  # a directory that is called so
                 name += "~"

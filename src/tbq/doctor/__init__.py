@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding
+from tbq.doctor.report import Findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from tbq.progress import Progress
     from tbq.source.discover import Source
 
-__all__ = ["Finding", "codes", "doctor", "explain"]
+__all__ = ["Finding", "Findings", "codes", "doctor", "explain"]
 
 
 def doctor(
@@ -24,8 +25,8 @@ def doctor(
     threads: int | None = None,
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
-) -> list[Finding]:
-    """Examine a path, whether or not anything is there, and return what is wrong: worst first, then by run.
+) -> Findings:
+    """Examine a path, whether or not anything is there, and return a list of what is wrong: worst first, then by run.
 
     It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
     `max_unpacked` is as in `tbq.open`.
@@ -35,13 +36,15 @@ def doctor(
     TBQ501 warning run diverged: tag hparam/accuracy: is NaN from step 200 on, until the end
     TBQ501 warning run diverged: tag train/loss: is NaN from step 120 on, until the end
     TBQ501 warning run diverged: tag val/loss: is NaN from step 139 on, until the end
+
+    Its `report()` is what `tbq doctor` prints.
     """
     from tbq.doctor.checks import chosen
     from tbq.doctor.survey import Survey
 
     checks = chosen(select, ignore)
     survey = Survey(path, threads=threads, progress=progress, max_unpacked=max_unpacked)
-    return sorted((finding for check in checks for finding in check.run(survey)), key=Finding.order)
+    return Findings(sorted((finding for check in checks for finding in check.run(survey)), key=Finding.order))
 
 
 def explain(code: str) -> str:

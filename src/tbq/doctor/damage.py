@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.decode.problems import FAULTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,7 +18,7 @@ _EFFECTS = {"bad_payload": "TensorBoard shows the damaged values, or stops there
 _LARGEST = 64 << 20  # a longer stretch is not a single record with a damaged header
 
 
-def damage(survey: Survey, rule: Rule, cause: str, words: str) -> Iterator[Finding]:
+def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> Iterator[Finding]:
     """One finding per file for all of its damage of this cause."""
     for index in survey.rows((survey.files["faults"] > 0) & (survey.files["state"] == 0)):
         if index in survey.overwritten and cause != "bad_event":
@@ -29,7 +31,8 @@ def damage(survey: Survey, rule: Rule, cause: str, words: str) -> Iterator[Findi
         places = f" at {len(faults):,} places" if len(faults) > 1 else ""
         more = f" ({report.more_faults:,} more damaged places are not listed)" if report.more_faults else ""
         yield rule.finding(
-            f"{words}{places}: {lost:,} bytes lost {_steps(faults)}; {report.records:,} records are valid{more}",
+            f"{words or FAULTS[cause]}{places}: {lost:,} bytes lost {_steps(faults)}; "
+            f"{report.records:,} records are valid{more}",
             run=survey.run_of_file(index),
             path=survey.paths[index],
             offset=faults[0].offset,

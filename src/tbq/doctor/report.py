@@ -17,6 +17,18 @@ _LINES = 8
 _NAME = 100  # characters of a run or a tag
 
 
+class Findings(list[Finding]):
+    """What the doctor found, as a list that can be printed for people."""
+
+    def report(self, path: str = "this log", *, every: bool = False) -> str:
+        """What `tbq doctor` prints; `every` leaves nothing out.
+
+        >>> print(tbq.doctor("runs", select="TBQ5").report("runs").splitlines()[0])
+        runs: 3 warnings
+        """
+        return text(self, path, every)
+
+
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     """The report; `every` omits nothing."""
     if not findings:

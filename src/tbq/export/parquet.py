@@ -90,7 +90,12 @@ class _Sorted:
 
         from tbq.columns.codes import codes_of, order_of
 
-        columns = [name for name in ("run", "tag") if name in table.column_names]
+        # In a wide table, `tag` may be a metric that somebody called so.
+        columns = [
+            name
+            for name in ("run", "tag")
+            if name in table.column_names and not _is_number(table.schema.field(name).type)
+        ]
         if not columns or not len(table):
             return cls(table, np.zeros(1, np.int64), [])
         coded = {name: codes_of(table.column(name)) for name in columns}

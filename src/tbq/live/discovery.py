@@ -30,7 +30,16 @@ class Discovery:
         self._absent: list[str] = []
         self._due = 0.0
         self._searched = False
-        self.found = Found([path for _, path in self._items], [])
+        self.found = Found(self.paths, [])
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths as they were given, also those that are not there."""
+        return [path for _, path in self._items]
+
+    def exists(self) -> bool:
+        """Whether one of the paths is there."""
+        return any(os.path.lexists(place) or glob.glob(place, recursive=True) for place in self._places)
 
     def search(self) -> bool:
         """Look again if something may have changed; whether the runs are looked up anew."""

@@ -6,21 +6,24 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tbq.arguments import bad, choice, choices
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
-from tbq.errors import SelectionError, UsageError
+from tbq.errors import SelectionError
 from tbq.live.discovery import Discovery
+from tbq.live.store import LiveStore
 from tbq.live.told import Told
 from tbq.live.update import RunChanges, Tables, Update
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
-from tbq.source.discover import Source, files_of, sources
+from tbq.source.discover import Source, sources
 from tbq.source.inflate import Unpacked
+from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -114,22 +117,24 @@ class Follower:
         self.interval = float(interval)
         self._on_error: OnError = on_error
         unpacked = Unpacked(max_unpacked)
-        self._store: _core.Store | None = _core.Store(
-            self._read,
-            None if self._tag.everything else self._tag.matches,
-            *self._options.steps,
-            restarts,
-            min(self._options.threads or cpu_count(), 64),
-            unpacked.again,
+        # What views are made of; users have no need of these.
+        self.store = LiveStore(
+            _core.Store(
+                self._read,
+                None if self._tag.everything else self._tag.matches,
+                *self._options.steps,
+                restarts,
+                min(self._options.threads or cpu_count(), 64),
+                unpacked.again,
+                patterns=self._tag.names_of_patterns,
+                hidden=partial(_hidden, self._tag),
+            )
         )
-        self._discovery = Discovery(sources(path))
-        self._reader = Reader(self._discovery.found, unpacked)
-        self._runs: list[Run] = []
+        self.discovery = Discovery(sources(path))
+        self.reader = Reader(self.discovery.found, unpacked)
         self._names: set[str] = set()  # of runs that updates have named
-        self._interrupted = False
         self._told = Told()
         self._ready: deque[Update] = deque()  # updates that were made and not yet taken
-        self._lock = threading.RLock()
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
@@ -145,7 +150,7 @@ class Follower:
         >>> tbq.follow("runs").path
         'runs'
         """
-        return self._reader.path
+        return ", ".join(map(shown_path, self.discovery.paths))
 
     @property
     def runs(self) -> list[str]:
@@ -156,7 +161,7 @@ class Follower:
         >>> follower.runs
         ['lr=0.1/seed=0', 'lr=0.1/seed=1']
         """
-        return [run.name for run in self._runs]
+        return [run.name for run in self.store.runs]
 
     @property
     def problems(self) -> list[Problem]:
@@ -172,8 +177,11 @@ class Follower:
         """Whether `close()` was called."""
         return self._ended.is_set()
 
-    def poll(self) -> Update:
+    def poll(self, rows: bool = True) -> Update:
         """Look once: what is new since the last look, at once and without waiting for anything.
+
+        With `rows=False` what is new is read, but no table is made of it: the update says which runs changed, and has
+        the problems.
 
         >>> follower = tbq.follow("runs", kinds="images")
         >>> follower.poll().table("images").shape
@@ -181,10 +189,10 @@ class Follower:
         >>> bool(follower.poll())
         False
         """
-        with self._lock:
+        with self.store.lock:
             if not self._ready:
                 self._looked, began = time.monotonic(), time.thread_time()
-                update = self._look()
+                update = self._look(rows)
                 if not update:
                     self._idle_cost = time.thread_time() - began
                 self._ready.append(update)  # if what follows raises, the next call gives it
@@ -199,11 +207,7 @@ class Follower:
         >>> len(follower.table("scalars")) == len(log.scalars())
         True
         """
-        with self._lock:
-            of_kind = self._core_kind(kind)
-            store = self._open_store()
-            result = store.everything([of_kind])
-            return self._table(kind, result, list(self._runs))
+        return self._table(kind, *self.store.everything(self.core_kind(kind)))
 
     def wait(self, at_most: float | None = None) -> bool:
         """Wait until it is time for the next look; false if the follower was closed meanwhile.
@@ -246,8 +250,8 @@ class Follower:
         True
         """
         self._ended.set()
-        with self._lock:
-            self._store = None
+        with self.store.lock:
+            self.store.close()
             self._ready.clear()
 
     def __enter__(self) -> Follower:
@@ -259,11 +263,11 @@ class Follower:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self.closed else f"{len(self._runs):,} runs"
+        state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
     def _prepare(self) -> None:
-        with self._lock:
+        with self.store.lock:
             if not self.closed and not self._ready:
                 self._ready.append(self.poll())
 
@@ -271,33 +275,25 @@ class Follower:
         """How long to wait, so that looking at many files takes only a small share of a CPU."""
         return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
-    def _open_store(self) -> Any:
-        if self._store is None:
-            raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
-        return self._store
-
-    def _core_kind(self, kind: str) -> str:
+    def core_kind(self, kind: str) -> str:
+        """What the core calls the values of a table; an error if they are not followed."""
         of_kind = self._kind_of[choice("kind", kind, list(self._kind_of))]
         if of_kind not in self._read:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
         return of_kind
 
     def _look(self, rows: bool = True) -> Update:
-        store = self._open_store()
         # After a look that was interrupted the next one is at the same runs, and gives what was read then.
-        if not self._interrupted and self._discovery.search():
-            found = self._discovery.found
-            self._reader.found = found
+        if not self.store.interrupted and self.discovery.search():
+            found = self.discovery.found
+            self.reader.found = found
             wanted = set(self._run.resolve([run.name for run in found.runs]).names)
-            self._runs = [run for run in found.runs if run.name in wanted]
-            store.set_files([run.name for run in self._runs], *files_of(self._runs))
-        self._interrupted = True
-        core = store.poll(rows)
-        self._interrupted = False
-        runs = list(self._runs)
-        problems = list(self._discovery.found.problems)
+            self.store.set_runs(run for run in found.runs if run.name in wanted)
+        core = self.store.poll(rows)
+        runs = list(self.store.runs)
+        problems = list(self.discovery.found.problems)
         if core.changes:
-            problems += self._reader.collect(core.added, runs, self._options.restarts)
+            problems += self.reader.collect(core.added, runs, self._options.restarts)
         self._told.forget(path for _, path, what in core.changes if what in ("replaced", "gone"))
         counts = core.rows if rows else {}
         tables = Tables(
@@ -313,7 +309,7 @@ class Follower:
         )
 
     def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
-        of_kind = self._core_kind(kind)
+        of_kind = self.core_kind(kind)
         if added is None:
             from tbq import _core
 
@@ -332,8 +328,8 @@ class Follower:
         # A pattern that is also the name of a tag takes that tag alone.
         fewer = not self._tag.everything and any(self._tag.matches(tag) and tag not in names for tag in known)
         if kind != "scalars":
-            values = Values(self._reader, kind, result, runs, names if fewer else None, self._on_error)
-            made: Table = tables.table_of(values.arrow(), kind, self.path, self._reader.began)
+            values = Values(self.reader, kind, result, runs, names if fewer else None, self._on_error)
+            made: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
             return made
         arrow = table_of(result.scalars([run.name for run in runs]))
         return Table(
@@ -341,12 +337,12 @@ class Follower:
             "scalars",
             tags=None if self._tag.everything else self._tag.columns(known),
             logdir=self.path,
-            began=self._reader.began,
+            began=self.reader.began,
         )
 
     def _run_changes(self, core: LiveUpdate) -> RunChanges:
         changes = core.changes
-        there = {run.name for run in self._runs}
+        there = set(self.runs)
         gone = sorted(self._names - there)
         if not changes and not gone:
             return RunChanges([], [], [], [])
@@ -363,6 +359,11 @@ def _selection(spec: Names, what: str) -> Selection:
         raise SelectionError(f"no {what} was asked for")
     selection.resolve([])  # raises if something is not a regular expression
     return selection
+
+
+def _hidden(tag: Selection, _kind: str, tags: list[str]) -> list[str]:
+    """The tags that a pattern fits, but which is the name of another."""
+    return sorted(set(tags) - set(tag.resolve(tags).names))
 
 
 def _retracted(core: LiveUpdate, rows: bool) -> pa.Table:

@@ -59,11 +59,11 @@ class Listing:
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
+        self._store = follower.store
 
     def look(self) -> Update:
         """Read what is new. No table of it is made: of the update only runs and problems are of interest."""
-        with self._follower._lock:
-            return self._follower._look(rows=False)
+        return self._follower.poll(rows=False)
 
     def runs(self) -> list[str]:
         """The names of the runs that there are."""
@@ -75,35 +75,19 @@ class Listing:
 
     def of_runs(self, runs: Sequence[str]) -> dict[str, ListedRun]:
         """The series of these runs; those that are gone are left out."""
-        follower = self._follower
-        with follower._lock:
-            places = self._places()
-            there = [run for run in runs if run in places]
-            listed = follower._open_store().listing([places[run] for run in there])
         return {
             run: ListedRun(first, [Listed(*each) for each in series])
-            for run, (first, series) in zip(there, listed, strict=True)
+            for run, (first, series) in self._store.listing(runs)
         }
 
     def points(self, run: str, tag: str) -> Points:
         """Every point of a series of scalars, in the order of rows."""
-        follower = self._follower
-        with follower._lock:
-            place = self._places().get(run)
-            if place is None:
-                place = len(follower._runs)  # a number that no run has
-            return Points(*follower._open_store().points(place, tag))
+        return Points(*self._store.points(run, tag))
 
     def values(self, run: str, kind: str) -> RunValues:
         """The values of one kind of one run, large ones still in their files."""
-        follower = self._follower
-        with follower._lock:
-            place = self._places().get(run)
-            result = follower._open_store().everything([kind], [] if place is None else [place])
-            return RunValues(result, kind, follower.runs)
-
-    def _places(self) -> dict[str, int]:
-        return {run.name: place for place, run in enumerate(self._follower._runs)}
+        result, runs = self._store.of_run(kind, run)
+        return RunValues(result, kind, [each.name for each in runs])
 
 
 class RunValues:

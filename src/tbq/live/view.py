@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -60,17 +58,13 @@ class View:
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
+        self._store = follower.store
 
     def latest(self, runs: Iterable[str]) -> dict[str, LatestOfRun]:
         """The last row of each series of these runs."""
-        follower = self._follower
-        with follower._lock:
-            places = self._places()
-            wanted = [run for run in runs if run in places]
-            rows = follower._open_store().latest([places[run] for run in wanted], BACK)
         return {
             run: LatestOfRun(began, ended, [Series(*each) for each in series])
-            for run, (began, ended, series) in zip(wanted, rows, strict=True)
+            for run, (began, ended, series) in self._store.latest(runs, BACK)
         }
 
     def curves(
@@ -84,13 +78,8 @@ class View:
     ) -> Curves:
         """The columns of the curves of (run, tag) pairs, of all points after smoothing as TensorBoard smooths."""
         choice("x", x, AXES)
-        follower = self._follower
-        with follower._lock:
-            places = self._places()
-            absent = len(places)  # a number that no run has
-            numbered = [(places.get(run, absent), tag) for run, tag in series]
-            low, high, *columns, broken = follower._open_store().curves(numbered, x, range, width, smooth)
-        shape = (len(numbered), width)
+        low, high, *columns, broken = self._store.curves(series, x, range, width, smooth)
+        shape = (len(series), width)
         first, last, least, largest = (column.reshape(shape) for column in columns)
         return Curves(low, high, first, last, least, largest, broken)
 
@@ -99,12 +88,9 @@ class View:
         from tbq.columns.codes import values_of
         from tbq.kinds.values import Values
 
-        follower = self._follower
-        with follower._lock:
-            result = follower._open_store().everything([follower._core_kind(kind)])
-            runs = list(follower._runs)
+        result, runs = self._store.everything(self._follower.core_kind(kind))
         tags = sorted({tag for _, tag in series})
-        values = Values(follower._reader, kind, result, runs, tags, "ignore")
+        values = Values(self._follower.reader, kind, result, runs, tags, "ignore")
         keys = values.keys()
         rows: dict[tuple[str, str], list[int]] = {pair: [] for pair in series}
         columns = (values_of(keys["run"]), values_of(keys["tag"]), keys["row"].to_pylist())
@@ -119,8 +105,4 @@ class View:
 
     def exists(self) -> bool:
         """Whether one of the paths that are followed is there."""
-        paths = [path for _, path in self._follower._discovery._items]
-        return any(os.path.lexists(os.path.expanduser(path)) or glob.glob(path) for path in paths)
-
-    def _places(self) -> dict[str, int]:
-        return {run.name: place for place, run in enumerate(self._follower._runs)}
+        return self._follower.discovery.exists()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from tbq.plot.numbers import compact, duration
 
 _LARGEST = sys.float_info.max
+_WIDE = 6  # characters of a label beside an axis
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _TIMES = (
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, _MINUTE, 2 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 15 * _MINUTE, 30 * _MINUTE,
@@ -87,6 +88,8 @@ def labels(ticks: Sequence[float]) -> list[str]:
 
     >>> labels([0.0, 0.5, 1.0]), labels([1e-06, 2e-06]), labels([0.0, 20_000.0])
     (['0.0', '0.5', '1.0'], ['1e-06', '2e-06'], ['0', '20k'])
+    >>> labels([0.00095, 0.001])
+    ['9.5e-4', '1e-3']
     """
     largest = max(map(abs, ticks), default=0.0)
     distance = min((b - a for a, b in zip(ticks, ticks[1:], strict=False) if b > a), default=largest)
@@ -97,7 +100,17 @@ def labels(ticks: Sequence[float]) -> list[str]:
     decimals = 0
     while decimals < 9 and any(abs(tick - round(tick, decimals)) > distance * 1e-3 for tick in ticks):
         decimals += 1
-    return [f"{tick:.{decimals}f}" for tick in ticks]
+    texts = [f"{tick:.{decimals}f}" for tick in ticks]
+    if largest < 0.1 and max(map(len, texts), default=0) > _WIDE:
+        return [_scientific(tick) for tick in ticks]
+    return texts
+
+
+def _scientific(value: float) -> str:
+    if not value:
+        return "0"
+    mantissa, _, exponent = f"{value:.3e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
 def log_labels(ticks: Sequence[float]) -> list[str]:

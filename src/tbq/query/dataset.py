@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 
 from tbq.arguments import keywords
 from tbq.decode.options import READING, Reading
-from tbq.kinds.overview import OVERVIEWS, overview
+from tbq.kinds.overview import OVERVIEWS
 from tbq.query.prune import Filter, Matching
 from tbq.query.scanning import Question, Rows, Scanning, in_groups, read, relative
 from tbq.schema import schema
@@ -62,7 +62,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         plain = self._scanning.later and not options and not isinstance(columns, dict)  # as DuckDB asks
         try:
             if self._kind in OVERVIEWS:
-                table = overview(self._reader, self._kind)
+                table = self._scanning.overview(self._reader, self._kind)
                 return ds.InMemoryDataset(table).scanner(columns=columns, filter=where, **options)
             question = self._question(columns, where)
             if plain and self._scanning.limited:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tbq.arguments import keywords
 from tbq.decode.options import READING, Reading
 from tbq.errors import missing
-from tbq.kinds.overview import OVERVIEWS, overview
+from tbq.kinds.overview import OVERVIEWS
 from tbq.query.prune import Matching
 from tbq.query.scanning import Question, Scan, Scanning, in_groups, relative
 from tbq.select import MAX_STEP, MIN_STEP, Selection
@@ -78,7 +78,7 @@ def _tables(
     extra: dict[str, tuple[Any, ...]],
 ) -> Generator[pa.Table, None, None]:
     if kind in OVERVIEWS:
-        yield overview(reader, kind)
+        yield scanning.overview(reader, kind)
         return
     parts = list(conjuncts(predicate)) if predicate is not None else []
     names = set(_passing(parts, "run", reader.names, empty))

@@ -82,14 +82,14 @@ class Filter:
             return list(range(len(guarantees)))
 
     def names(self, column: str, names: Sequence[str]) -> list[str]:
-        """Which of the names, sorted, the column may have in a row that passes."""
+        """Which of the names the column may have in a row that passes, sorted."""
         import pyarrow.dataset as ds
 
         if not self.uses(column):
             return list(names)
         it = ds.field(column)
         kept: list[str] = []
-        parts = [names] if names else []
+        parts: list[Sequence[str]] = [sorted(names)] if names else []
         while parts:
             inner: list[Sequence[str]] = []
             asked = [

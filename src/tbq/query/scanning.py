@@ -17,6 +17,7 @@ from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, OnError, Options,
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
 from tbq.errors import SourceError, UsageError
+from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -72,6 +73,15 @@ class Scanning:
             self.problems.update(dict.fromkeys(problems))
         else:
             tell(problems, self.on_error)
+
+    def overview(self, reader: Reader, kind: str) -> pa.Table:
+        """A table about the log, read in this way; damage is in its rows, and raised only if that was asked for."""
+        given = {"restarts": self.restarts, "threads": self.threads, "on_error": self.on_error}
+        usual = {"restarts": "resume", "threads": None, "on_error": "warn"}
+        reading = {
+            name: value for name, value in given.items() if value != usual[name] and name in OVERVIEWS[kind]
+        }
+        return overview(reader, kind, **reading)  # type: ignore[arg-type]
 
     def tell(self) -> None:
         tell(list(self.problems), self.on_error)

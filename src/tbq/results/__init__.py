@@ -2,6 +2,7 @@
 
 # Not lazy: importing a module later would replace the function of the same name.
 from tbq.results.diff import weights_diff
+from tbq.results.files import write_predictions
 from tbq.results.metrics import is_metrics_file, metrics
 from tbq.results.metrics_table import MetricsTable
 from tbq.results.predictions import predictions
@@ -19,4 +20,5 @@ __all__ = [
     "scores",
     "weights",
     "weights_diff",
+    "write_predictions",
 ]

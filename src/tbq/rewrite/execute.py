@@ -247,7 +247,7 @@ class _Execution:
         path = os.fsdecode(self.reports[report.file].path)
         if report.state == "damaged":
             raise DamageError(
-                "a record's data does not match its checksum",
+                _problems.FAULTS["bad_payload"],
                 path=path,
                 offset=report.offset,
                 hint="--repair (repair=True) skips the damage and keeps everything else",

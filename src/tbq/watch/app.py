@@ -44,7 +44,11 @@ class WatchApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(
-                key.keys, key.action, key.help, show=False, priority=any(name in key.keys for name in _ALWAYS)
+                key.keys,
+                key.action,
+                key.help,
+                show=False,
+                priority=key.action.startswith("filter") or any(name in key.keys for name in _ALWAYS),
             )
             for key in KEYS
         ),
@@ -221,7 +225,9 @@ class WatchApp(App[None]):
             self._cover(None)
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """With the help open, keys only close it."""
+        """With the help open, keys only close it; within a filter its keys are characters."""
+        if action == "filter" and self._filtering:
+            return False
         return not (self._over and action not in ("quit", "help_quit"))
 
     def _cover(self, what: str | None) -> None:
@@ -246,7 +252,7 @@ class WatchApp(App[None]):
         prompt.can_focus = prompt.display = True
         prompt.placeholder = f"filter {what}s"
         prompt.value = before
-        prompt.focus()
+        self.set_focus(prompt)  # at once: what is typed already belongs into it
         self.sync()
 
     def on_input_changed(self, event: Input.Changed) -> None:

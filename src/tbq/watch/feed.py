@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.live.follower import Follower
-    from tbq.live.update import Update
     from tbq.problems import Problem
 
 _SHARE = 80  # of a CPU: looking takes one in so many seconds at most
@@ -127,7 +126,7 @@ class Feed:
 
     def _look(self) -> set[tuple[str, str, str]]:
         """Poll once; the (run, kind, tag) whose rows changed."""
-        update = self._follower.poll()
+        update = self._follower.poll(rows=False)
         runs = tuple(self._follower.runs)
         exists = bool(runs) or self._view.exists()
         first = self._runs is None
@@ -141,7 +140,7 @@ class Feed:
         }
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        self._bring(News(runs, latest, self._statuses(update, latest), tuple(update.problems), exists))
+        self._bring(News(runs, latest, self._statuses(changed, latest), tuple(update.problems), exists))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
@@ -150,9 +149,11 @@ class Feed:
         self._series[name] = now
         return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
 
-    def _statuses(self, update: Update, latest: Mapping[str, LatestOfRun]) -> dict[str, str | None]:
-        """What hparams say of sessions, of the runs whose hparams are new."""
-        if "hparams" not in update.tables:
+    def _statuses(
+        self, changed: set[tuple[str, str, str]], latest: Mapping[str, LatestOfRun]
+    ) -> dict[str, str | None]:
+        """What hparams say of sessions, if those of a run changed."""
+        if all(kind != "hparams" for _, kind, _ in changed):
             return {}
         table = self._follower.table("hparams").to_arrow()
         found = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))

@@ -27,4 +27,4 @@ RULE = Rule("TBQ204", "bad-data", "error")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    yield from damage(survey, RULE, "bad_payload", "the data of a record does not match its checksum")
+    yield from damage(survey, RULE, "bad_payload")

@@ -27,4 +27,4 @@ RULE = Rule("TBQ207", "bad-event", "error")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    yield from damage(survey, RULE, "bad_event", "a valid record whose event cannot be decoded")
+    yield from damage(survey, RULE, "bad_event")

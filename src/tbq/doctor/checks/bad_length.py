@@ -29,4 +29,4 @@ RULE = Rule("TBQ203", "bad-length", "error")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    yield from damage(survey, RULE, "bad_length", "the length of a record does not match its checksum")
+    yield from damage(survey, RULE, "bad_length")

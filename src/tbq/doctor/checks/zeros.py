@@ -27,4 +27,4 @@ RULE = Rule("TBQ205", "zeros", "error")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    yield from damage(survey, RULE, "zeros", "zeros instead of a record")
+    yield from damage(survey, RULE, "zeros")

@@ -1,0 +1,77 @@
+// Large files: threads decode pieces of what is new at the same time.
+#include <algorithm>
+
+#include "live/live_run.hpp"
+#include "record/recovery.hpp"
+
+namespace tbq {
+namespace {
+
+bool is_packed(const File& file) {
+  uint8_t start[2] = {};
+  return file.read_at(0, start, 2) == 2 && ((start[0] == 0x1f && start[1] == 0x8b) || start[0] == 0x78);
+}
+
+}  // namespace
+
+void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    LiveFile& file = *files_[i];
+    file.ahead = {};
+    if (file.change == FileChange::none || file.change == FileChange::gone) continue;
+    const uint64_t begin = file.begin_of_news();
+    const uint64_t bytes = file.now.size - begin;
+    if (options_.threads < 2 || bytes < 2 * options_.split) continue;
+    File handle;
+    if (handle.open(file.path) != 0 || is_packed(handle) || (begin > 0 && !file.remembers(handle))) continue;
+    file.ahead.status = handle.status();
+    // Some more pieces than threads: not all of them take as long.
+    const uint64_t count = std::min<uint64_t>(bytes / options_.split, 4 * options_.threads);
+    for (uint64_t k = 0; k < count; ++k) {
+      const uint64_t limit = k + 1 == count ? UINT64_MAX : begin + bytes / count * (k + 1);
+      file.ahead.pieces.push_back({begin + bytes / count * k, limit, nullptr});
+      jobs.push_back({this, i, static_cast<size_t>(k)});
+    }
+  }
+}
+
+void LiveRun::read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled, const AheadJob& job) {
+  const LiveFile& file = *files_[job.file];
+  Ahead::Piece& piece = files_[job.file]->ahead.pieces[job.piece];
+  File handle;
+  if (handle.open(file.path) != 0 || !handle.status().is_same_file(file.now)) return;
+  uint64_t begin = piece.begin;
+  if (job.piece > 0) {
+    reader.reader.reset(&handle, handle.size());
+    begin = Recovery(reader.reader, cancelled).find_record(begin).resume;
+    if (begin >= piece.limit) return;
+  }
+  piece.part = decode(reader, handle, file.id, begin, piece.limit, cancelled);
+}
+
+// Takes the pieces that follow one another as settled parts. What comes after them up to the file's end is
+// returned, or null if it was not decoded.
+std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
+                                            const std::atomic<bool>* cancelled) {
+  Ahead ahead = std::exchange(file.ahead, {});
+  if (ahead.pieces.empty() || ahead.pieces[0].begin != file.settled) return nullptr;
+  file.status = ahead.status;  // what happened since then is yet to be seen
+  for (Ahead::Piece& piece : ahead.pieces) {
+    if (file.settled >= piece.limit) continue;
+    std::shared_ptr<Part> part = std::move(piece.part);
+    // One that begins elsewhere is wrong: the walk from the file's beginning is right.
+    if (!part || part->begin != file.settled)
+      part = decode(reader, handle, file.id, file.settled, piece.limit, cancelled);
+    if (piece.limit == UINT64_MAX) return part;
+    if (part->error != 0 || part->truncated > 0 || part->settled != part->stopped ||
+        part->stopped <= file.settled) {
+      return nullptr;
+    }
+    file.settled = part->stopped;
+    file.parts.push_back(std::move(part));
+    fresh_.insert(file.parts.back().get());
+  }
+  return nullptr;
+}
+
+}  // namespace tbq

@@ -1,0 +1,105 @@
+"""`LiveStore`: everything that a `Follower` has read, for its tables and for views, one thread at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import UsageError
+from tbq.source.discover import files_of
+
+if TYPE_CHECKING:
+    from tbq._core import LiveUpdate, Result, Store
+    from tbq.source import Run
+
+
+class LiveStore:
+    """The core's store, and the runs that it has by number. `lock` may be held over several calls."""
+
+    def __init__(self, core: Store) -> None:
+        self.lock = threading.RLock()
+        self.runs: list[Run] = []
+        self._core: Store | None = core
+        self._interrupted = False
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last poll did not come to its end: the next one must be of the same runs."""
+        return self._interrupted
+
+    def set_runs(self, runs: Iterable[Run]) -> None:
+        """The runs to follow from now on; those that are not among them are gone."""
+        with self.lock:
+            self.runs = list(runs)
+            self._open().set_files([run.name for run in self.runs], *files_of(self.runs))
+
+    def poll(self, rows: bool = True) -> LiveUpdate:
+        """Read what is new; without `rows` the update says only what became of files."""
+        with self.lock:
+            core = self._open()
+            self._interrupted = True
+            update = core.poll(rows)
+            self._interrupted = False
+            return update
+
+    def everything(self, kind: str) -> tuple[Result, list[Run]]:
+        """All rows of a kind of the core, and the runs that the result has by number."""
+        with self.lock:
+            return self._open().everything([kind]), list(self.runs)
+
+    def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, list[Any]]]]:
+        """Of each of these runs that is there, when it began and ended, and the last row of each series."""
+        with self.lock:
+            places = self._places()
+            wanted = [run for run in runs if run in places]
+            found = self._open().latest([places[run] for run in wanted], back)
+        return list(zip(wanted, found, strict=True))
+
+    def listing(self, runs: Iterable[str]) -> list[tuple[str, tuple[float | None, list[Any]]]]:
+        """Of each of these runs that is there, the wall time of its first event, and what there is of each series."""
+        with self.lock:
+            places = self._places()
+            wanted = [run for run in runs if run in places]
+            found = self._open().listing([places[run] for run in wanted])
+        return list(zip(wanted, found, strict=True))
+
+    def points(self, run: str, tag: str) -> tuple[Any, Any, Any]:
+        """Steps, wall times and values of a series of scalars; none if there is no such series."""
+        with self.lock:
+            places = self._places()
+            return self._open().points(places.get(run, len(places)), tag)
+
+    def of_run(self, kind: str, run: str) -> tuple[Result, list[Run]]:
+        """All rows of a kind of one run, and the runs that the result has by number."""
+        with self.lock:
+            place = self._places().get(run)
+            return self._open().everything([kind], [] if place is None else [place]), list(self.runs)
+
+    def curves(
+        self,
+        series: Sequence[tuple[str, str]],
+        x: str,
+        range: tuple[float, float] | None,  # noqa: A002 - what the axis shows
+        width: int,
+        smooth: float,
+    ) -> tuple[Any, ...]:
+        """Low and high x, columns of the curves of (run, tag) pairs, and where each is broken."""
+        with self.lock:
+            places = self._places()
+            absent = len(places)  # a number that no run has
+            numbered = [(places.get(run, absent), tag) for run, tag in series]
+            return self._open().curves(numbered, x, range, width, smooth)
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self._core = None
+
+    def _open(self) -> Store:
+        if self._core is None:
+            raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
+        return self._core
+
+    def _places(self) -> dict[str, int]:
+        return {run.name: place for place, run in enumerate(self.runs)}
