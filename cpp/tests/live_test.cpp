@@ -263,8 +263,11 @@ TEST(what_was_stopped_goes_on_with_the_next_poll) {
 }
 
 TEST(a_poll_without_rows_gives_none_and_knows_all) {
-  const TestFile first(log(0, 20, 10));
-  const TestFile second(log(12, 15, 100));
+  TestFile one(log(0, 20, 10));
+  TestFile other(log(0, 20, 10));
+  const TestFile& first = one.path() < other.path() ? one : other;  // TensorBoard's order is that of paths
+  TestFile& second = one.path() < other.path() ? other : one;
+  second.write(log(12, 15, 100));
   tbq::Store store(options(tbq::Restarts::tensorboard));
   store.set_files({"a"}, {{first.path(), 0}});
   const tbq::Update update = store.poll(false);
