@@ -37,7 +37,7 @@ class DataProvider:
     >>> provider = DataProvider("runs")
     >>> listed = provider.list_scalars(RequestContext(), experiment_id="", plugin_name="scalars")
     >>> listed["lr=0.1/seed=0"]["val/loss"].max_step
-    90
+    199
     """
 
     def __init__(
