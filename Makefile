@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help install demo test test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,14 @@ test-gpu: $(VENV)/installed $(VENV)/tests-installed ## the writer beside a real 
 
 bench-gpu: $(VENV)/installed $(VENV)/tests-installed ## what logging costs beside a training loop on a GPU
 	$(BIN)/python -m benchmarks.bench_gpu
+
+# Chromium is Debian's package if apt-get may install it; otherwise whatever is on the PATH, or Playwright's own.
+test-browser: $(VENV)/installed $(VENV)/tests-installed ## pages in a real Chromium; screenshots are in build/screens
+	$(PIP) --group browser
+	@command -v chromium chromium-browser google-chrome > /dev/null \
+	  || (command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null) \
+	  || $(BIN)/playwright install chromium
+	$(BIN)/python -m pytest -q tests/browser
 
 lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .

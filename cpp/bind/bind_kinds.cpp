@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
+#include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
 #include "tables/kinds.hpp"
@@ -43,6 +44,26 @@ Stream make_keys(const Result& result, const std::string& name, const std::vecto
   return stream;
 }
 
+Kind values_kind(const std::string& name) {
+  const Kind kind = kind_named(name);
+  if (kind == Kind::scalars || kind == Kind::histograms)
+    throw nb::value_error("scalars and histograms are not kept as they were logged");
+  return kind;
+}
+
+Stream make_as_logged(Result& result, const std::string& kind, const std::vector<std::string>& runs,
+                      nb::object rows) {
+  const TableKind table = as_logged(values_kind(kind));
+  std::vector<uint32_t> wanted;
+  if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
+  if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
+  Stream stream;
+  const nb::gil_scoped_release free;
+  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, nullptr, result.value_problems,
+               stream.get());
+  return stream;
+}
+
 nb::tuple drain_problems(const Result& result) {
   uint64_t more = 0;
   nb::list listed;
@@ -71,6 +92,19 @@ void bind_kinds(nb::module_& m) {
         "`columns` leaves out others.");
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
         "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
+  m.def("as_logged", &make_as_logged, "result"_a, "kind"_a, "runs"_a, "rows"_a.none() = nb::none(),
+        nb::sig("def as_logged(result: Result, kind: str, runs: collections.abc.Sequence[str], "
+                "rows: collections.abc.Sequence[int] | None = None) -> Stream"),
+        "Values of any kind but scalars and histograms as they were logged: the columns of the table "
+        "`others`.");
+  m.def(
+      "blob_lengths",
+      [](const Result& result, const std::string& kind) {
+        const nb::gil_scoped_release free;
+        return blob_lengths(result, values_kind(kind));
+      },
+      "result"_a, "kind"_a,
+      "How many blobs TensorBoard makes of each value of a kind; -1 if that cannot be read.");
   m.def(
       "value_problems", &drain_problems, "result"_a,
       nb::sig(

@@ -13,6 +13,7 @@
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
+#include "bytes/utf8.hpp"
 #include "live/retracted.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
@@ -22,6 +23,14 @@ using namespace nb::literals;
 
 namespace tbq {
 namespace {
+
+// A NumPy array over a vector, which it keeps.
+template <class T>
+nb::object array_of(std::unique_ptr<std::vector<T>> values) {
+  std::vector<T>* kept = values.release();
+  const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
 
 // A Store, and the Python objects that it calls.
 class PythonStore {
@@ -85,11 +94,62 @@ class PythonStore {
     return store_->poll(rows);
   }
 
-  Result everything(const std::vector<std::string>& kinds) {
+  Result everything(const std::vector<std::string>& kinds, nb::object runs) {
     const Kinds wanted = kinds_of(kinds);
+    std::vector<uint32_t> chosen;
+    const bool some = !runs.is_none();
+    if (some) chosen = nb::cast<std::vector<uint32_t>>(runs);
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
-    return store_->everything(wanted);
+    return store_->everything(wanted, some ? &chosen : nullptr);
+  }
+
+  // The points of one series: steps, wall times and values.
+  nb::tuple points(uint32_t run, const std::string& tag) {
+    auto steps = std::make_unique<std::vector<int64_t>>();
+    auto walls = std::make_unique<std::vector<double>>();
+    auto values = std::make_unique<std::vector<double>>();
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const Points& from : store_->points({run, raw_name(tag)}).points) {
+        steps->insert(steps->end(), from.steps, from.steps + from.count);
+        walls->insert(walls->end(), from.walls, from.walls + from.count);
+        values->insert(values->end(), from.values, from.values + from.count);
+      }
+    }
+    return nb::make_tuple(array_of(std::move(steps)), array_of(std::move(walls)),
+                          array_of(std::move(values)));
+  }
+
+  // Of each of these runs: the wall time of its first event, and what there is of each series.
+  nb::list listing(const std::vector<uint32_t>& runs) {
+    struct OfRun {
+      std::optional<double> first;
+      std::vector<SeriesListing> series;
+    };
+    std::vector<OfRun> found;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      for (const uint32_t run : runs)
+        found.push_back({store_->run(run).first_event(), store_->run(run).listing()});
+    }
+    nb::list out;
+    for (const OfRun& run : found) {
+      nb::list series;
+      for (const SeriesListing& each : run.series) {
+        const TagMetadata& metadata = each.metadata;
+        series.append(nb::make_tuple(
+            display_name(each.tag), kind_name(each.kind), field_name(each.field), each.count, each.max_step,
+            each.max_wall_time, each.first_wall_time, each.last_step, each.last_wall_time, each.last_value,
+            each.has_metadata, valid_utf8(metadata.plugin),
+            nb::bytes(each.content.data(), each.content.size()), valid_utf8(metadata.display_name),
+            valid_utf8(metadata.description), metadata.data_class, each.refused));
+      }
+      out.append(nb::make_tuple(run.first ? nb::cast(*run.first) : nb::none(), series));
+    }
+    return out;
   }
 
   // Series as (run, tag); the columns as flat arrays, one curve after the other.
@@ -118,10 +178,7 @@ class PythonStore {
       columns = store_->curves(wanted, options);
     }
     const auto array = [](std::vector<double>&& values) {
-      auto* kept = new std::vector<double>(std::move(values));
-      const nb::capsule owner(kept,
-                              [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
-      return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+      return array_of(std::make_unique<std::vector<double>>(std::move(values)));
     };
     return nb::make_tuple(columns.low, columns.high, array(std::move(columns.first)),
                           array(std::move(columns.last)), array(std::move(columns.least)),
@@ -232,7 +289,24 @@ void bind_live(nb::module_& m) {
            "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
            "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
            "where later sessions took over.")
-      .def("everything", &PythonStore::everything, "kinds"_a, "All rows so far, as decode() gives them.");
+      .def("everything", &PythonStore::everything, "kinds"_a, "runs"_a.none() = nb::none(),
+           nb::sig("def everything(self, kinds: collections.abc.Sequence[str], "
+                   "runs: collections.abc.Sequence[int] | None = None) -> Result"),
+           "All rows so far, as decode() gives them; of these runs, or of all.")
+      .def("points", &PythonStore::points, "run"_a, "tag"_a,
+           nb::sig("def points(self, run: int, tag: str) -> tuple[object, object, object]"),
+           "The points of one series of scalars: steps, wall times, values.")
+      .def("listing", &PythonStore::listing, "runs"_a,
+           nb::sig("def listing(self, runs: collections.abc.Sequence[int]) -> "
+                   "list[tuple[float | None, list[tuple[str, str, str, int, int, float, float, int, float, "
+                   "float, bool, str, bytes, "
+                   "str, str, int, int]]]]"),
+           "Of each of these runs: the wall time of its first event, and each series with tag, kind, the "
+           "field of "
+           "its first value, rows, largest step and wall time, first wall time, last step, wall time and "
+           "value, whether it has metadata, "
+           "plugin, "
+           "content, display name, description, data class, refused values.");
 
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
       .def(nb::init<>())

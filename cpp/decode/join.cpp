@@ -178,6 +178,22 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
   return places;
 }
 
+// Whether each row's step is larger than that of the row before it, as in a run without restarts.
+template <class StepOf>
+bool rising(const std::vector<Place>& places, StepOf&& step_of) {
+  bool any = false;
+  int64_t last = 0;
+  for (const Place& place : places) {
+    for (uint64_t row = place.ref.segment->begin; row < place.ref.segment->end; ++row) {
+      const int64_t step = step_of(place, row);
+      if (any && step <= last) return false;
+      any = true;
+      last = step;
+    }
+  }
+  return true;
+}
+
 // Calls keep(place, begin, end) for each stretch of stored rows that stays, in order. `step_of(place, row)`
 // gives a stored row's step. False if rows that are not stored would have to go.
 template <class StepOf, class Keep>
@@ -219,6 +235,10 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
     }
     case Restarts::last:
     case Restarts::tensorboard: {
+      if (options.first_step == INT64_MIN && options.last_step == INT64_MAX && rising(places, step_of)) {
+        for (const Place& place : places) keep(place, place.ref.segment->begin, place.ref.segment->end);
+        return true;
+      }
       std::vector<int64_t> steps;
       for (const Place& place : places) {
         for (uint64_t row = place.ref.segment->begin; row < place.ref.segment->end; ++row) {

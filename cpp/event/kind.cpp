@@ -12,6 +12,13 @@ const char* kind_name(Kind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
+const char* field_name(ValueField field) {
+  static constexpr std::array<const char*, kFieldCount> names = {
+      "none",   "simple_value", "old_histogram",  "image",        "histo",       "audio",
+      "tensor", "graph_def",    "meta_graph_def", "run_metadata", "log_message", "session_log"};
+  return names[static_cast<size_t>(field)];
+}
+
 Kind kind_of_plugin(std::string_view plugin) {
   struct Known {
     std::string_view name;

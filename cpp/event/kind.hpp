@@ -46,6 +46,9 @@ enum class ValueField : uint8_t {
   session_log,
 };
 
+constexpr size_t kFieldCount = 12;
+const char* field_name(ValueField field);
+
 // The tag that the tables give a value that stands in the Event itself; "" for all others.
 constexpr std::string_view untagged_name(ValueField field) {
   switch (field) {

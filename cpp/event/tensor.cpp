@@ -91,6 +91,21 @@ TensorView read_tensor(Bytes proto) {
   return out;
 }
 
+TensorView read_tensor_head(Bytes head) {
+  TensorView out;
+  out.proto = head;
+  out.error = TensorError::malformed;
+  Cursor cursor(head);
+  Field field;
+  while (!cursor.empty() && cursor.field(field)) {
+    if (field.is(schema::Tensor::dtype, Wire::varint)) out.dtype = dtype_of(field.value);
+    if (!field.is(schema::Tensor::shape, Wire::bytes)) continue;
+    out.error = read_shape(field.bytes, out);
+    break;
+  }
+  return out;
+}
+
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out) {
   out.clear();
   if (!tensor.ok()) return tensor.error;

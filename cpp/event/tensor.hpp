@@ -45,6 +45,9 @@ struct TensorView {
 };
 TensorView read_tensor(Bytes proto);
 
+// The shape alone, of the first bytes of a tensor: `malformed` if they do not reach to its end.
+TensorView read_tensor_head(Bytes head);
+
 // Appends all elements as little-endian bytes; on failure nothing is appended.
 TensorError copy_numbers(const TensorView& tensor, RepeatBudget& budget, GrowableBuffer<char>& out);
 

@@ -214,8 +214,7 @@ void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
   const RunSessions sessions = order(parts);
   for (const auto& part : dropped_) {
     for (const auto& entry : part->tags.all) stale_.insert(entry->tag);
-    std::vector<RetractedRow> retracted;
-    retract(*part, asked.silent ? retracted : out.retracted);
+    retract(*part, asked.silent ? nullptr : &out.retracted);
   }
   dropped_.clear();
 
@@ -292,15 +291,15 @@ void LiveRun::join(Joiner& joiner, const Parts& parts, const RunSessions& sessio
   }
 }
 
-void LiveRun::retract(const Part& part, std::vector<RetractedRow>& out) {
+void LiveRun::retract(const Part& part, std::vector<RetractedRow>* out) {
   for (const auto& entry : part.tags.all) {
     const auto rows_of = [&](Kind kind, const std::vector<Segment>& segments, auto&& row_of) {
       for (const Segment& segment : segments) {
         const auto found = delivered_.find(&segment);
         if (found == delivered_.end()) continue;
         for (const Stretch& stretch : found->second) {
-          for (uint64_t row = stretch.begin; row < stretch.end; ++row) {
-            RetractedRow& gone = out.emplace_back();
+          for (uint64_t row = stretch.begin; out && row < stretch.end; ++row) {
+            RetractedRow& gone = out->emplace_back();
             gone.run = name_;
             gone.tag = entry->tag;
             gone.kind = kind;

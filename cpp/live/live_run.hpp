@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -14,6 +15,7 @@
 #include "decode/join.hpp"
 #include "live/curves.hpp"
 #include "live/latest.hpp"
+#include "live/listing.hpp"
 #include "live/live_file.hpp"
 
 namespace tbq {
@@ -102,6 +104,10 @@ class LiveRun {
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // The last visible row of each series; `back` rows before it is the earlier one.
   std::vector<Latest> latest(uint64_t back) const;
+  // What there is of each series that has visible rows: tags as they were first logged, and by kind.
+  std::vector<SeriesListing> listing() const;
+  // The wall time of the first event of the first file, as TensorBoard reads them; none without an event.
+  std::optional<double> first_event() const;
   // When the first and the last event of any kind were written; NaN if no wall time is known.
   std::pair<double, double> times() const;
   // All rows, into a Joiner that leaves the memory of parts alone, and the reports of files.
@@ -131,7 +137,7 @@ class LiveRun {
     return order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
   }
   void drop(LiveFile& file);
-  void retract(const Part& part, std::vector<RetractedRow>& out);
+  void retract(const Part& part, std::vector<RetractedRow>* out);
   std::vector<SessionState> states_of(const RunSessions& sessions) const;
 
   std::string name_;

@@ -131,8 +131,8 @@ Update Store::take_pending() {
     if (!from.rows) continue;
     const auto files_before = static_cast<uint32_t>(update.added.files.size());
     std::move(from.files.begin(), from.files.end(), std::back_inserter(update.added.files));
-    for (BlobTable& rows : from.rows->blobs) {
-      for (BlobRow& row : rows) row.file += files_before;
+    for (BlobTable& blobs : from.rows->blobs) {
+      for (BlobRow& row : blobs) row.file += files_before;
     }
     from.rows->finish();
     append_rows(update.added, *from.rows);
@@ -157,12 +157,21 @@ Columns Store::curves(const std::vector<Series>& series, CurveOptions options) c
   return columns_of(curves, options);
 }
 
-Result Store::everything(Kinds kinds) {
+Curve Store::points(const Series& series) const {
+  if (series.run >= runs_.size()) return {};
+  return std::move(runs_[series.run]->curves({series.tag}).front());
+}
+
+Result Store::everything(Kinds kinds, const std::vector<uint32_t>* runs) {
   Result result;
   DecodeOptions options = options_;
   options.kinds = kinds;
   Joiner joiner(options, readers_[0]->pool, true);
-  for (const auto& run : runs_) run->join_all(joiner, result.files);
+  if (runs) {
+    for (const uint32_t run : *runs) runs_.at(run)->join_all(joiner, result.files);
+  } else {
+    for (const auto& run : runs_) run->join_all(joiner, result.files);
+  }
   joiner.finish();
   append_rows(result, joiner);
   return result;

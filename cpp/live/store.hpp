@@ -49,8 +49,11 @@ class Store {
   // One run of the last set_files(); it is there until the next call of it.
   const LiveRun& run(size_t index) const { return *runs_.at(index); }
 
-  // All rows of these kinds, as decode() gives them.
-  Result everything(Kinds kinds);
+  // The visible points of one series, in the order of rows; none if there is no such series.
+  Curve points(const Series& series) const;
+
+  // All rows of these kinds, as decode() gives them; of these runs, or of all.
+  Result everything(Kinds kinds, const std::vector<uint32_t>* runs = nullptr);
 
  private:
   // Finds out which series are hidden now; runs whose rows change by that are added to `changed`.

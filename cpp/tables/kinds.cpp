@@ -1,6 +1,9 @@
 // The list of tables, and the keys of what they hold.
 #include "tables/kinds.hpp"
 
+#include "event/tensor.hpp"
+#include "tables/value_loader.hpp"
+
 namespace tbq {
 namespace {
 
@@ -36,6 +39,34 @@ std::vector<std::string> table_names() {
   std::vector<std::string> names;
   for (const TableKind& table : kTables) names.emplace_back(table.name);
   return names;
+}
+
+TableKind as_logged(Kind kind) { return {"as_logged", kind, make_others}; }
+
+std::vector<int64_t> blob_lengths(const Result& result, Kind kind) {
+  constexpr size_t kHead = 1024;
+  std::vector<int64_t> lengths;
+  const auto& rows = result.blobs[static_cast<size_t>(kind)];
+  if (!rows) return lengths;
+  ValueLoader loader(result.files);
+  lengths.reserve(rows->size());
+  for (const BlobRow& row : *rows) {
+    if (row.field != ValueField::tensor) {
+      lengths.push_back(row.field == ValueField::image ? 3 : 1);  // width, height and the image itself
+      continue;
+    }
+    TensorView tensor = read_tensor_head(loader.head(row, kHead));
+    const char* what = nullptr;
+    if (!tensor.ok()) tensor = read_tensor(loader.load(row, what));
+    if (what || !tensor.ok()) {
+      lengths.push_back(-1);
+    } else if (kind == Kind::audio && tensor.rank > 0) {
+      lengths.push_back(tensor.dims[0]);  // the others are labels
+    } else {
+      lengths.push_back(static_cast<int64_t>(tensor.count));
+    }
+  }
+  return lengths;
 }
 
 void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,

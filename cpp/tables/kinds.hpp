@@ -26,6 +26,13 @@ void export_table(const Result& result, const TableKind& table, const std::vecto
                   const std::vector<uint32_t>* rows, const std::vector<std::string>* columns,
                   std::shared_ptr<ValueProblems> problems, ArrowArrayStream* out);
 
+// How values of any kind but scalars and histograms are given as they were logged: the columns of `others`.
+TableKind as_logged(Kind kind);
+
+// How many blobs TensorBoard makes of each value of a kind; -1 if that cannot be read. Of a deferred value
+// only the head is read, since all of it was verified before.
+std::vector<int64_t> blob_lengths(const Result& result, Kind kind);
+
 // Where the values of a kind are: run, tag, step, wall_time, bytes.
 void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
                  ArrowArrayStream* out);

@@ -9,6 +9,13 @@
 namespace tbq {
 namespace {
 
+// As ValueField numbers them.
+std::shared_ptr<const Column> field_dictionary() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kFieldCount; ++i) names.emplace_back(field_name(static_cast<ValueField>(i)));
+  return string_dictionary(names);
+}
+
 class Others final : public Expander {
  public:
   using Expander::Expander;
@@ -40,10 +47,7 @@ class Others final : public Expander {
 
  private:
   TextBuilder plugin_;
-  // As ValueField numbers them.
-  LabelBuilder form_{
-      string_dictionary({"none", "simple_value", "old_histogram", "image", "histo", "audio", "tensor",
-                         "graph_def", "meta_graph_def", "run_metadata", "log_message", "session_log"})};
+  LabelBuilder form_{field_dictionary()};
   TensorColumns tensor_{*this};
   BytesBuilder content_{"Z"};
   NameColumns names_;

@@ -1,6 +1,8 @@
 // A file that changes while it is read is a problem of a value, not a failure.
 #include "tables/value_loader.hpp"
 
+#include <algorithm>
+
 #include "record/framing.hpp"
 
 namespace tbq {
@@ -39,6 +41,14 @@ Bytes ValueLoader::load(const BlobRow& row, const char*& what) {
   }
   verified.insert(row.record);
   return {data + kHeader + row.payload_offset, static_cast<size_t>(row.payload_length)};
+}
+
+Bytes ValueLoader::head(const BlobRow& row, size_t most) {
+  const size_t length = std::min<size_t>(row.payload_length, most);
+  if (!row.deferred) return {row.payload, length};
+  const char* what = nullptr;
+  if (!lies_in_file(row) || !read(row.record + kHeader + row.payload_offset, length, what)) return {};
+  return {buffer(), length};
 }
 
 bool ValueLoader::lies_in_file(const BlobRow& row) {

@@ -17,6 +17,9 @@ class ValueLoader {
 
   // The payload, valid until the next call; `what` is null if all is well.
   Bytes load(const BlobRow& row, const char*& what);
+  // At most so many bytes of the payload, not verified; empty if they cannot be read. Valid until the next
+  // call.
+  Bytes head(const BlobRow& row, size_t most);
 
  private:
   bool lies_in_file(const BlobRow& row);

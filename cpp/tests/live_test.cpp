@@ -262,6 +262,35 @@ TEST(what_was_stopped_goes_on_with_the_next_poll) {
   CHECK(store.everything(asked.kinds).scalar_rows() == 100);
 }
 
+TEST(a_poll_without_rows_gives_none_and_knows_all) {
+  TestFile one(log(0, 20, 10));
+  TestFile other(log(0, 20, 10));
+  const TestFile& first = one.path() < other.path() ? one : other;  // TensorBoard's order is that of paths
+  TestFile& second = one.path() < other.path() ? other : one;
+  second.write(log(12, 15, 100));
+  tbq::Store store(options(tbq::Restarts::tensorboard));
+  store.set_files({"a"}, {{first.path(), 0}});
+  const tbq::Update update = store.poll(false);
+  CHECK(update.added.scalar_rows() == 0 && update.retracted.empty() && update.changes.size() == 1);
+  CHECK(store.everything(tbq::kEveryKind).scalar_rows() == 20);
+  store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
+  CHECK(store.poll(false).retracted.empty());
+  const std::vector<tbq::SeriesListing> listed = store.run(0).listing();
+  CHECK(listed.size() == 1 && listed[0].tag == "loss" && listed[0].count == 15 && listed[0].max_step == 14);
+  CHECK(listed[0].field == tbq::ValueField::simple_value && listed[0].last_value == 14);
+  CHECK(listed[0].max_wall_time == 114 && listed[0].first_wall_time == 10);
+  CHECK(store.run(0).first_event() == 10);
+  std::vector<int64_t> steps;
+  for (const tbq::Points& points : store.points({0, "loss"}).points)
+    steps.insert(steps.end(), points.steps, points.steps + points.count);
+  CHECK(steps.size() == 15 && steps[11] == 11 && steps[12] == 12 && steps[14] == 14);
+  CHECK(store.points({7, "loss"}).points.empty() && store.points({0, "none"}).points.empty());
+  const std::vector<uint32_t> none;
+  CHECK(store.everything(tbq::kEveryKind, &none).scalar_rows() == 0);
+  store.set_files({}, {});
+  CHECK(store.poll(false).retracted.empty() && store.everything(tbq::kEveryKind).scalar_rows() == 0);
+}
+
 TEST(a_crew_does_each_job_once_and_says_what_failed) {
   std::atomic<int> done[50] = {};
   tbq::Crew crew;

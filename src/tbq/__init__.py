@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tbq import errors as errors
     from tbq import results as results
     from tbq._core import release_memory as release_memory
+    from tbq.board import board as board
     from tbq.doctor import Finding as Finding
     from tbq.doctor import doctor as doctor
     from tbq.doctor import explain as explain
@@ -46,6 +47,7 @@ _LAZY = {
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
     "Update": "tbq.live.update",
+    "board": "tbq.board",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
     "patch": "tbq.patch",
@@ -68,6 +70,7 @@ __all__ = [
     "TbqWarning",
     "Update",
     "__version__",
+    "board",
     "demo",
     "doctor",
     "errors",
@@ -88,7 +91,7 @@ _MODULES = {"errors", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.doctor`, `tbq.rewrite`, `tbq.watch` are functions, although packages of these names may be imported too.
+    """`tbq.board`, `tbq.doctor`, `tbq.watch`, … are functions, although packages of these names may be imported too.
 
     Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
     """

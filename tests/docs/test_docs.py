@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,20 @@ def test_page(page: Path, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
             assert not shown or is_shown(shown, printed), f"{command} prints\n{printed}"
 
 
+def serve(example: str) -> None:
+    """Run what serves a page in a process of its own, until it does, or until it ends by itself."""
+    program, *arguments = shlex.split(example)
+    command = [sys.executable, "-m", program, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if "Press CTRL+C" in line:
+                process.terminate()
+        assert process.wait() == 0, said
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     command = app.get_command(click.Context(app), name)
@@ -115,6 +130,9 @@ def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyP
     examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
     assert examples
     for example in examples:
+        if name == "board":
+            serve(example)
+            continue
         code, _, err = run(example.partition(" | ")[0], monkeypatch)
         alone = name == "watch" and "needs a terminal" in err  # tests/cli/test_watch.py gives it one
         assert code == 0 or "doctor" in example or alone, f"{example}\n{err}"

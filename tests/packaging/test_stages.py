@@ -23,7 +23,7 @@ GROUND = (
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "watch", "doctor", "rewrite",
-    "write", "integrations", "patch", "results", "serve", "lake", "compat", "logdir", "opening", "cli",
+    "write", "integrations", "patch", "results", "serve", "lake", "compat", "board", "logdir", "opening", "cli",
 )  # fmt: skip
 
 #: A table draws itself as it writes itself; what it draws with comes last, since it needs reduce and every kind.
@@ -75,7 +75,7 @@ def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
 
 
 #: What commands import beside `tbq` itself, the ground floor and each other: how to draw, and where output goes.
-OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.results")
+OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
     from tbq.compat.event_file_loader import EventFileLoader
     from tbq.compat.summary_iterator import summary_iterator
     from tbq.compat.tbparse import SummaryReader
+    from tbq.compat.data_provider import DataProvider
 
 A script that cannot be changed: `python -m tbq.compat script.py`, or `tbq.compat.install()` before its imports.
 """

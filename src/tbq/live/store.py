@@ -56,6 +56,26 @@ class LiveStore:
             found = self._open().latest([places[run] for run in wanted], back)
         return list(zip(wanted, found, strict=True))
 
+    def listing(self, runs: Iterable[str]) -> list[tuple[str, tuple[float | None, list[Any]]]]:
+        """Of each of these runs that is there, the wall time of its first event, and what there is of each series."""
+        with self.lock:
+            places = self._places()
+            wanted = [run for run in runs if run in places]
+            found = self._open().listing([places[run] for run in wanted])
+        return list(zip(wanted, found, strict=True))
+
+    def points(self, run: str, tag: str) -> tuple[Any, Any, Any]:
+        """Steps, wall times and values of a series of scalars; none if there is no such series."""
+        with self.lock:
+            places = self._places()
+            return self._open().points(places.get(run, len(places)), tag)
+
+    def of_run(self, kind: str, run: str) -> tuple[Result, list[Run]]:
+        """All rows of a kind of one run, and the runs that the result has by number."""
+        with self.lock:
+            place = self._places().get(run)
+            return self._open().everything([kind], [] if place is None else [place]), list(self.runs)
+
     def curves(
         self,
         series: Sequence[tuple[str, str]],

@@ -1,0 +1,91 @@
+"""`tbq board`: the real TensorBoard program and page, with every point of the log from this engine."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tbq.errors import DependencyError, SourceError, TbqError, missing
+
+#: The versions of TensorBoard whose insides are known.
+KNOWN = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+
+
+def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
+    """Serve a log directory with TensorBoard's program and page until it is interrupted; the exit code.
+
+    `flags` are those of `tensorboard`, such as `["--port", "0", "--samples_per_plugin", "scalars=0"]`; 0 keeps every
+    point. By default the page gets every image and clip, and 1,000 points of each curve, peaks among them. Needs the
+    extra "board".
+    """
+    check_version()
+    # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing of this.
+    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
+    from tbq.board.program import execute
+
+    return execute([*([logdir] if logdir is not None else []), *flags])
+
+
+def main() -> None:
+    """The program `tbq-board`, which takes the command line of `tensorboard`."""
+    try:
+        code = board(flags=sys.argv[1:])
+    except TbqError as failure:
+        print(f"tbq-board: {failure}", file=sys.stderr)
+        code = failure.exit_code
+    leave(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process as `sys.exit` does, but without waiting for requests that threads still answer.
+
+    A thread that comes back from the core while Python is being taken down would abort the process.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def binary() -> str:
+    """The path of a program that takes the command line of `tensorboard`, for the variable TENSORBOARD_BINARY."""
+    import shutil
+    import sysconfig
+
+    check_version()
+    beside = str(Path(sys.argv[0]).absolute().parent)
+    places = [sysconfig.get_path("scripts"), beside, os.environ.get("PATH", "")]
+    found = shutil.which("tbq-board", path=os.pathsep.join(places))
+    if found is None:
+        raise SourceError(
+            "the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there"
+        )
+    return found
+
+
+def check_version() -> None:
+    """Refuse a TensorBoard that is not there, or that is not known."""
+    import importlib.util
+    from importlib import metadata
+
+    if importlib.util.find_spec("tensorboard") is None:
+        raise missing("tensorboard", needed_for="tbq board", extra="board")
+    version = metadata.version("tensorboard")
+    if not version.startswith(tuple(f"{known}." for known in KNOWN)):
+        raise DependencyError(
+            f"tbq board does not know TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
+            hint=f"pip install 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
+        )
+    numpy = metadata.version("numpy")
+    if version.startswith("2.16.") and int(numpy.split(".")[0]) > 1:
+        raise DependencyError(
+            f"TensorBoard {version} does not work with NumPy {numpy}",
+            hint="pip install 'tensorboard>=2.17', or 'numpy<2'",
+        )

@@ -1,0 +1,48 @@
+"""Points as the JSON that TensorBoard's page reads, written by the core: Python would take seconds for many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tbq.live.listing import Points
+
+Form = Literal["list", "object"]
+
+# What stands before each cell, and after a row: [wall, step, value] or {"wallTime": …}.
+_FORMS = {
+    "list": (["[", ",", ","], "]"),
+    "object": (['{"wallTime":', ',"step":', ',"value":'], "}"),
+}
+
+
+def points_json(points: Points, form: Form) -> bytes:
+    """The points as a JSON list; numbers exact, and NaN and infinities as TensorBoard writes them.
+
+    >>> import numpy as np
+    >>> from tbq.live.listing import Points
+    >>> points = Points(np.array([7]), np.array([1.5]), np.array([np.nan]))
+    >>> points_json(points, "list"), points_json(points, "object")
+    (b'[[1.5,7,"NaN"]]', b'[{"wallTime":1.5,"step":7,"value":"NaN"}]')
+    """
+    import numpy as np
+
+    from tbq._core import Cell, TextColumn, TextRows
+
+    before, after = _FORMS[form]
+    specials = ['"NaN"', '"Infinity"', '"-Infinity"']
+    writer = TextRows(True, ",", False, before, [",", after], ["null", *specials], specials)
+    walls = np.ascontiguousarray(points.wall_times, np.float64)
+    steps = np.ascontiguousarray(points.steps, np.int64)
+    values = np.ascontiguousarray(points.values, np.float64)
+    columns = [
+        TextColumn(Cell.float64, 0, 0, walls.ctypes.data),
+        TextColumn(Cell.int64, 0, 0, steps.ctypes.data),
+        TextColumn(Cell.float64, 0, 0, values.ctypes.data),
+    ]
+    blocks: list[bytes | memoryview] = [b"["]
+    row = 0
+    while row < len(steps):
+        row, text = writer.write(columns, row, len(steps), 1 << 20)
+        blocks.append(bytes(text))
+    return b"".join([*blocks, b"]"])

@@ -1,0 +1,385 @@
+"""`DataProvider(logdir)`: TensorBoard's data provider interface over a log directory that is followed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tbq.arguments import bad
+from tbq.compat.provider.classes import errors, provider
+from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, Series, index_run
+from tbq.compat.provider.requests import at_most, decode_key, encode_key, validate
+from tbq.compat.provider.values import blobs, spread, tensors, thin
+from tbq.decode.options import Restarts
+from tbq.live.follower import follow
+from tbq.live.listing import Listing, Points, RunValues
+from tbq.source.discover import Source
+
+logger = logging.getLogger("tensorboard")
+
+#: As many values of each series as there are.
+ALL = 2**62
+
+_Lists = dict[str, dict[str, Any]]
+
+
+class DataProvider:
+    """What `MultiplexerDataProvider` answers, from every point of a log directory.
+
+    Calls look for new data first, if the last look was more than `reload_interval` seconds ago; 0 looks once. All
+    points are kept, whatever `downsample` asks for; fewer scalars are the last one and the least and largest of the
+    others. `restarts` is that of `log.scalars`. Where TensorBoard is installed, its classes are given.
+
+    >>> from tensorboard.context import RequestContext
+    >>> provider = DataProvider("runs")
+    >>> listed = provider.list_scalars(RequestContext(), experiment_id="", plugin_name="scalars")
+    >>> listed["lr=0.1/seed=0"]["val/loss"].max_step
+    199
+    """
+
+    def __init__(
+        self,
+        logdir: Source,
+        *,
+        restarts: Restarts = "keep",
+        reload_interval: float = 0.5,
+        threads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        if (
+            isinstance(reload_interval, bool)
+            or not isinstance(reload_interval, int | float)
+            or not 0 <= reload_interval < 1e6
+        ):
+            raise bad("reload_interval", reload_interval, "seconds, 0 or more")
+        self._follower = follow(logdir, restarts=restarts, interval=0, threads=threads, on_error="ignore")
+        self._listing = Listing(self._follower)
+        self._name = name if name is not None else str(logdir)
+        self._named = set(logdir) if isinstance(logdir, dict) else set()
+        self._interval = reload_interval
+        self._lock = threading.RLock()
+        self._loaded = False
+        self._looked = 0.0
+        self._stale: set[str] = set()
+        self._starts: dict[str, float | None] = {}
+        self._index: dict[str, dict[str, Series]] = {}
+        self._sources: dict[str, str] = {}  # names of runs here to those of the log
+        self._values: dict[tuple[str, str], RunValues] = {}
+        self._lists: dict[
+            tuple[str, str, int], dict[str, Any]
+        ] = {}  # what list_* gave of runs that are as they were
+
+    def __str__(self) -> str:
+        return f"DataProvider(logdir={self._name!r})"
+
+    def reload(self) -> None:
+        """Look for new data now."""
+        with self._lock:
+            self._looked = time.monotonic()
+            update = self._listing.look()
+            self._loaded = True
+            for problem in update.problems:
+                logger.warning("%s", problem)
+            changed = {*update.runs.new, *update.runs.grown, *update.runs.replaced, *update.runs.gone}
+            if not changed and self._sources.keys() == set(map(self._shown, self._listing.runs())):
+                return
+            self._sources = {self._shown(run): run for run in self._listing.runs()}
+            shown = {self._shown(run) for run in changed}
+            self._stale = (
+                self._stale | shown | (self._sources.keys() - self._index.keys())
+            ) & self._sources.keys()
+            for run in self._index.keys() - self._sources.keys():
+                del self._index[run]
+            kept = self._sources.keys() - shown
+            self._values = {key: value for key, value in self._values.items() if key[0] in kept}
+            self._lists = {key: value for key, value in self._lists.items() if key[0] in kept}
+
+    def pause(self) -> float:
+        """Seconds until it is time for the next look, so that looking at many files takes a small share of a CPU."""
+        return self._listing.pause()
+
+    def close(self) -> None:
+        """Forget everything that was read."""
+        self._follower.close()
+
+    def experiment_metadata(self, ctx: Any = None, *, experiment_id: str) -> Any:
+        """Where the data come from."""
+        validate(ctx, experiment_id)
+        return provider().ExperimentMetadata(data_location=self._name)
+
+    def list_plugins(self, ctx: Any = None, *, experiment_id: str) -> frozenset[str]:
+        """The plugins that have data."""
+        validate(ctx, experiment_id)
+        with self._fresh():
+            return frozenset(
+                series.plugin for run in self._index.values() for series in run.values() if series.plugin
+            )
+
+    def list_runs(self, ctx: Any = None, *, experiment_id: str) -> list[Any]:
+        """The runs."""
+        validate(ctx, experiment_id)
+        run_class = provider().Run
+        with self._fresh():
+            return [
+                run_class(run_id=run, run_name=run, start_time=self._starts.get(run)) for run in self._index
+            ]
+
+    def list_scalars(
+        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
+    ) -> _Lists:
+        """What is known of series of scalars."""
+        validate(ctx, experiment_id)
+        return self._list(plugin_name, run_tag_filter, SCALAR, provider().ScalarTimeSeries)
+
+    def list_tensors(
+        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
+    ) -> _Lists:
+        """What is known of series of tensors."""
+        validate(ctx, experiment_id)
+        return self._list(plugin_name, run_tag_filter, TENSOR, provider().TensorTimeSeries)
+
+    def list_blob_sequences(
+        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
+    ) -> _Lists:
+        """What is known of series of images, clips and graphs."""
+        validate(ctx, experiment_id)
+
+        def longest(run: str, series: Series) -> dict[str, Any]:
+            values = self._values_of(run, series)
+            lengths = values.blob_lengths()
+            return {
+                "max_length": max((lengths[row] for row, _, _ in values.places(series.source)), default=0)
+            }
+
+        return self._list(
+            plugin_name, run_tag_filter, BLOB_SEQUENCE, provider().BlobSequenceTimeSeries, longest
+        )
+
+    def read_scalars(
+        self,
+        ctx: Any = None,
+        *,
+        experiment_id: str,
+        plugin_name: str,
+        downsample: int | None = None,
+        run_tag_filter: Any = None,
+    ) -> _Lists:
+        """The points of series of scalars."""
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
+        datum = provider().ScalarDatum
+        found: _Lists = {}
+        for run, series, points in self.points(plugin_name, run_tag_filter, most):
+            rows = zip(points.steps.tolist(), points.wall_times.tolist(), points.values.tolist(), strict=True)
+            found.setdefault(run, {})[series.tag] = [datum(*row) for row in rows]
+        return found
+
+    def read_last_scalars(
+        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
+    ) -> _Lists:
+        """The last point of series of scalars."""
+        validate(ctx, experiment_id)
+        datum = provider().ScalarDatum
+        found: _Lists = {}
+        with self._fresh():
+            for run, series in self._select(plugin_name, run_tag_filter, SCALAR):
+                _refuse_tensors(series)
+                last = series.listed
+                if last.kind == "scalars":
+                    point = datum(last.last_step, last.last_wall_time, last.last_value)
+                else:
+                    point = datum(*(column[-1].item() for column in self._points(run, series)))
+                found.setdefault(run, {})[series.tag] = point
+        return found
+
+    def read_tensors(
+        self,
+        ctx: Any = None,
+        *,
+        experiment_id: str,
+        plugin_name: str,
+        downsample: int | None = None,
+        run_tag_filter: Any = None,
+    ) -> _Lists:
+        """The values of series of tensors."""
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
+        datum = provider().TensorDatum
+        found: _Lists = {}
+        for run, series in self._selected(plugin_name, run_tag_filter, TENSOR):
+            values = self._values_of(run, series)
+            rows = spread(values.places(series.source), most)
+            found.setdefault(run, {})[series.tag] = [datum(*each) for each in tensors(values, series, rows)]
+        return found
+
+    def read_blob_sequences(
+        self,
+        ctx: Any = None,
+        *,
+        experiment_id: str,
+        plugin_name: str,
+        downsample: int | None = None,
+        run_tag_filter: Any = None,
+    ) -> _Lists:
+        """The keys of images, clips and graphs, by step."""
+        validate(ctx, experiment_id)
+        most = at_most(downsample)
+        reference, datum = provider().BlobReference, provider().BlobSequenceDatum
+        found: _Lists = {}
+        for run, series in self._selected(plugin_name, run_tag_filter, BLOB_SEQUENCE):
+            values = self._values_of(run, series)
+            lengths = values.blob_lengths()
+            by_step: dict[int, tuple[int, float]] = {}
+            for row, step, wall_time in values.places(series.source):
+                by_step.setdefault(step, (row, wall_time))
+            found.setdefault(run, {})[series.tag] = [
+                datum(
+                    wall_time=wall_time,
+                    step=step,
+                    values=tuple(
+                        reference(encode_key(experiment_id, plugin_name, run, series.tag, step, index))
+                        for index in range(lengths[row])
+                    ),
+                )
+                for step, (row, wall_time) in spread(sorted(by_step.items()), most)
+            ]
+        return found
+
+    def read_blob(self, ctx: Any = None, *, blob_key: str) -> Any:
+        """The bytes of one blob."""
+        validate(ctx, "")
+        _, _, run, tag, step, index = decode_key(blob_key)
+        missing = errors().NotFoundError
+        with self._fresh():
+            series = self._index.get(run, {}).get(tag)
+        if series is None or series.data_class != BLOB_SEQUENCE:
+            raise missing(blob_key)
+        values = self._values_of(run, series)
+        row = next((row for row, at, _ in values.places(series.source) if at == step), None)
+        found = None if row is None else blobs(values, series, row)
+        if found is None:
+            raise missing(f"{blob_key}: no such step {step!r}")
+        if not 0 <= index < len(found):
+            raise missing(f"{blob_key}: no such blob {index!r}")
+        return found[index]
+
+    def list_hyperparameters(self, ctx: Any = None, *, experiment_ids: Any, limit: int | None = None) -> Any:
+        """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
+        return provider().ListHyperparametersResult(hyperparameters=[], session_groups=[])
+
+    def read_hyperparameters(
+        self,
+        ctx: Any = None,
+        *,
+        experiment_ids: Any,
+        filters: Any = None,
+        sort: Any = None,
+        hparams_to_include: Any = None,
+    ) -> list[Any]:
+        """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
+        return []
+
+    def points(
+        self, plugin_name: str, run_tag_filter: Any, most: int
+    ) -> Iterator[tuple[str, Series, Points]]:
+        """Run, series and points of scalars, as arrays."""
+        for run, series in self._selected(plugin_name, run_tag_filter, SCALAR):
+            _refuse_tensors(series)
+            yield run, series, thin(self._points(run, series), most)
+
+    def _shown(self, run: str) -> str:
+        """The name of a run here: TensorBoard calls the top of a named directory `name/.`."""
+        return f"{run}/." if run in self._named else run
+
+    def _fresh(self) -> threading.RLock:
+        """Look if it is time, and take the lock: `with self._fresh(): …`."""
+        with self._lock:
+            waited = time.monotonic() - self._looked
+            due = self._interval > 0 and waited >= self._interval and self.pause() <= 0
+            if due or not self._loaded:
+                self.reload()
+            if self._stale:
+                listed = self._listing.of_runs([self._sources[run] for run in self._stale])
+                for source, run in ((source, self._shown(source)) for source in listed):
+                    self._starts[run] = listed[source].first_event
+                    self._index[run] = index_run(listed[source].series)
+                self._index = {run: self._index[run] for run in sorted(self._index)}
+                self._stale.clear()
+        return self._lock
+
+    def _select(self, plugin_name: str, run_tag_filter: Any, data_class: int) -> Iterator[tuple[str, Series]]:
+        runs = None if run_tag_filter is None else run_tag_filter.runs
+        tags = None if run_tag_filter is None else run_tag_filter.tags
+        chosen = self._index if runs is None else [run for run in sorted(runs) if run in self._index]
+        for run in chosen:
+            of_run = self._index[run]
+            for tag, series in of_run.items():
+                if tags is not None and tag not in tags:
+                    continue
+                if series.data_class == data_class and series.plugin == plugin_name:
+                    yield run, series
+
+    def _selected(self, plugin_name: str, run_tag_filter: Any, data_class: int) -> list[tuple[str, Series]]:
+        with self._fresh():
+            return list(self._select(plugin_name, run_tag_filter, data_class))
+
+    def _list(
+        self,
+        plugin_name: str,
+        run_tag_filter: Any,
+        data_class: int,
+        make: Any,
+        further: Callable[[str, Series], dict[str, Any]] | None = None,
+    ) -> _Lists:
+        found: _Lists = {}
+        with self._fresh():
+            everything = run_tag_filter is None
+            known = self._lists
+            if everything:
+                missing = [run for run in self._index if (run, plugin_name, data_class) not in known]
+                chosen = provider().RunTagFilter(runs=missing) if missing else None
+            else:
+                chosen = run_tag_filter
+            if not everything or missing:
+                for run, series in self._select(plugin_name, chosen, data_class):
+                    listed = series.listed
+                    found.setdefault(run, {})[series.tag] = make(
+                        max_step=listed.max_step,
+                        max_wall_time=listed.max_wall_time,
+                        plugin_content=series.content,
+                        description=listed.description,
+                        display_name=series.display_name,
+                        **(further(run, series) if further else {}),
+                    )
+            if not everything:
+                return found
+            for run in missing:
+                known[run, plugin_name, data_class] = found.get(run, {})
+            lists = ((run, known[run, plugin_name, data_class]) for run in self._index)
+            return {run: dict(series) for run, series in lists if series}
+
+    def _values_of(self, run: str, series: Series) -> RunValues:
+        key = run, series.listed.kind
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = self._listing.values(self._sources.get(run, run), series.listed.kind)
+            return self._values[key]
+
+    def _points(self, run: str, series: Series) -> Points:
+        if series.listed.kind == "scalars":
+            return self._listing.points(self._sources.get(run, run), series.source)
+        import numpy as np  # scalars of a plugin that tbq does not know
+
+        values = self._values_of(run, series)
+        rows = list(tensors(values, series, values.places(series.source)))
+        steps = np.array([step for step, _, _ in rows], np.int64)
+        walls = np.array([wall_time for _, wall_time, _ in rows], np.float64)
+        return Points(steps, walls, np.array([float(value.item()) for _, _, value in rows], np.float64))
+
+
+def _refuse_tensors(series: Series) -> None:
+    if series.listed.kind in ("scalars", "tensors") and series.listed.refused:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")

@@ -1,0 +1,1 @@
+"""What `tbq.compat.data_provider` is made of."""

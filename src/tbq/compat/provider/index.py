@@ -1,0 +1,77 @@
+"""The series of a run as TensorBoard knows them: one for each tag, with a plugin and a data class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tbq.live.listing import Listed
+
+SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # as SummaryMetadata.data_class numbers them
+
+#: The tag that TensorBoard gives a graph.
+RUN_GRAPH = "__run_graph__"
+
+# What TensorBoard makes of values that are not tensors: their plugin, and its content, which says "converted".
+_CONVERTED = {
+    "simple_value": ("scalars", b""),
+    "histo": ("histograms", b""),
+    "image": ("images", b"\x10\x01"),
+    "audio": ("audio", b"\x10\x0b\x18\x01"),
+}
+
+# The data class of values whose metadata does not say one.
+_CLASSES = {
+    "scalars": SCALAR,
+    "histograms": TENSOR, "text": TENSOR, "hparams": TENSOR, "pr_curves": TENSOR, "mesh": TENSOR,
+    "custom_scalars": TENSOR,
+    "images": BLOB_SEQUENCE, "audio": BLOB_SEQUENCE, "graph_run_metadata": BLOB_SEQUENCE,
+    "graph_run_metadata_graph": BLOB_SEQUENCE, "graph_keras_model": BLOB_SEQUENCE,
+}  # fmt: skip
+
+
+class Series(NamedTuple):
+    """One series; `source` is the tag it has in tbq's tables."""
+
+    tag: str
+    source: str
+    listed: Listed
+    plugin: str
+    content: bytes
+    display_name: str
+    data_class: int  # 0 if it has none: then it is in no list
+
+
+def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
+    """The series of a run by tag. Of values of several kinds with one tag those count that came first."""
+    found: dict[str, Series] = {}
+    for each in listed:
+        series = _series(each)
+        if series is None:
+            continue
+        other = found.get(series.tag)
+        if other is None or _precedes(series, other):
+            found[series.tag] = series
+    return found
+
+
+def _precedes(a: Series, b: Series) -> bool:
+    # Values of a scalar tag that are not numbers are tensors for tbq; the tag is still a scalar.
+    if (a.listed.kind == "scalars") != (b.listed.kind == "scalars") and a.plugin == b.plugin:
+        return a.listed.kind == "scalars"
+    return a.listed.first_wall_time < b.listed.first_wall_time
+
+
+def _series(listed: Listed) -> Series | None:
+    tag = listed.tag
+    if listed.field in _CONVERTED:
+        plugin, content = _CONVERTED[listed.field]
+        return Series(tag, tag, listed, plugin, content, listed.display_name or tag, _CLASSES[plugin])
+    if listed.field == "graph_def":
+        return Series(RUN_GRAPH, tag, listed, "graphs", b"", "", BLOB_SEQUENCE)
+    if listed.field == "run_metadata":
+        return Series(tag, tag, listed, "graph_tagged_run_metadata", b"", "", BLOB_SEQUENCE)
+    if listed.field not in ("tensor", "none") or not listed.has_metadata:
+        return None
+    data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
+    return Series(tag, tag, listed, listed.plugin, listed.content, listed.display_name, data_class)

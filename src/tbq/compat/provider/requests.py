@@ -1,0 +1,46 @@
+"""What is asked of a data provider, checked; and the keys of blobs, which may stand in a URL."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from tbq.compat.provider.classes import errors
+
+
+def validate(ctx: Any, experiment_id: Any) -> None:
+    """Refuse what TensorBoard's own provider refuses."""
+    if type(ctx).__name__ != "RequestContext":
+        raise TypeError(f"ctx must be a RequestContext; got: {ctx!r}")
+    if not isinstance(experiment_id, str):
+        raise TypeError(f"experiment_id must be {str!r}, but got {type(experiment_id)!r}: {experiment_id!r}")
+
+
+def at_most(downsample: Any) -> int:
+    """How many values are asked for."""
+    if downsample is None:
+        raise TypeError("`downsample` required but not given")
+    if not isinstance(downsample, int):
+        raise TypeError(f"`downsample` must be an int, but got {type(downsample)!r}: {downsample!r}")
+    return max(downsample, 0)
+
+
+def encode_key(*parts: str | int) -> str:
+    """A key that may stand in a URL."""
+    text = json.dumps(parts, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
+
+
+def decode_key(key: str) -> tuple[str, str, str, str, int, int]:
+    """What encode_key was given."""
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(key + "==").decode("ascii"))
+        experiment_id, plugin, run, tag, step, index = parts
+    except (ValueError, TypeError) as wrong:
+        raise errors().InvalidArgumentError(f"not a blob key: {key!r}") from wrong
+    if not (
+        isinstance(run, str) and isinstance(tag, str) and isinstance(step, int) and isinstance(index, int)
+    ):
+        raise errors().InvalidArgumentError(f"not a blob key: {key!r}")
+    return experiment_id, plugin, run, tag, step, index

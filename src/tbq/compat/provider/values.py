@@ -1,0 +1,112 @@
+"""Values as TensorBoard gives them: tensors as NumPy arrays, blobs as bytes; and fewer of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tbq.compat.provider.index import Series
+from tbq.kinds.tensors import array
+from tbq.live.listing import Points, RunValues
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+def thin(points: Points, most: int) -> Points:
+    """At most so many points, in their order: the last, and of each stretch before it the least and the largest.
+
+    >>> import numpy as np
+    >>> points = Points(np.arange(6), np.arange(6.0), np.array([0.0, 9.0, 0.0, -9.0, 0.0, 1.0]))
+    >>> thin(points, 3).values.tolist()
+    [9.0, -9.0, 1.0]
+    """
+    import numpy as np
+
+    from tbq import _core
+
+    count = len(points.steps)
+    if count <= most:
+        return points
+    keep = np.zeros(count, np.uint8)
+    if most > 0:
+        keep[-1] = 1
+    if most > 1:
+        before = count - 1
+        starts = np.zeros(1, np.int64)
+        _core.downsample(points.steps[:-1], points.values[:-1], starts, most - 1, False, keep[:before])
+    kept = np.flatnonzero(keep)
+    return Points(points.steps[kept], points.wall_times[kept], points.values[kept])
+
+
+def spread(items: Sequence[T], most: int) -> list[T]:
+    """At most so many items, in their order: the first and the last, and others evenly between.
+
+    >>> spread("abcdefg", 3), spread("abc", 1), spread("abc", 0)
+    (['a', 'd', 'g'], ['c'], [])
+    """
+    count = len(items)
+    if count <= most:
+        return list(items)
+    if most < 2:
+        return [items[-1]] if most == 1 else []
+    return [items[i * (count - 1) // (most - 1)] for i in range(most)]
+
+
+def tensors(
+    values: RunValues, series: Series, places: Sequence[tuple[int, int, float]]
+) -> Iterator[tuple[int, float, NDArray[Any]]]:
+    """Step, wall time and tensor of these rows; those that cannot be read are left out."""
+    rows = [row for row, _, _ in places]
+    if series.listed.kind == "histograms":
+        yield from _histograms(values.table(rows), "float32" if series.listed.field == "histo" else "float64")
+        return
+    import numpy as np
+
+    table = values.as_logged(rows)
+    columns = [table[name] for name in ("step", "wall_time", "form", "dtype", "shape", "data")]
+    for step, wall_time, form, dtype, shape, data in zip(*columns, strict=True):
+        if form.as_py() == "none":  # a session of hparams has metadata and no value
+            yield step.as_py(), wall_time.as_py(), np.zeros(0, np.float32)
+        elif shape.as_py() is not None:
+            yield step.as_py(), wall_time.as_py(), array(dtype.as_py(), shape.as_py(), data.as_buffer())
+
+
+def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArray[Any]]]:
+    """Histograms as tensors of (left, right, count); of those of the first version TensorBoard makes float32."""
+    import numpy as np
+
+    names = ("step", "wall_time", "left", "right", "count")
+    for step, wall_time, *lists in zip(*(table[name] for name in names), strict=True):
+        if lists[0].as_py() is None:
+            continue
+        columns = [each.values.to_numpy(zero_copy_only=False) for each in lists]
+        with np.errstate(over="ignore"):  # as TensorBoard: what float32 does not hold is infinite
+            yield step.as_py(), wall_time.as_py(), np.stack(columns, axis=1).astype(dtype)
+
+
+def blobs(values: RunValues, series: Series, row: int) -> Any:
+    """The blobs of a row, None if they cannot be read."""
+    if series.listed.field == "image":
+        table = values.table([row])
+        if not len(table) or table["data"][0].as_py() is None:
+            return None
+        size = [str(table[name][0].as_py() or 0).encode() for name in ("width", "height")]
+        return [*size, table["data"][0].as_py()]
+    if series.listed.field == "audio":
+        table = values.table([row])
+        return [table["data"][0].as_py()] if len(table) and table["data"][0].as_py() is not None else None
+    table = values.as_logged([row])
+    if not len(table):
+        return None
+    if table["form"][0].as_py() != "tensor":
+        return [table["data"][0].as_py()]
+    if table["shape"][0].as_py() is None:
+        return None
+    tensor = array(table["dtype"][0].as_py(), table["shape"][0].as_py(), table["data"][0].as_buffer())
+    if series.plugin == "audio" and tensor.ndim > 1:
+        tensor = tensor.reshape(len(tensor), -1)[:, 0] if tensor.size else tensor[:0].reshape(0)
+    return tensor.reshape(-1) if tensor.ndim == 0 else tensor

@@ -1,0 +1,142 @@
+"""What a followed log directory has, run by run and series by series: for views that ask as TensorBoard does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.decode.reader import table_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from tbq._core import Result
+    from tbq.live.follower import Follower
+    from tbq.live.update import Update
+
+
+class Listed(NamedTuple):
+    """What there is of one series: its rows, and what its first metadata says."""
+
+    tag: str
+    kind: str
+    field: str  # that held its first value: "simple_value", "tensor", "image", …
+    rows: int
+    max_step: int
+    max_wall_time: float
+    first_wall_time: float
+    last_step: int
+    last_wall_time: float
+    last_value: float  # 0 unless it is a scalar
+    has_metadata: bool
+    plugin: str
+    content: bytes
+    display_name: str
+    description: str
+    data_class: int
+    refused: int  # values of a scalar tag that are not exactly one number
+
+
+class ListedRun(NamedTuple):
+    """The wall time of a run's first event (None if it has none), and its series as they were first logged."""
+
+    first_event: float | None
+    series: list[Listed]
+
+
+class Points(NamedTuple):
+    """The points of one series of scalars."""
+
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+class Listing:
+    """Looks at what a `Follower` has read; nobody else may poll it. May be used from several threads."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._store = follower.store
+
+    def look(self) -> Update:
+        """Read what is new. No table of it is made: of the update only runs and problems are of interest."""
+        return self._follower.poll(rows=False)
+
+    def runs(self) -> list[str]:
+        """The names of the runs that there are."""
+        return self._follower.runs
+
+    def pause(self) -> float:
+        """Seconds until it is time for the next look."""
+        return self._follower._pause()
+
+    def of_runs(self, runs: Sequence[str]) -> dict[str, ListedRun]:
+        """The series of these runs; those that are gone are left out."""
+        return {
+            run: ListedRun(first, [Listed(*each) for each in series])
+            for run, (first, series) in self._store.listing(runs)
+        }
+
+    def points(self, run: str, tag: str) -> Points:
+        """Every point of a series of scalars, in the order of rows."""
+        return Points(*self._store.points(run, tag))
+
+    def values(self, run: str, kind: str) -> RunValues:
+        """The values of one kind of one run, large ones still in their files."""
+        result, runs = self._store.of_run(kind, run)
+        return RunValues(result, kind, [each.name for each in runs])
+
+
+class RunValues:
+    """The values of one kind of one run as they were when this was made."""
+
+    def __init__(self, result: Result, kind: str, runs: list[str]) -> None:
+        self._result = result
+        self._kind = kind
+        self._runs = runs
+        self._places: dict[str, list[tuple[int, int, float]]] | None = None
+        self._lengths: list[int] | None = None
+
+    def places(self, tag: str) -> list[tuple[int, int, float]]:
+        """Row, step and wall time of each value of a tag."""
+        if self._places is None:
+            from tbq import _core
+            from tbq.columns.codes import values_of
+
+            keys = table_of(_core.keys(self._result, self._kind, self._runs))
+            places: dict[str, list[tuple[int, int, float]]] = {}
+            columns = (values_of(keys["tag"]), keys["step"].to_pylist(), keys["wall_time"].to_pylist())
+            for row, (name, step, wall_time) in enumerate(zip(*columns, strict=True)):
+                places.setdefault(name, []).append((row, step, wall_time))
+            self._places = places
+        return self._places.get(tag, [])
+
+    def blob_lengths(self) -> list[int]:
+        """How many blobs TensorBoard makes of each row; -1 if that cannot be read."""
+        from tbq import _core
+
+        if self._lengths is None:
+            self._lengths = _core.blob_lengths(self._result, self._kind)
+        return self._lengths
+
+    def as_logged(self, rows: Sequence[int]) -> pa.Table:
+        """These values as they were logged; those that cannot be read are left out."""
+        from tbq import _core
+
+        return self._read(_core.as_logged(self._result, self._kind, self._runs, list(rows)))
+
+    def table(self, rows: Sequence[int]) -> pa.Table:
+        """The table of these values; those that cannot be read are left out."""
+        from tbq import _core
+
+        return self._read(_core.table(self._result, self._kind, self._runs, list(rows)))
+
+    def _read(self, stream: Any) -> pa.Table:
+        from tbq import _core
+
+        table = table_of(stream)
+        _core.value_problems(self._result)  # a value that cannot be read is left out, as TensorBoard does
+        return table
