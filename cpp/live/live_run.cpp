@@ -169,7 +169,7 @@ void LiveRun::keep_place(const std::shared_ptr<Part>& before, const LiveFile& fi
 // Decodes parts again whose kinds were decided by a plugin that is not the tag's.
 void LiveRun::correct_plugins(LiveReader& reader, const std::atomic<bool>* cancelled) {
   const Parts parts = all_parts();
-  plugins_ = plugins_of(parts, order(parts));
+  plugins_ = plugins_of(parts, order(parts), nullptr);
   for (auto& file : files_) {
     const auto correct = [&](std::shared_ptr<Part>& part, uint64_t limit) {
       if (!assumed_wrongly(*part, plugins_)) return;
