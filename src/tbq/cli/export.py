@@ -36,7 +36,7 @@ Examples:
   tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
   tbq export runs --run 'lr=*' --steps 100: | head
   tbq export runs --kind histograms -o histograms.parquet
-  tbq export runs --kind tensors --elements --tag attention -o attention.csv
+  tbq export runs --kind tensors --elements --tag embedding -o embedding.csv
   tbq export runs --kind all -o everything.duckdb
 """
 

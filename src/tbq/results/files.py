@@ -233,7 +233,19 @@ def write_predictions(
     max_unpacked: Size | None = None,
     **options: Any,
 ) -> None:
-    """Write `predictions` of files to a file; outputs are streamed, except from CSV and Parquet."""
+    """Write `predictions` of files to a file; outputs are streamed, except from CSV and Parquet.
+
+    >>> import numpy as np, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> np.save(folder / "outputs.npy", np.array([[0.9, 0.1], [0.2, 0.8]]))
+    >>> np.save(folder / "labels.npy", np.array([0, 0]))
+    >>> target = folder / "predictions.csv"
+    >>> tbq.results.write_predictions(
+    ...     str(folder / "outputs.npy"), str(target), labels=str(folder / "labels.npy")
+    ... )
+    >>> print(target.read_text().splitlines()[2])
+    1,0,1,0.8,0.2,0.8
+    """
     from tbq.export import format_of
     from tbq.export.target import check_free
     from tbq.results.predictions import predictions
