@@ -74,8 +74,11 @@ def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
     assert not wrong, f"{own} comes before what it imports: {wrong}"
 
 
-#: What commands import beside `tbq` itself, the ground floor and each other: how to draw, and where output goes.
-OF_COMMANDS = ("tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board")
+#: What commands import beside `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
+#: words that options take.
+OF_COMMANDS = (
+    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board", "tbq.decode.options", "tbq.rewrite.options",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
