@@ -208,7 +208,7 @@ def watch_cost(rows: list[Row], hidden: int = 2048, layers: int = 20, tokens: in
     caller: list[float] = []
     added: dict[int, list[float]] = {1: [], EVERY: []}
     with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
-        for _ in range(ROUNDS):  # in turns, since clocks and temperature drift
+        for _ in range(5):  # in turns, since clocks and temperature drift
             alone.append(timed(lambda: [step() for _ in range(EVERY)]) / EVERY)
             for every, found in added.items():
                 watch = writer.watch(model, every=every)
@@ -299,7 +299,6 @@ def parts(rows: list[Row]) -> None:
             lambda other=other: device_histogram.rows(other.view(1, -1)),
             few,
         )
-    del d, bins
     small = torch.randn(4096, device="cuda")
     each("4096 numbers, counted", lambda: device_histogram.row(small), few)
     hundred = [small.clone() for _ in range(100)]
