@@ -341,15 +341,21 @@ class Result:
 
     def __init__(self, message):
         self.sums = np.array([message.sum, message.sum_squares])
-        self.scale = message.sum_squares
+        self.largest = max(abs(message.min), abs(message.max))
+        self.scale = message.num * self.largest
         message.ClearField("sum")
         message.ClearField("sum_squares")
+        # Of 0 and -0 either is the least: they are equal, and a device has no first. All NaNs are one.
+        message.min = message.min + 0.0 if message.min == message.min else np.nan
+        message.max = message.max + 0.0 if message.max == message.max else np.nan
         self.rest = message.SerializeToString()
 
     def __eq__(self, other):
-        tolerance = 1e-11 * self.scale**0.5 if np.isfinite(self.scale) else 0.0
+        tolerance = 1e-13 * self.scale if np.isfinite(self.scale) else 0.0
+        # Close to the largest number, the order of the additions decides whether a sum is infinite.
+        first = 1 if 1e300 < self.largest < np.inf else 0
         return self.rest == other.rest and np.allclose(
-            self.sums, other.sums, rtol=1e-11, atol=tolerance, equal_nan=True
+            self.sums[first:], other.sums[first:], rtol=1e-11, atol=[tolerance, 0.0][first:], equal_nan=True
         )
 
     __hash__ = None
