@@ -169,11 +169,11 @@ def test_a_capture_on_another_thread_survives(tmp_path, read_events):
 def test_memory_of_histograms():
     tensor = torch.randn(200_000_000, device="cuda")
     for view in (tensor, tensor.view(20_000, 10_000).t(), tensor[::2], tensor.to(torch.bfloat16)):
-        device_histogram.counted(view[:1000], statistics=True)
+        device_histogram.row(view[:1000])
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        device_histogram.counted(view)
+        device_histogram.row(view)
         torch.cuda.synchronize()
         assert torch.cuda.max_memory_allocated() - before < 256e6
 

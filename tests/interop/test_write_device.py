@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import tbq
 from tbq.errors import TbqWarning, UsageError
 from tbq.write import device as devices
-from tbq.write import device_histogram, histogram
+from tbq.write import device_histogram, histogram, tally
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
@@ -261,6 +261,32 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
     assert scalars(read_events(tmp_path)) == [("a", 1, 1), ("c", 3, 3)]
 
 
+@pytest.mark.parametrize("broken", ["refuse_capture", "_slot"])
+def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypatch, broken):
+    """After a fork CUDA fails at the first question, be it about streams, captures or memory."""
+
+    def fail(*arguments):
+        raise RuntimeError("CUDA error: initialization error")
+
+    model = torch.nn.Linear(2, 1).to(device)
+    tensor = torch.ones((), device=device)
+    with tbq.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("good", tensor, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(devices, broken, fail)
+            writer.add_scalar("lost", tensor, 3)
+            writer.log({"first": tensor, "second": tensor}, 4)
+            writer.add_histogram("histogram", tensor, 5)
+            writer.add_model_statistics(model, 6, statistics="norm")
+        writer.add_scalar("good", tensor, 2)
+        with pytest.warns(TbqWarning) as warned:
+            writer.flush()
+    (message,) = [str(warning.message) for warning in warned]
+    assert "'lost' at step 3: CUDA error: initialization error; tag 'first' at step 4: CUDA error" in message
+    assert "(and 4 more values)" in message
+    assert scalars(read_events(tmp_path)) == [("good", 1, 1), ("good", 2, 1)]
+
+
 @pytest.mark.filterwarnings("ignore:.*quantize_per_tensor.*:UserWarning")  # torch will remove them
 def test_sparse_and_quantised_tensors(tmp_path, device):
     sparse = torch.tensor([[0.0, 2.0], [0.0, 3.0]], device=device).to_sparse()
@@ -296,7 +322,7 @@ def counts(tensor, argument="values"):
     value, count = device_histogram.captured(tensor, argument)
     while not value.ready():
         pass
-    return parsed(device_histogram.encode(value.result(), count, None, argument))
+    return parsed(tally.encode(value.result(), count, None, argument))
 
 
 def on_host(tensor):
@@ -315,15 +341,21 @@ class Result:
 
     def __init__(self, message):
         self.sums = np.array([message.sum, message.sum_squares])
-        self.scale = message.sum_squares
+        self.largest = max(abs(message.min), abs(message.max))
+        self.scale = message.num * self.largest
         message.ClearField("sum")
         message.ClearField("sum_squares")
+        # Of 0 and -0 either is the least: they are equal, and a device has no first. All NaNs are one.
+        message.min = message.min + 0.0 if message.min == message.min else np.nan
+        message.max = message.max + 0.0 if message.max == message.max else np.nan
         self.rest = message.SerializeToString()
 
     def __eq__(self, other):
-        tolerance = 1e-11 * self.scale**0.5 if np.isfinite(self.scale) else 0.0
+        tolerance = 1e-13 * self.scale if np.isfinite(self.scale) else 0.0
+        # Close to the largest number, the order of the additions decides whether a sum is infinite.
+        first = 1 if 1e300 < self.largest < np.inf else 0
         return self.rest == other.rest and np.allclose(
-            self.sums, other.sums, rtol=1e-11, atol=tolerance, equal_nan=True
+            self.sums[first:], other.sums[first:], rtol=1e-11, atol=[tolerance, 0.0][first:], equal_nan=True
         )
 
     __hash__ = None
@@ -349,14 +381,51 @@ SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 
     ),
     dtype=st.sampled_from([*FLOATS, torch.float8_e5m2]),
     piece=st.sampled_from([1, 7, 1 << 24]),
+    large=st.sampled_from([0, 1 << 20]),
+    norms=st.booleans(),
 )
 @shared
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of sums of infinities on the host
-def test_histograms_are_those_of_the_host(device, values, dtype, piece):
+def test_histograms_are_those_of_the_host(device, values, dtype, piece, large, norms):
+    """In pieces or not, the way of large tensors or not, with an old torch or not."""
     tensor = torch.tensor([*values, 1.0], dtype=torch.float64).to(dtype).to(device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device_histogram, "PIECE", piece)
+        patch.setattr(device_histogram, "LARGE_PIECE", piece)
+        patch.setattr(device_histogram, "LARGE", large)
+        patch.setattr(device_histogram, "_has_norms", lambda torch: norms)
         assert counts(tensor) == on_host(tensor)
+        known = tally.tally(device_histogram.row(tensor).cpu().numpy())
+    assert known.zeros == (tensor == 0).sum().item()
+    assert known.nonfinite == (~tensor.double().isfinite()).sum().item()
+
+
+@given(
+    lists=st.lists(
+        st.lists(st.one_of(st.floats(width=32), st.sampled_from(SPECIAL)), min_size=3, max_size=3),
+        min_size=2,
+        max_size=6,
+    ),
+    dtype=st.sampled_from([*FLOATS, torch.int32]),
+)
+@shared
+def test_many_tensors_together_are_as_each_alone(device, lists, dtype):
+    if not dtype.is_floating_point:
+        lists = [[x if abs(x) < 1e9 else 7.0 for x in each] for each in lists]
+    tensors = [torch.tensor(each, dtype=torch.float64).to(dtype).to(device) for each in lists]
+    assert list(device_histogram.together(tensors)) == [list(range(len(lists)))]
+    for tensor, vector in zip(tensors, device_histogram.rows(torch.stack(tensors)), strict=True):
+        got = tally.tally(vector.cpu().numpy())
+        want = tally.tally(device_histogram.row(tensor).cpu().numpy())
+        assert (got.counts == want.counts).all()
+        np.testing.assert_allclose(got[1:], want[1:], rtol=1e-12, equal_nan=True)
+
+
+def test_tensors_that_are_counted_together(monkeypatch):
+    monkeypatch.setattr(device_histogram, "SMALL", 8)
+    monkeypatch.setattr(device_histogram, "_TOGETHER", 20)
+    tensors = [torch.zeros(n) for n in (8, 9, 8, 8, 8, 8, 9, 4)] + [torch.zeros(4).half(), torch.zeros(4)]
+    assert list(device_histogram.together(tensors)) == [[0, 2, 3], [4, 5], [7, 9]]
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
@@ -372,6 +441,7 @@ def test_every_edge_of_every_type(device, dtype):
 @pytest.mark.parametrize("piece", [5, 64, 1 << 24])
 def test_strides(device, monkeypatch, piece):
     monkeypatch.setattr(device_histogram, "PIECE", piece)
+    monkeypatch.setattr(device_histogram, "LARGE", 50)
     x = torch.randn(6, 5, 4, device=device)
     for tensor in (
         x,

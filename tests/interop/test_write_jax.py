@@ -12,7 +12,7 @@ import pytest
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
-from tbq.write import device_histogram, histogram, jax_values
+from tbq.write import histogram, jax_values, tally
 
 EDGES = histogram.default_edges()
 
@@ -82,7 +82,7 @@ def test_histograms_are_those_of_the_host(monkeypatch, dtype, piece):
     if not dtype.startswith(("float", "bfloat")):
         near = np.clip(np.nan_to_num(near), -100, 100)
     array = jnp.asarray(near.astype(np.float32)).astype(dtype).reshape(2, -1)
-    got = device_histogram.encode(np.asarray(jax_values.vector(array)), array.size, None, "values")
+    got = tally.encode(np.asarray(jax_values.vector(array)), array.size, None, "values")
     want = histogram.encode(np.asarray(array.astype("float32")), "tensorflow", None)
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
 

@@ -25,6 +25,7 @@ DEVICES = {"cuda", "mps", "xpu", "meta"}
 _MAPPED = {"cuda"}
 _MARK = 0x7FF4_7462_7100_1715  # as a float, a signalling NaN, which no conversion of a number yields
 _SLOTS = 256
+_WORDS = 1 << 15  # page-locked memory is slow to get: slots are made many at a time, up to so many words
 _KEPT = 4  # large slots that are recycled, of each size
 
 # The type that holds a number of each type exactly.
@@ -119,14 +120,17 @@ class ArraySlot(Slot):
         if self._failure is not False:
             return True
         words = self._words
-        return words[0] != _MARK and words[-1] != _MARK and not bool((words == _MARK).any())
+        if words[0] == _MARK or words[-1] == _MARK or bool((words == _MARK).any()):
+            return False
+        self._failure = None  # once is enough: many values may ask
+        return True
 
     def result(self) -> Any:
         """A copy of the numbers; the slot is recycled."""
         if isinstance(self._failure, BaseException):
             raise self._failure
         numbers = self._numbers.copy()
-        if len(self._home) < _KEPT:
+        if len(self._home) < max(_KEPT, _WORDS // len(numbers)):
             self._words[:] = _MARK
             self._home.append(self)
         return numbers
@@ -152,14 +156,17 @@ class Part(Value):
     def __init__(self, group: Group, take: Callable[[Any], Any]) -> None:
         self._group = group
         self._take = take
+        self._taken: Any = None
 
     def ready(self) -> bool:
         """Whether the group has arrived."""
         return self._group._numbers is not None or self._group.value.ready()
 
     def result(self) -> Any:
-        """The part."""
-        return self._take(self._group.numbers())
+        """The part; several events may ask for it."""
+        if self._taken is None:
+            self._taken = self._take(self._group.numbers())
+        return self._taken
 
     def probe(self) -> None:
         """Ask for the group."""
@@ -204,7 +211,7 @@ def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[S
     import numpy as np
 
     torch = sys.modules["torch"]
-    number = _SLOTS if count == 1 else 1
+    number = max(1, min(_SLOTS, _WORDS // count))
     with torch.inference_mode(False):  # a tensor of inference mode could not be changed outside of it
         host = torch.zeros(
             number * count, dtype=getattr(torch, dtype), device="cpu", pin_memory=device.type in _MAPPED
@@ -214,7 +221,8 @@ def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[S
     words = numbers.view(np.int64)
     words[:] = _MARK
     if count > 1:
-        return [ArraySlot(target, words, numbers, home)]
+        parts = [slice(i * count, (i + 1) * count) for i in range(number)]
+        return [ArraySlot(target[part], words[part], numbers[part], home) for part in parts]
     quick, values = memoryview(words), memoryview(numbers)
     return [Slot(view, quick[i : i + 1], values[i : i + 1], home) for i, view in enumerate(target.unbind(0))]
 
@@ -295,8 +303,8 @@ def _number(value: Any, argument: str) -> tuple[Any, str | None]:
 
 def transferred(tensor: Any, dtype: str, argument: str) -> Value:
     """All numbers of a strided tensor, as float64 or int64, which arrive later."""
-    refuse_capture(tensor.device, argument)
     try:
+        refuse_capture(tensor.device, argument)
         if tensor.device.type not in _MAPPED and tensor.device.type != "cpu":
             return Held(tensor)
         slot = _slot(tensor.device, dtype, tensor.numel())
@@ -323,8 +331,8 @@ def all_taken(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
         if len(tensors) == 1:
             result.update({tag: transferred(x, kind, f"{argument}[{tag!r}]") for tag, x in tensors.items()})
             continue
-        refuse_capture(device, argument)
         try:
+            refuse_capture(device, argument)
             group = Group(transferred(sys.modules["torch"].stack(list(tensors.values())), kind, argument))
         except RuntimeError as error:
             group = Group(Failed(error))

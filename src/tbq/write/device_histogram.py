@@ -1,7 +1,10 @@
 """Histograms of tensors, counted on their device with torch's own operations; only the bins leave it.
 
-Each number becomes a float64, which holds it exactly, and is compared with the same edges as on the host. So counts,
-minimum and maximum equal the host's; sums agree up to the order of the additions.
+Numbers are compared in their own type with the edges of the host's bins, rounded up to that type: a number is at or
+above an edge if, and only if, it is at or above the rounded edge. So counts, minimum and maximum equal the host's;
+sums are those of float64, and agree up to the order of the additions.
+
+A call costs its launches, more than the device's work: hence few, large pieces, and many small tensors as one matrix.
 """
 
 from __future__ import annotations
@@ -10,28 +13,40 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.write import device, histogram
+from tbq.write import device
 from tbq.write.arguments import bad
+from tbq.write.pending import Failed, Value
+from tbq.write.tally import edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
-    from tbq.write.pending import Value
-
-#: Numbers that are counted at a time: 8 bytes each as float64, and 4 for their bin, make 192 MB.
+#: Numbers that are counted at a time; 8 bytes each as float64, and 4 for a copy of them or for their bin: 192 MB.
 PIECE = 1 << 24
+#: The same where neither a copy nor float64 is needed: 4 bytes each, 240 MB.
+LARGE_PIECE = 60_000_000
+#: Tensors of more numbers are summed by norms, which read them once and keep no float64 of each.
+LARGE = 1 << 20
+#: Tensors of at most so many numbers are counted together, if they have the same type and length.
+SMALL = 1 << 16
+_TOGETHER = 1 << 22  # numbers in such a matrix
+_ROWS = 256
 
-#: What follows the counts in a vector of results.
-MOMENTS = ("min", "max", "sum", "sum_squares", "zeros", "nonfinite")
+# Types that are compared as they are; the others become float32 if that holds all their numbers, or else float64.
+_COMPARED = ("float64", "float32", "float16", "bfloat16")
+_SHORT = ("bool", "int8", "uint8", "int16", "uint16")
 
 
 def captured(values: Any, argument: str) -> tuple[Value, int]:
     """The counts and moments of a tensor, which arrive later, and how many numbers it has."""
     tensor = prepared(values, argument)
-    device.refuse_capture(tensor.device, argument)
-    return device.transferred(counted(tensor), "float64", argument), tensor.numel()
+    try:
+        device.refuse_capture(tensor.device, argument)
+        return device.transferred(row(tensor), "float64", argument), tensor.numel()
+    except (
+        RuntimeError
+    ) as error:  # an earlier kernel failed, CUDA was used before a fork, or no memory is left
+        return Failed(error), tensor.numel()
 
 
 def prepared(values: Any, argument: str) -> Any:
@@ -44,59 +59,132 @@ def prepared(values: Any, argument: str) -> Any:
     return tensor.cpu() if tensor.device.type == "mps" else tensor  # which has no float64
 
 
-def encode(results: np.ndarray[Any, Any], count: int, max_bins: int | None, argument: str) -> bytes:
-    """A HistogramProto of what arrived."""
-    import numpy as np
-
-    bins = len(histogram.default_edges()) - 1
-    counts = results[:bins].astype(np.int64)
-    low, high, total, squares = results[bins : bins + 4].tolist()
-    return histogram.finished(
-        counts, histogram.default_edges(), (low, high, count, total, squares), max_bins, argument
+def row(tensor: Any) -> Any:
+    """A float64 vector on the tensor's device, for `tally`."""
+    torch = sys.modules["torch"]
+    flat = _flat(tensor)
+    name = _name(tensor.dtype)
+    if flat is not None and len(flat) > LARGE and name in _COMPARED:
+        return _large(torch, flat, _has_norms(torch) and name != "float64")
+    size = PIECE if name in _COMPARED else max(1, PIECE // 2)  # the others are converted
+    parts = [rows(piece.contiguous().view(1, -1))[0] for piece in pieces(tensor, size)]
+    if len(parts) == 1:
+        return parts[0]
+    each = torch.stack(parts)
+    return torch.cat(
+        (each[:, :-4].sum(0), each[:, -4].amin(0, True), each[:, -3].amax(0, True), each[:, -2:].sum(0))
     )
 
 
-def counted(tensor: Any, *, statistics: bool = False) -> Any:
-    """A float64 vector on the tensor's device: the counts of the default bins, then `MOMENTS`.
-
-    The last two of those are there for `statistics` only.
-    """
+def rows(matrix: Any) -> Any:
+    """A float64 matrix with a vector for `tally` per row of a matrix, all of which fits into a piece."""
     torch = sys.modules["torch"]
-    edges = _edges(str(tensor.device))
-    parts = [_piece(torch, piece, edges, statistics) for piece in pieces(tensor, PIECE)]
-    if len(parts) == 1:
-        counts, moments = parts[0]
+    name = _name(matrix.dtype)
+    if name not in _COMPARED:
+        is_short = name in _SHORT or name.startswith("float8")
+        matrix = matrix.float() if is_short else matrix.double()
+    numbers = matrix.double()
+    if len(matrix) == 1:
+        low, high = (end.reshape(1) for end in matrix.aminmax())
+        squares = numbers[0].dot(numbers[0]).reshape(1)
     else:
-        counts = torch.stack([part[0] for part in parts]).sum(0)  # as int64
-        each = torch.stack([part[1] for part in parts])
-        moments = torch.cat((each[:, 0].amin(0, True), each[:, 1].amax(0, True), each[:, 2:].sum(0)))
-    return torch.cat((counts[1:-1].double(), moments))
+        low, high = matrix.aminmax(dim=1)
+        squares = (numbers * numbers).sum(1)
+    total = numbers.sum(1)
+    del numbers  # before the bins take memory
+    moments = (low, high, total, squares)
+    return torch.cat((_counts(torch, matrix), *(moment.unsqueeze(1) for moment in moments)), 1)
 
 
-def _piece(torch: Any, piece: Any, edges: Any, statistics: bool) -> tuple[Any, Any]:
-    numbers = piece.double()
-    bins = torch.bucketize(numbers, edges, right=True, out_int32=True)
-    if bins.device.type == "cuda":  # bincount would wait for the device to learn how many bins there are
-        counts = torch.histc(bins, bins=len(edges) + 1, min=0, max=len(edges) + 1)
+def _large(torch: Any, flat: Any, by_norms: bool) -> Any:
+    """The vector of a large tensor; each pass over it is one operation, or one per piece if that needs memory."""
+    low, high = flat.aminmax()
+    counts: Any = None
+    sums: list[Any] = []
+    for piece in flat.split(LARGE_PIECE):
+        if by_norms:  # float64 sums of absolute values, without a float64 of each
+            sums += torch._foreach_norm([piece.clamp(min=0), piece], 1, dtype=torch.float64)
+        some = _counts(torch, piece.view(1, -1))
+        if counts is None:
+            counts = some if len(flat) < 1 << 31 else some.long()
+        else:
+            counts += some
+    if by_norms:
+        moments = [low, high, *torch._foreach_norm([flat], 2, dtype=torch.float64), *sums]
+    elif flat.dtype is torch.float64:
+        moments = [low, high, flat.sum(), flat.dot(flat)]
     else:
-        counts = torch.bincount(bins, minlength=len(edges) + 1)
-    low, high = numbers.aminmax()
-    moments = [low, high, numbers.sum(), numbers.dot(numbers)]
-    if statistics:
-        moments += [(numbers == 0).sum().double(), (~numbers.isfinite()).sum().double()]
-    return counts, torch.stack(moments)
+        numbers = (piece.double() for piece in flat.split(PIECE))
+        each = torch.stack([torch.stack((some.sum(), some.dot(some))) for some in numbers]).sum(0)
+        moments = [low, high, *each.unbind(0)]
+    return torch.cat((counts[0], *(moment.reshape(1) for moment in moments)))
+
+
+def _counts(torch: Any, matrix: Any) -> Any:
+    """How many numbers of each row lie between the edges."""
+    limits = _edges(str(matrix.device), _name(matrix.dtype))
+    bins = torch.bucketize(matrix, limits, right=True, out_int32=True)
+    height, width = len(matrix), len(limits) + 1
+    if height > 1:
+        bins += torch.arange(0, height * width, width, dtype=torch.int32, device=matrix.device).unsqueeze(1)
+    if matrix.device.type == "cuda":  # bincount would wait for the device to learn how many bins there are
+        counts = torch.histc(bins, bins=height * width, min=0, max=height * width)
+    else:
+        counts = torch.bincount(bins.view(-1), minlength=height * width)
+    return counts.view(height, width)
 
 
 @cache
-def _edges(name: str) -> Any:
-    """The edges of the default bins on a device; the last one is moved up, since the last bin includes it."""
+def _name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+@cache
+def _has_norms(torch: Any) -> bool:
+    """Whether torch has norms of many tensors with a type of their own: since 2.4."""
+    try:
+        torch._foreach_norm([torch.ones(1, device="cpu")], 1, dtype=torch.float64)
+    except Exception:
+        return False
+    return True
+
+
+@cache
+def _edges(place: str, name: str) -> Any:
+    """The edges on a device, each rounded up to a number of the type."""
     import numpy as np
 
     torch = sys.modules["torch"]
-    edges = histogram.default_edges().copy()
-    edges[-1] = np.nextafter(edges[-1], np.inf)
+    wanted, dtype = edges(), getattr(torch, name)
     with torch.inference_mode(False):
-        return torch.tensor(edges, dtype=torch.float64, device=name)
+        if name in ("float16", "bfloat16"):  # look among all numbers there are
+            every = (
+                torch.arange(-(1 << 15), 1 << 15, dtype=torch.int16, device="cpu")
+                .view(dtype)
+                .double()
+                .numpy()
+            )
+            every = np.unique(every[~np.isnan(every)])
+            wanted = every[np.searchsorted(every, wanted)]
+        elif name == "float32":
+            with np.errstate(over="ignore"):
+                rounded = wanted.astype(np.float32)
+            wanted = np.where(rounded < wanted, np.nextafter(rounded, np.float32(np.inf)), rounded)
+        return torch.tensor(wanted, dtype=torch.float64, device="cpu").to(dtype).to(place)
+
+
+def together(tensors: list[Any]) -> Iterator[list[int]]:
+    """The places of tensors to count as rows of one matrix; those that are alone are left out."""
+    alike: dict[Any, list[int]] = {}
+    for place, tensor in enumerate(tensors):
+        count = tensor.numel()
+        if count <= SMALL:
+            same = alike.setdefault((tensor.device, tensor.dtype, count), [])
+            same.append(place)
+            if len(same) * count >= _TOGETHER or len(same) == _ROWS:
+                yield same.copy()
+                same.clear()
+    yield from (same for same in alike.values() if len(same) > 1)
 
 
 def pieces(tensor: Any, size: int) -> Iterator[Any]:

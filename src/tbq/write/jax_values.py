@@ -9,9 +9,9 @@ import sys
 from functools import cache
 from typing import Any
 
-from tbq.write import histogram
 from tbq.write.arguments import bad
 from tbq.write.pending import Failed, Value
+from tbq.write.tally import edges
 
 #: Numbers that are counted at a time: as float64, with bins and comparisons, below 256 MB.
 PIECE = 1 << 23
@@ -93,7 +93,7 @@ def counted(values: Any, argument: str) -> tuple[Value, int]:
 
 
 def vector(array: Any) -> Any:
-    """A float64 vector where the array is: the counts of the default bins, then min, max, sum and sum of squares."""
+    """A float64 vector for `tally`, where the array is."""
     flat = array.reshape(-1)
     with _float64():
         count, join = _functions()
@@ -116,16 +116,14 @@ def _functions() -> tuple[Any, Any]:
     """The counting of a piece, and the sum of pieces."""
     import jax
     import jax.numpy as jnp
-    import numpy as np
 
-    edges = histogram.default_edges().copy()
-    edges[-1] = np.nextafter(edges[-1], np.inf)  # the last bin includes its edge
+    limits = edges()
 
     @jax.jit  # type: ignore[untyped-decorator]
     def count(piece: Any) -> Any:
         numbers = piece.astype(jnp.float64)
-        bins = jnp.searchsorted(jnp.asarray(edges), numbers, side="right")
-        counts = jnp.bincount(bins, length=len(edges) + 1)[1:-1]
+        bins = jnp.searchsorted(jnp.asarray(limits), numbers, side="right")
+        counts = jnp.bincount(bins, length=len(limits) + 1)
         moments = jnp.stack([numbers.min(), numbers.max(), numbers.sum(), (numbers * numbers).sum()])
         return jnp.concatenate([counts.astype(jnp.float64), moments])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tbq.write import device, device_histogram
 from tbq.write.device import Group, Part
 from tbq.write.pending import Failed, Value
+from tbq.write.tally import Tally, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ class Counted(NamedTuple):
     """A target whose counts and moments arrive later."""
 
     target: Target
-    value: Value  # a vector, as `device_histogram.counted` makes it
+    value: Value  # a `Tally`
     numbers: int
 
 
@@ -90,32 +91,69 @@ def _local(tensor: Any) -> tuple[Any, bool]:
 
 def counted(wanted: Iterator[Target]) -> list[Counted]:
     """Count all targets on their devices, now, in the order of their streams."""
-    torch = sys.modules["torch"]
-    vectors: dict[Any, list[Any]] = {}
-    places: list[tuple[Target, Any, int, int]] = []
-    result: list[Counted] = []
-    for target in wanted:
+    result: list[Counted | None] = []
+    known: list[tuple[int, Target, Any]] = []  # the place in the result, and a tensor that can be counted
+    for place, target in enumerate(wanted):
+        result.append(None)
         try:
-            tensor = device_histogram.prepared(target.tensor, target.tag)
-            vector = device_histogram.counted(tensor, statistics=True)
-        except Exception as why:  # a type that torch cannot convert, a failed kernel: the others still count
-            result.append(Counted(target, Failed(why), 1))
-            continue
-        rows = vectors.setdefault(vector.device, [])
-        places.append((target, vector.device, len(rows), tensor.numel()))
-        rows.append(vector)
-    groups = {}
-    for where, rows in vectors.items():
-        groups[where] = Group(device.transferred(torch.cat(rows), "float64", "model"))
-    for target, where, row, numbers in places:
-        width = len(vectors[where][row])
-        part = slice(row * width, (row + 1) * width)
-        result.append(Counted(target, Part(groups[where], _taker(part)), numbers))
-    return result
+            known.append((place, target, device_histogram.prepared(target.tensor, target.tag)))
+        except Exception as why:  # a type that torch cannot convert: the others still count
+            result[place] = Counted(target, Failed(why), 1)
+    arrivals: dict[Any, _Arrivals] = {}
+    rest = dict.fromkeys(range(len(known)))
+    tensors = [tensor for _, _, tensor in known]
+
+    def take(places: list[int], count: Callable[[], Any]) -> None:
+        numbers = [tensors[each].numel() for each in places]
+        where = arrivals.setdefault(tensors[places[0]].device, _Arrivals())
+        try:
+            values = where.add(count(), len(places))
+        except Exception as why:  # a kernel that failed, no memory left
+            values = [Failed(why)] * len(places)
+        for each, value, number in zip(places, values, numbers, strict=True):
+            place, target, _ = known[each]
+            result[place] = Counted(target, value, number)
+            del rest[each]
+
+    for places in device_histogram.together(tensors):
+        flat = [tensors[each].reshape(-1) for each in places]
+        take(places, lambda flat=flat: device_histogram.rows(sys.modules["torch"].stack(flat)))  # type: ignore[misc]
+    for each in list(rest):
+        take([each], lambda each=each: device_histogram.row(tensors[each]))  # type: ignore[misc]
+    for where in arrivals.values():
+        where.send()
+    return [one for one in result if one is not None]
 
 
-def _taker(part: slice) -> Callable[[Any], Any]:
-    return lambda numbers: numbers[part]
+class _Arrivals:
+    """The vectors that one device sends together."""
+
+    def __init__(self) -> None:
+        self._vectors: list[Any] = []
+        self._group = Group(Value())
+        self._length = 0
+
+    def add(self, vectors: Any, count: int) -> list[Value]:
+        """A tally for each of `count` vectors, one after the other in a tensor."""
+        flat = vectors.reshape(-1)
+        start, width = self._length, len(flat) // count
+        self._vectors.append(flat)
+        self._length += len(flat)
+        return [Part(self._group, _taker(start + i * width, width)) for i in range(count)]
+
+    def send(self) -> None:
+        """Start the transfer."""
+        if self._vectors:
+            try:
+                joined = sys.modules["torch"].cat(self._vectors)
+                self._group.value = device.transferred(joined, "float64", "model")
+            except RuntimeError as error:  # a kernel that failed
+                self._group.value = Failed(error)
+            self._vectors.clear()
+
+
+def _taker(start: int, width: int) -> Callable[[Any], Tally]:
+    return lambda numbers: tally(numbers[start : start + width])
 
 
 class Statistic(Value):
@@ -152,8 +190,7 @@ class TotalNorm(Value):
 
     def result(self) -> float:
         """The number."""
-        squares = (statistic("sum_squares", one.value.result(), one.numbers) for one in self._counted)
-        return math.sqrt(sum(squares))
+        return math.sqrt(sum(one.value.result().squares for one in self._counted))
 
     def probe(self) -> None:
         """Ask for the counts."""
@@ -161,17 +198,16 @@ class TotalNorm(Value):
             one.value.probe()
 
 
-def statistic(name: str, vector: Any, numbers: int) -> float:
-    """A statistic from the moments at the end of a vector of `device_histogram.counted`."""
-    moments = dict(
-        zip(device_histogram.MOMENTS, vector[-len(device_histogram.MOMENTS) :].tolist(), strict=True)
-    )
-    if name in moments:
-        return float(moments[name])
+def statistic(name: str, known: Tally, numbers: int) -> float:
+    """A statistic of a tensor of so many numbers."""
     if name == "norm":
-        return math.sqrt(moments["sum_squares"])
-    mean = moments["sum"] / numbers
+        return math.sqrt(known.squares)
+    mean = known.total / numbers
     if name == "mean":
-        return float(mean)
-    spread = moments["sum_squares"] / numbers - mean * mean
-    return math.sqrt(spread) if spread > 0 else spread * 0  # rounding may make it negative; NaN stays
+        return mean
+    if name == "std":
+        spread = known.squares / numbers - mean * mean
+        return math.sqrt(spread) if spread > 0 else spread * 0  # rounding may make it negative; NaN stays
+    return float(
+        {"min": known.low, "max": known.high, "zeros": known.zeros, "nonfinite": known.nonfinite}[name]
+    )

@@ -23,6 +23,7 @@ WAKE, FULL, NOTE, CLOSED, CONVERT, OVER = 1, 2, 4, 8, 16, 32
 BATCH = 1024  # wake the flusher when so many events wait
 _MAX_EVENTS = 1 << 16  # more than any device queues; beyond it, logging waits for the device
 _MAX_BYTES = 64 << 20  # the same for the payloads behind a value that does not arrive
+_MOVED = 32  # events that are moved at a time, while callers wait: some histograms take a few milliseconds
 _PROBE_SECONDS = 1.0  # how long to look at memory only, before the device is asked
 _POLL_SECONDS = (5e-5, 2e-3)
 
@@ -207,6 +208,7 @@ class Pending:
             if self._move():
                 moved = asked = time.monotonic()
                 pause = _POLL_SECONDS[0]
+                time.sleep(0)  # a caller may wait for the lock
                 continue
             now = time.monotonic()
             if patience is not None and now - moved >= patience:
@@ -219,10 +221,10 @@ class Pending:
         return True
 
     def _move(self) -> int:
-        """Write the ready events at the head; each leaves the queue after it is in the buffer, to keep the order."""
+        """Write some ready events at the head; each leaves the queue after it is in the buffer, to keep the order."""
         moved = 0
         with self._lock:
-            while self.events and self.events[0].ready():
+            while moved < _MOVED and self.events and self.events[0].ready():
                 event = self.events[0]
                 try:
                     event.write(self.lost)

@@ -63,7 +63,7 @@ class Plugins(Core):
         count: Callable[[Any, str], tuple[Value, int]],
     ) -> None:
         """A histogram that is counted where the values are."""
-        from tbq.write import device_histogram, histogram
+        from tbq.write import histogram, tally
 
         histogram.check_max_bins(max_bins)
         step, wall_time = self._stamp(step, wall_time)
@@ -75,7 +75,7 @@ class Plugins(Core):
             raise
 
         def encode(results: Any) -> bytes:
-            return device_histogram.encode(results, number, max_bins, "values")
+            return tally.encode(results, number, max_bins, "values")
 
         arguments = (tag, wire.HISTO, b"", step, wall_time)
         self._attend(self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments)))

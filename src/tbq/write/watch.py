@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tbq.write.model_tensors import Target
+    from tbq.write.tally import Tally
 
 Ranks = Literal["zero", "all"]
 
@@ -112,7 +113,8 @@ class Models(Core):
         wall_time: float | None,
     ) -> None:
         """One event of all statistics, and one per histogram."""
-        from tbq.write import device_histogram, model_tensors
+        from tbq.write import model_tensors
+        from tbq.write.tally import encode_tally
 
         wall_time = time.time() if wall_time is None else wall_time
         counted = model_tensors.counted(iter(wanted))
@@ -133,8 +135,8 @@ class Models(Core):
             self._attend(pending.add(ScalarsEvent(buffer.scalars, (numbers, step, wall_time, 0))))
         for one in counted if histograms else ():
 
-            def encode(vector: Any, count: int = one.numbers, tag: str = one.target.tag) -> bytes:
-                return device_histogram.encode(vector, count, None, tag)
+            def encode(known: Tally, count: int = one.numbers, tag: str = one.target.tag) -> bytes:
+                return encode_tally(known, count, None, tag)
 
             arguments = (one.target.tag, wire.HISTO, b"", step, wall_time)
             self._attend(pending.add(EncodedEvent(buffer.value, one.value, encode, arguments)))

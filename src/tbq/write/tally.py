@@ -1,0 +1,83 @@
+"""Counts and moments of numbers, as they come from a device: what they mean, and the histogram they make."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.write import histogram
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+
+class Tally(NamedTuple):
+    """What is known of the numbers of a tensor."""
+
+    counts: Array  # of the default bins
+    low: float
+    high: float
+    total: float
+    squares: float
+    zeros: int
+    nonfinite: int
+
+
+@cache
+def edges() -> Array:
+    """The edges that numbers are compared with: the default ones, and those that tell apart zeros and infinities.
+
+    The last default edge is moved up, since the last bin includes it.
+    """
+    import numpy as np
+
+    default = histogram.default_edges()
+    largest = np.finfo(np.float64).max
+    last = np.nextafter(default[-1], np.inf)
+    zero = _zero()
+    smallest = 5e-324
+    return np.concatenate(
+        [[-largest], default[: zero + 1], [smallest], default[zero + 1 : -1], [last, np.inf]]
+    )
+
+
+@cache
+def _zero() -> int:
+    """The place of 0 among the default edges."""
+    return int(histogram.default_edges().tolist().index(0.0))
+
+
+def tally(results: Array) -> Tally:
+    """What a vector from a device means: the counts between `edges`, then the moments."""
+    import numpy as np
+
+    bins = len(edges()) + 1
+    counts = results[:bins].astype(np.int64)
+    moments = [x if x == x else float("nan") for x in results[bins:].tolist()]  # one NaN, not a device's own
+    nonfinite = int(counts[0] + counts[-1])
+    inner, zero = counts[2:-2], _zero()
+    zeros = int(inner[zero])
+    joined = np.delete(inner, zero)
+    joined[zero] += zeros
+    if len(moments) == 4:
+        low, high, total, squares = moments
+    else:
+        low, high, norm, *sums = moments
+        # Of each piece, the sum of what is above 0, and the sum of absolute values. Infinities cancel in them, and
+        # the ends tell what their sum is.
+        total = low + high if nonfinite else 2 * sum(sums[::2]) - sum(sums[1::2])
+        squares = norm * norm
+    return Tally(joined, low, high, total, squares, zeros, nonfinite)
+
+
+def encode(results: Array, count: int, max_bins: int | None, argument: str) -> bytes:
+    """A HistogramProto of what arrived."""
+    return encode_tally(tally(results), count, max_bins, argument)
+
+
+def encode_tally(known: Tally, count: int, max_bins: int | None, argument: str) -> bytes:
+    """A HistogramProto of a tally."""
+    moments = (known.low, known.high, count, known.total, known.squares)
+    return histogram.finished(known.counts, histogram.default_edges(), moments, max_bins, argument)
