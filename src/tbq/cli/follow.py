@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
-    RESTARTS,
+    LIVE_RESTARTS,
     TIMES,
     logdir_argument,
     select_options,
@@ -97,7 +97,7 @@ Examples:
 )
 @click.option(
     "--restarts",
-    type=click.Choice(RESTARTS),
+    type=click.Choice(LIVE_RESTARTS),
     default="resume",
     show_default=True,
     help="Which rows of a resumed run count.",

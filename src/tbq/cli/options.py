@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
+#: For those who read on: how many sessions there will be is not known.
+LIVE_RESTARTS = tuple(name for name in RESTARTS if name != "split")
 LAYOUTS = ("long", "wide", "summary")
 TIMES = ("unix", "iso", "relative")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import RESTARTS, logdir_argument, select_options, threads_option, unpack_option
+from tbq.cli.options import LIVE_RESTARTS, logdir_argument, select_options, threads_option, unpack_option
 
 _EXAMPLES = """\b
 Examples:
@@ -41,7 +41,7 @@ Examples:
 )
 @click.option(
     "--restarts",
-    type=click.Choice(RESTARTS),
+    type=click.Choice(LIVE_RESTARTS),
     default="resume",
     show_default=True,
     help="Which rows of a resumed run count.",
