@@ -113,7 +113,8 @@ class Report:
         verb = "would write" if self.dry_run else "wrote"
         lines = [
             f"{verb} {shown_path(self.out)}: {counted(self.files_out, 'file')} from {self.files_in:,}, "
-            f"{self.records_out - self.marks:,} of {self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
+            f"{self.records_out - self.marks:,} of {self.records_in:,} records, "
+            f"{self.bytes_out:,} of {self.bytes_in:,} bytes"
         ]
         if self.marks:
             lines.append(f"  {counted(self.marks, 'record')} added: when a session began or ended")
