@@ -203,6 +203,7 @@ class _Execution:
             file=(name if run.name == "." else f"{system_name(run.name)}/{name}") if kept else None,
             records_in=report.records_in,
             records_out=report.records_out if kept else 0,
+            marks=report.marks if kept else 0,
             changed=report.changed if kept else 0,
             bytes_in=report.bytes_in,
             bytes_out=report.bytes_out if kept else 0,

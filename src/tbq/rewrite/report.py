@@ -20,6 +20,7 @@ class RunReport:
     file: str | None  # the new event file, relative to the new directory; None if the run was dropped
     records_in: int = 0
     records_out: int = 0
+    marks: int = 0  # records among those that are new, and only say when a session began or ended
     changed: int = 0  # records that were not copied byte for byte
     bytes_in: int = 0
     bytes_out: int = 0
@@ -49,6 +50,10 @@ class Report:
     @property
     def records_out(self) -> int:
         return self._sum("records_out")
+
+    @property
+    def marks(self) -> int:
+        return self._sum("marks")
 
     @property
     def changed(self) -> int:
@@ -90,6 +95,7 @@ class Report:
             "files_out",
             "records_in",
             "records_out",
+            "marks",
             "changed",
             "bytes_in",
             "bytes_out",
@@ -107,8 +113,11 @@ class Report:
         verb = "would write" if self.dry_run else "wrote"
         lines = [
             f"{verb} {shown_path(self.out)}: {counted(self.files_out, 'file')} from {self.files_in:,}, "
-            f"{self.records_out:,} of {self.records_in:,} records, {self.bytes_out:,} of {self.bytes_in:,} bytes"
+            f"{self.records_out - self.marks:,} of {self.records_in:,} records, "
+            f"{self.bytes_out:,} of {self.bytes_in:,} bytes"
         ]
+        if self.marks:
+            lines.append(f"  {counted(self.marks, 'record')} added: when a session began or ended")
         if self.changed:
             lines.append(
                 f"  {counted(self.changed, 'record')} changed, the others are byte for byte the same"
