@@ -100,7 +100,9 @@ class Follower:
         self._run = _selection(run, "run")
         self._tag = _selection(tag, "tag")
         if restarts == "split":
-            raise bad("restarts", restarts, "a policy that can be kept while the log grows: resume, keep, last, tensorboard")
+            raise bad(
+                "restarts", restarts, "resume, keep, last or tensorboard: a log that grows is not split"
+            )
         self._options = Options(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
         choice("on_error", on_error, ON_ERROR)
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
