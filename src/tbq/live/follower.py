@@ -190,6 +190,10 @@ class Follower:
         >>> bool(follower.poll())
         False
         """
+        if most is not None and (
+            isinstance(most, bool) or not isinstance(most, int) or not 0 <= most < 1 << 63
+        ):
+            raise bad("most", most, "bytes, 0 or more")
         with self.store.lock:
             if not self._ready:
                 self._looked, began = time.monotonic(), time.thread_time()
