@@ -16,6 +16,7 @@ from tbq.plot.cells import Line, Span
 from tbq.watch import screen
 from tbq.watch.cards import card, want_of
 from tbq.watch.feed import Brought, Feed, News, Picture
+from tbq.watch.graphics import Graphics
 from tbq.watch.keys import KEYS
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
@@ -55,8 +56,9 @@ class WatchApp(App[None]):
         Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, feed: Feed, model: Model) -> None:
+    def __init__(self, feed: Feed, model: Model, graphics: Graphics | None = None) -> None:
         super().__init__(ansi_color=True)
+        self._graphics = graphics
         self.model = model
         model.plain = self.no_color
         self.feed = feed
@@ -189,7 +191,7 @@ class WatchApp(App[None]):
                 continue
             if tag is None:
                 pane.key = None
-                pane.show_lines(screen.nothing(model, room) if not cards and place == 0 else [])
+                pane.show_card(screen.nothing(model, room) if not cards and place == 0 else [], None)
                 continue
             want = want_of(model, tag, room)
             wants.append(want)
@@ -200,8 +202,14 @@ class WatchApp(App[None]):
             )  # fmt: skip
             if key != pane.key:
                 pane.key = key
-                pane.show_lines(card(model, tag, picture, room, height))
+                pane.show_card(*card(model, tag, picture, room, height, self._graphics))
         self.feed.want(tuple(wants))
+
+    def send(self, sequence: str) -> None:
+        """Write to the terminal, after everything that was drawn so far."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+            self._driver.flush()
 
     def _over_lines(self, room: int, height: int) -> list[Line]:
         if self._over == "help":
