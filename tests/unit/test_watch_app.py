@@ -124,7 +124,7 @@ def test_zoom_and_pan(app: WatchApp) -> None:
         model = app.model
         await until(pilot, lambda: drawn(app))
         await pilot.press("slash", *"train/loss", "enter")
-        await until(pilot, lambda: app._selected_picture() and drawn(app))
+        await until(pilot, lambda: model.cards == ["train/loss"] and drawn(app))
         await pilot.press("plus")
         assert model.zoom == (99.5, 199)
         await pilot.press("left_square_bracket")
@@ -132,6 +132,21 @@ def test_zoom_and_pan(app: WatchApp) -> None:
         await until(pilot, lambda: "160" in text(app) and "zoom" in text(app))
         await pilot.press("minus", "0")
         assert model.zoom is None
+
+    play(app, script)
+
+
+def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
+    async def script(app: WatchApp, pilot: Pilot[None]) -> None:
+        model = app.model
+        await until(pilot, lambda: drawn(app) and model.tag == "hparam/accuracy")  # which has one point
+        await pilot.press("plus")
+        assert model.zoom == (100, 200)
+        await until(pilot, lambda: drawn(app) and "160" in text(app))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "nothing in this part" in text(app))
+        await pilot.press("0")
+        await until(pilot, lambda: drawn(app) and "nothing in this part" not in text(app))
 
     play(app, script)
 

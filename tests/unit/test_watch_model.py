@@ -191,16 +191,30 @@ def test_the_selected_run_is_always_drawn() -> None:
 
 def test_zoom_keeps_the_end_and_pans() -> None:
     made = model(a=latest(series()))
-    made.zoom_by(0.5, 0, 100, 100)
+    made.zoom_by(0.5, 0, 100)
     assert made.zoom == (50, 100)
-    made.pan_by(-0.5, *made.zoom)
+    made.pan_by(-0.5, 0, 100)
     assert made.zoom == (25, 75)
-    made.zoom_by(0.5, *made.zoom, 100)
+    made.zoom_by(0.5, 0, 100)
     assert made.zoom == (37.5, 62.5)
+    for _ in range(9):
+        made.pan_by(0.25, 0, 100)
+    assert made.zoom == (75, 100), "not past the data"
+    for _ in range(30):
+        made.pan_by(-0.25, 0, 100)
+    assert made.zoom == (0, 25)
+    made.zoom_by(2, 0, 100)
+    assert made.zoom == (0, 50)
+    made.zoom_by(2, 0, 100)
+    assert made.zoom is None, "all of it is no zoom"
+    made.pan_by(0.25, 0, 100)
+    assert made.zoom is None
+    made.zoom_by(0.5, 0, 100)
     made.next_axis()
     assert (made.axis, made.zoom) == ("relative", None)
-    made.zoom_by(0.5, 3, 3, 3)
-    assert made.zoom is None
+    for begin, end in ((3, 3), (math.nan, math.nan)):
+        made.zoom_by(0.5, begin, end)
+        assert made.zoom is None
 
 
 def test_smoothing_goes_round() -> None:

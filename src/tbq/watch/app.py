@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 from typing import TYPE_CHECKING, ClassVar
 
@@ -322,20 +323,19 @@ class WatchApp(App[None]):
         self.sync()
 
     def action_zoom(self, factor: float) -> None:
-        """Zoom all charts to a part of what the selected one shows."""
-        picture = self._selected_picture()
-        if picture is not None and picture.curves is not None:
-            low, high = self.model.zoom or (picture.curves.low, picture.curves.high)
-            self.model.zoom_by(factor, low, high, picture.end)
-            self.sync()
+        """Zoom all charts to a part of what they show."""
+        self.model.zoom_by(factor, *self._extent())
+        self.sync()
 
     def action_pan(self, share: float) -> None:
         """Move along x."""
-        picture = self._selected_picture()
-        if picture is not None and picture.curves is not None:
-            self.model.pan_by(share, *(self.model.zoom or (picture.curves.low, picture.curves.high)))
-            self.sync()
+        self.model.pan_by(share, *self._extent())
+        self.sync()
 
-    def _selected_picture(self) -> Picture | None:
-        tag = self.model.tag
-        return self.pictures.get((self.model.kind, tag)) if tag is not None else None
+    def _extent(self) -> tuple[float, float]:
+        """The first and the last x of all charts on the screen."""
+        shown = [self.pictures.get(("scalars", tag)) for tag in self.model.cards]
+        extents = [each.extent for each in shown if each is not None and math.isfinite(sum(each.extent))]
+        if self.model.kind != "scalars" or not extents:
+            return math.nan, math.nan
+        return min(low for low, _ in extents), max(high for _, high in extents)

@@ -95,6 +95,8 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
         )
     if not drawn:
         return [[Span(" its runs are not drawn", dim=True)]], ""
+    if want.range is not None and all(math.isnan(value) for value in curves.first.flat):
+        return [[Span(" nothing in this part · 0 shows all", dim=True)]], _about(model, tag)
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
     chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
     return chart.lines(room, height), _about(model, tag)

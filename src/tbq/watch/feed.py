@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -42,7 +43,7 @@ class Picture:
     want: Want
     curves: Curves | None = None
     raw: Curves | None = None  # before smoothing, on the same grid
-    end: float = 0.0  # the last x of all data, if zoomed in
+    extent: tuple[float, float] = (math.nan, math.nan)  # the first and the last x of all its points
     rows: pa.Table | None = None
 
 
@@ -199,11 +200,10 @@ class Feed:
         pairs = [(run, want.tag) for run in want.runs]
         options: dict[str, Any] = {"x": want.axis, "range": want.range, "width": want.width}
         curves = self._view.curves(pairs, **options, smooth=want.smooth)
+        whole = curves if want.range is None else self._view.curves(pairs, x=want.axis, width=1)
+        extent = whole.low, whole.high
         if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
             options["range"] = curves.low - 1, curves.high + 1
             curves = self._view.curves(pairs, **options, smooth=want.smooth)
         raw = self._view.curves(pairs, **options) if want.smooth else None
-        end = curves.high
-        if want.range is not None:
-            end = self._view.curves(pairs, x=want.axis, width=1).high
-        return Picture(want, curves, raw, end)
+        return Picture(want, curves, raw, extent)

@@ -265,20 +265,26 @@ class Model:
         elif self.run is not None:
             self.comparing = [] if self.run in self.comparing else [*self.comparing, self.run]
 
-    def zoom_by(self, factor: float, low: float, high: float, end: float) -> None:
-        """Show a part of what is shown from low to high; at the end of the data, its end stays."""
+    def zoom_by(self, factor: float, begin: float, end: float) -> None:
+        """Show a part of what is shown, of data from begin to end; at the end of the data, its end stays."""
+        low, high = self.zoom or (begin, end)
         span = (high - low) * factor
         if not span > 0 or not math.isfinite(span):
             return
-        if high >= end:
+        if span >= end - begin:
+            self.zoom = None
+        elif high >= end:
             self.zoom = (high - span, high)
         else:
-            middle = low + (high - low) / 2
-            self.zoom = (middle - span / 2, middle + span / 2)
+            low = min(max(low + (high - low) / 2 - span / 2, begin), end - span)
+            self.zoom = (low, low + span)
 
-    def pan_by(self, share: float, low: float, high: float) -> None:
-        """Move what is shown by a share of it."""
-        distance = (high - low) * share
+    def pan_by(self, share: float, begin: float, end: float) -> None:
+        """Move what is shown by a share of it, not past the data."""
+        if self.zoom is None:
+            return
+        low, high = self.zoom
+        distance = min(max((high - low) * share, min(begin - low, 0.0)), max(end - high, 0.0))
         if distance and math.isfinite(distance):
             self.zoom = (low + distance, high + distance)
 
