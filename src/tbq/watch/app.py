@@ -132,14 +132,18 @@ class WatchApp(App[None]):
         self.model.tick()
         if self.model.states != before or self.model.wide or self.model.sort == "recent":
             self.sync()
-        elif self._built:
+        elif self._is_shown():
             self._sync_edges()
 
     # What is on the screen.
 
+    def _is_shown(self) -> bool:
+        """Whether there are widgets: not before they are made, nor while the app ends."""
+        return self._built and self.is_running and bool(self.screen_stack) and bool(self.query("#footer"))
+
     def sync(self) -> None:
         """Show what the model says; lines that are the same stay as they are."""
-        if not self._built or not self.is_running:
+        if not self._is_shown():
             return
         model, size = self.model, self.size
         body = max(size.height - 2, 1)
