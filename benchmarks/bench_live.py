@@ -138,8 +138,10 @@ def run(bench: Bench) -> None:
         "live: from write to line", f"tbq {seconds(line)}", f"limit {seconds(0.3)}", line / 0.3, "<= 1x"
     )
     if sys.platform == "linux":
-        size = kept(str(bench.corpus("A")))
-        bench.add("live: memory per scalar", f"tbq {size:.1f} bytes", "limit 30 bytes", size / 30, "<= 1x")
+        for name in "AB":
+            size = kept(str(bench.corpus(name)))
+            title = f"live: memory per scalar of {name}"
+            bench.add(title, f"tbq {size:.1f} bytes", "limit 30 bytes", size / 30, "<= 1x")
 
 
 def _within(bench: Bench, title: str, times: Mapping[str, Timing], limit: float) -> None:

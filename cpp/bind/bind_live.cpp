@@ -88,10 +88,10 @@ class PythonStore {
     store_->set_files(runs, files);
   }
 
-  Update poll(bool rows) {
+  Update poll(bool rows, uint64_t most) {
     const nb::gil_scoped_release free;
     const std::lock_guard turn(mutex_);
-    return store_->poll(rows);
+    return store_->poll(rows, most);
   }
 
   Result everything(const std::vector<std::string>& kinds, nb::object runs) {
@@ -242,6 +242,7 @@ void bind_live(nb::module_& m) {
       .def_prop_ro(
           "retracted_count", [](const Update& self) { return self.retracted.size(); },
           "How many rows do not count any more.")
+      .def_ro("left", &Update::left, "Bytes that were left to the next poll.")
       .def(
           "retracted",
           [](const Update& self) {
@@ -274,8 +275,10 @@ void bind_live(nb::module_& m) {
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
                    "run_of: collections.abc.Sequence[int]) -> None"),
            "The files to follow from now on.")
-      .def("poll", &PythonStore::poll, "rows"_a = true,
-           "Look at every file, and read what is new; without rows only what became of files is told.")
+      .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
+           "Look at every file, and read what is new, up to about so many bytes; without rows only what "
+           "became "
+           "of files is told.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
                    "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "

@@ -288,7 +288,9 @@ void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector
   });
   for (size_t i = 0; i < places.size(); ++i) {
     Stretches& before = delivery.delivered[places[i].ref.segment];
-    if (!delivery.silent) {
+    if (!delivery.silent && before.empty()) {  // most are new
+      for (const Stretch& stretch : visible[i]) give(places[i], stretch.begin, stretch.end);
+    } else if (!delivery.silent) {
       for (const Stretch& stretch : minus(visible[i], before)) give(places[i], stretch.begin, stretch.end);
       for (const Stretch& stretch : minus(before, visible[i])) {
         for (uint64_t row = stretch.begin; row < stretch.end; ++row) {

@@ -15,7 +15,7 @@ size_t size_class(uint32_t rows) {
 
 }  // namespace
 
-Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint32_t columns) {
+Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint16_t columns) {
   bytes = (bytes + 63) / 64 * 64;
   if (!recycled_ || (largest_apart_ && rows == kLargest)) {
     std::shared_ptr<void> own = make_slab(bytes);

@@ -26,7 +26,7 @@ class Pool {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
     uint32_t rows = 0;
-    uint32_t columns = 0;
+    uint16_t columns = 0;
     bool handed = false;  // a table points into it: not to be used again
     size_t bytes() const { return columns * stride(rows) * sizeof(double); }
   };
@@ -46,8 +46,8 @@ class Pool {
   static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:
-  Block carve(size_t bytes, uint32_t rows, uint32_t columns);
-  uint32_t columns_;
+  Block carve(size_t bytes, uint32_t rows, uint16_t columns);
+  uint16_t columns_;
   bool recycled_;
   bool largest_apart_;
   std::shared_ptr<void> slab_;

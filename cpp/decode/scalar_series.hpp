@@ -10,18 +10,21 @@
 
 namespace tbq {
 
-// One chunk of scalar rows: its columns in one block.
+// One chunk of scalar rows: its columns in one block, but for steps that are those of another series, in
+// memory that the block keeps as well.
 struct ScalarChunk {
   Pool::Block block;
   uint32_t rows = 0;
-  int64_t* steps() const { return reinterpret_cast<int64_t*>(block.data); }
-  bool has_walls() const { return block.columns == 3; }
+  int64_t* shared_steps = nullptr;
+  int64_t* steps() const { return shared_steps ? shared_steps : reinterpret_cast<int64_t*>(block.data); }
+  bool has_walls() const { return block.columns + (shared_steps ? 1U : 0U) == 3; }
   // Null if there are none.
-  double* walls() const {
-    return has_walls() ? reinterpret_cast<double*>(block.data) + Pool::stride(block.rows) : nullptr;
-  }
-  double* values() const {
-    return reinterpret_cast<double*>(block.data) + (block.columns - 1) * Pool::stride(block.rows);
+  double* walls() const { return has_walls() ? column(block.columns - 2U) : nullptr; }
+  double* values() const { return column(block.columns - 1U); }
+
+ private:
+  double* column(uint32_t number) const {
+    return reinterpret_cast<double*>(block.data) + number * Pool::stride(block.rows);
   }
 };
 

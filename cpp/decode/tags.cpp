@@ -1,15 +1,41 @@
 // The table of tags.
 #include "decode/tags.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace tbq {
 
+BlobSeries& BlobsByKind::operator[](uint8_t kind) {
+  for (auto& [known, series] : all_) {
+    if (known == kind) return series;
+  }
+  all_.emplace_front(std::piecewise_construct, std::forward_as_tuple(kind), std::tuple<>());
+  return all_.front().second;
+}
+
+const BlobSeries* BlobsByKind::find(uint8_t kind) const {
+  const auto found = std::find_if(begin(), end(), [&](const auto& each) { return each.first == kind; });
+  return found == end() ? nullptr : &found->second;
+}
+
+size_t TagTable::slot_of(std::string_view tag) const {
+  const size_t mask = places_.size() - 1;
+  size_t slot = std::hash<std::string_view>()(tag) & mask;
+  while (places_[slot] != 0 && all[places_[slot] - 1]->tag != tag) slot = (slot + 1) & mask;
+  return slot;
+}
+
 TagEntry& TagTable::add(std::string_view tag) {
+  if (4 * (all.size() + 1) > 3 * places_.size()) {
+    places_.assign(std::max<size_t>(8, 2 * places_.size()), 0);
+    for (uint32_t i = 0; i < all.size(); ++i) places_[slot_of(all[i]->tag)] = i + 1;
+  }
   auto entry = std::make_unique<TagEntry>();
   entry->tag = tag;
   all.push_back(std::move(entry));
-  TagEntry& added = *all.back();
-  by_name_.emplace(std::string_view(added.tag), &added);
-  return added;
+  places_[slot_of(tag)] = static_cast<uint32_t>(all.size());
+  return *all.back();
 }
 
 }  // namespace tbq

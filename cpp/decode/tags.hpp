@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "decode/blob_rows.hpp"
@@ -22,6 +23,21 @@ struct BlobSeries {
   BlobRows rows;
   Segments segments;
   std::unique_ptr<HistogramColumns> histograms;  // once there are some
+};
+
+// Those of one tag by kind: most often none, or one. They stay where they are in memory.
+class BlobsByKind {
+ public:
+  BlobSeries& operator[](uint8_t kind);
+  // Null if there is none.
+  const BlobSeries* find(uint8_t kind) const;
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+ private:
+  std::forward_list<std::pair<const uint8_t, BlobSeries>> all_;
 };
 
 // The first SummaryMetadata of a tag in one session.
@@ -47,9 +63,9 @@ struct TagEntry {
   std::vector<SessionMetadata> metadata;
   uint64_t dtype = 0;  // the number of that of its first tensor
   std::unique_ptr<BlobTemplate> blob_template;
-  uint64_t rounded = 0;                           // integers that float64 could not hold
-  uint64_t refused = 0;                           // values of a scalar tag that are not exactly one number
-  std::unordered_map<uint8_t, BlobSeries> blobs;  // by kind
+  uint64_t rounded = 0;  // integers that float64 could not hold
+  uint64_t refused = 0;  // values of a scalar tag that are not exactly one number
+  BlobsByKind blobs;
 
   // What comes next of the tag is looked at as if it were its first value.
   void forget_templates() {
@@ -61,14 +77,20 @@ struct TagEntry {
 class TagTable {
  public:
   TagEntry* find(std::string_view tag) const {
-    const auto found = by_name_.find(tag);
-    return found == by_name_.end() ? nullptr : found->second;
+    if (places_.empty()) return nullptr;
+    const uint32_t place = places_[slot_of(tag)];
+    return place == 0 ? nullptr : all[place - 1].get();
   }
+  // One that is not there yet.
   TagEntry& add(std::string_view tag);
   std::vector<std::unique_ptr<TagEntry>> all;
 
  private:
-  std::unordered_map<std::string_view, TagEntry*> by_name_;
+  // Where the tag is in `places_`, or the free slot where it belongs.
+  size_t slot_of(std::string_view tag) const;
+  // A hash table: places in `all`, from 1; 0 is free, and at least a quarter are. A part may have few tags,
+  // and a follower keeps very many parts.
+  std::vector<uint32_t> places_;
 };
 
 }  // namespace tbq

@@ -19,7 +19,7 @@ class Arena {
   std::vector<std::shared_ptr<void>> blocks_;
   uint8_t* at_ = nullptr;
   size_t left_ = 0;
-  size_t next_ = 4096;
+  size_t next_ = 256;
   size_t size_ = 0;
 };
 

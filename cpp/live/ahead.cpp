@@ -20,7 +20,7 @@ void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
     file.ahead = {};
     if (file.change == FileChange::none || file.change == FileChange::gone) continue;
     const uint64_t begin = file.begin_of_news();
-    const uint64_t bytes = file.now.size - begin;
+    const uint64_t bytes = std::min(file.now.size, file.until) - begin;
     if (options_.threads < 2 || bytes < 2 * options_.split) continue;
     File handle;
     if (handle.open(file.path) != 0 || is_packed(handle) || (begin > 0 && !file.remembers(handle))) continue;
@@ -28,7 +28,7 @@ void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
     // Some more pieces than threads: not all of them take as long.
     const uint64_t count = std::min<uint64_t>(bytes / options_.split, 4 * options_.threads);
     for (uint64_t k = 0; k < count; ++k) {
-      const uint64_t limit = k + 1 == count ? UINT64_MAX : begin + bytes / count * (k + 1);
+      const uint64_t limit = k + 1 == count ? file.until : begin + bytes / count * (k + 1);
       file.ahead.pieces.push_back({begin + bytes / count * k, limit, nullptr});
       jobs.push_back({this, i, static_cast<size_t>(k)});
     }
@@ -50,7 +50,7 @@ void LiveRun::read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled,
 }
 
 // Takes the pieces that follow one another as settled parts. What comes after them up to the file's end is
-// returned, or null if it was not decoded.
+// returned, or up to where it shall be read; null if it was not decoded.
 std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
                                             const std::atomic<bool>* cancelled) {
   Ahead ahead = std::exchange(file.ahead, {});
@@ -62,7 +62,7 @@ std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, 
     // One that begins elsewhere is wrong: the walk from the file's beginning is right.
     if (!part || part->begin != file.settled)
       part = decode(reader, handle, file.id, file.settled, piece.limit, cancelled);
-    if (piece.limit == UINT64_MAX) return part;
+    if (&piece == &ahead.pieces.back()) return part;
     if (part->error != 0 || part->truncated > 0 || part->settled != part->stopped ||
         part->stopped <= file.settled) {
       return nullptr;

@@ -47,6 +47,7 @@ struct LiveFile {
 
   FileStatus now;  // found by the last look
   FileChange change = FileChange::none;
+  uint64_t until = UINT64_MAX;  // records from here on are left to the next look
 
   uint64_t settled = 0;        // what is appended cannot change anything before this
   Parts parts;                 // up to `settled`, one after the other
@@ -57,8 +58,11 @@ struct LiveFile {
   Fingerprint last;
   Ahead ahead;
 
-  // From where on it is to be read, if it is what its status says.
+  // From where on it is to be read, if it is what its status says, and how many bytes that are.
   uint64_t begin_of_news() const { return change == FileChange::grown && now.size >= settled ? settled : 0; }
+  uint64_t news() const {
+    return change == FileChange::none || change == FileChange::gone ? 0 : now.size - begin_of_news();
+  }
   // What an ordered look at its status says; a file that may have grown must be compared yet.
   FileChange compare(const FileStatus& found) const;
   // Takes the fingerprints; the reader has just read the file.

@@ -13,7 +13,6 @@
 #include "live/transfer.hpp"
 
 namespace tbq {
-
 void LiveRun::set_files(const std::vector<std::string>& paths) {
   std::unordered_map<std::string, std::unique_ptr<LiveFile>> known;
   for (auto& file : files_) known.emplace(file->path, std::move(file));
@@ -54,11 +53,28 @@ bool LiveRun::look(uint64_t& bytes) {
       // It may not be read; its status need not change when it may.
       file->change = File().open(file->path) == 0 ? FileChange::replaced : FileChange::none;
     }
+    file->until = UINT64_MAX;
     any = any || file->change != FileChange::none;
-    if (file->change != FileChange::none && file->change != FileChange::gone)
-      bytes += file->now.size - file->begin_of_news();
+    bytes += file->news();
   }
   return any;
+}
+
+uint64_t LiveRun::limit(uint64_t bytes) {
+  uint64_t left = 0;
+  for (auto& file : files_) {
+    const uint64_t news = file->news();
+    if (bytes == 0 && file->change == FileChange::grown) {
+      file->change = FileChange::none;
+      left += news;
+      continue;
+    }
+    const uint64_t taken = std::min(news, std::max<uint64_t>(bytes, 1));
+    if (taken < news) file->until = file->begin_of_news() + taken;
+    left += news - taken;
+    bytes -= std::min(bytes, taken);
+  }
+  return left;
 }
 
 void LiveRun::drop(LiveFile& file) {
@@ -129,9 +145,15 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
   file.tail.reset();
   file.unfinished = 0;
   if (before) dropped_.push_back(before);
+  const uint64_t until = file.opened.compressed ? UINT64_MAX : file.until;
   auto part = decode_ahead(reader, file, handle, cancelled);
-  if (!part) part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
-  if (part->error == 0 && part->settled > file.settled) {
+  if (!part && file.settled < until) part = decode(reader, handle, file.id, file.settled, until, cancelled);
+  // What is not settled depends on all that follows.
+  if (part && until != UINT64_MAX && (part->settled < part->stopped || part->settled <= file.settled))
+    part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
+  if (!part) {
+    // Pieces that were decoded ahead reach up to the limit.
+  } else if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
       auto settled = decode(reader, handle, file.id, file.settled, part->settled, cancelled);
       file.settled = part->settled;
@@ -152,7 +174,8 @@ void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bo
   reader.reader.reset(&handle, handle.size());  // pieces may have been read by others
   file.remember(reader.reader);
   if (before) keep_place(before, file);
-  file.again = cancelled && cancelled->load(std::memory_order_relaxed);
+  file.again = (cancelled && cancelled->load(std::memory_order_relaxed)) ||
+               (!file.tail && file.settled >= until && file.settled < file.status.size);
 }
 
 // What was delivered of a part that was decoded again stays delivered.

@@ -76,6 +76,9 @@ class LiveRun {
   // Whether there is anything to read; asks the system for the status of each file. `bytes` grows by what is
   // to be read.
   bool look(uint64_t& bytes);
+  // Leaves what comes after about so many bytes to the next look; returns how many bytes that are. Of a file
+  // that is new at least one record is read.
+  uint64_t limit(uint64_t bytes);
   // Divides what look() found of large files into pieces, and decodes one of them. Several threads may.
   struct AheadJob {
     LiveRun* run = nullptr;

@@ -41,13 +41,37 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   }
 }
 
-Update Store::poll(bool rows) {
+uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
+  for (const auto& run : gone_) changed.push_back(run.get());
+  uint64_t left = 0;
+  const size_t first = most == UINT64_MAX || runs_.empty() ? 0 : next_ % runs_.size();
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const size_t place = (first + i) % runs_.size();
+    LiveRun& run = *runs_[place];
+    uint64_t news = 0;
+    if (!run.look(news)) continue;
+    if (bytes < most || news == 0) {
+      const uint64_t rest = news > most - bytes ? run.limit(most - bytes) : 0;
+      bytes += news - rest;
+      left += rest;
+      if (news > 0) next_ = place + 1;  // others have their turn before more of this one
+      changed.push_back(&run);
+    } else {
+      left += news;
+    }
+  }
+  // Rows are given in the order of runs.
+  if (first > 0) {
+    std::sort(changed.begin() + static_cast<std::ptrdiff_t>(gone_.size()), changed.end(),
+              [](const LiveRun* a, const LiveRun* b) { return a->index < b->index; });
+  }
+  return left;
+}
+
+Update Store::poll(bool rows, uint64_t most) {
   std::vector<LiveRun*> changed;
   uint64_t bytes = 0;
-  for (const auto& run : gone_) changed.push_back(run.get());
-  for (const auto& run : runs_) {
-    if (run->look(bytes)) changed.push_back(run.get());
-  }
+  const uint64_t left = look(most, changed, bytes);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
   const auto tick = [this] { return !options_.tick || options_.tick({}); };
   for (const auto& reader : readers_) reader->much = bytes >= kMuch;
@@ -88,6 +112,7 @@ Update Store::poll(bool rows) {
     each(true, true);
   }
   Update update = take_pending();
+  update.left = left;
   for (LiveRun* run : changed) run->merge_parts(*readers_[0], &hidden_);
   gone_.clear();
   if (bytes >= kMuch) {

@@ -16,6 +16,7 @@ struct Update {
   Result added;
   std::vector<RetractedRow> retracted;
   std::vector<LiveChange> changes;
+  uint64_t left = 0;  // bytes that were left to the next poll
 };
 
 // A pattern that is also the name of a tag stands for that tag alone. Whether it is one shows only once the
@@ -36,8 +37,9 @@ class Store {
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
-  // call. Without `rows` an update says only which files changed.
-  Update poll(bool rows = true);
+  // call. Without `rows` an update says only which files changed. What comes after about `most` bytes is left
+  // to the next poll.
+  Update poll(bool rows = true, uint64_t most = UINT64_MAX);
 
   // The columns of curves: of tags of runs, which are numbered as in the last set_files().
   struct Series {
@@ -56,6 +58,8 @@ class Store {
   Result everything(Kinds kinds, const std::vector<uint32_t>* runs = nullptr);
 
  private:
+  // Finds the runs that changed, and how many bytes of them are to be read now; returns how many are left.
+  uint64_t look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes);
   // Finds out which series are hidden now; runs whose rows change by that are added to `changed`.
   void hide(std::vector<LiveRun*>& changed);
   Update take_pending();
@@ -68,6 +72,7 @@ class Store {
   std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;
   std::vector<RunsUpdate> pending_;  // what was read and not yet given
+  size_t next_ = 0;                  // the run from which on a poll reads that may not read all
 };
 
 }  // namespace tbq

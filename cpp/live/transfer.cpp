@@ -41,9 +41,9 @@ void transfer(const Part& before, const Part& now, Delivered& delivered) {
       return true;
     });
     for (const auto& [kind, series] : entry->blobs) {
-      const auto other = again->blobs.find(kind);
-      if (other == again->blobs.end()) continue;
-      const BlobSeries& blobs = other->second;
+      const BlobSeries* other = again->blobs.find(kind);
+      if (!other) continue;
+      const BlobSeries& blobs = *other;
       transfer_segments(series.segments.all, blobs.segments.all, delivered,
                         [&](uint64_t begin, uint64_t end) {
                           for (uint64_t row = begin; row < end; ++row) {

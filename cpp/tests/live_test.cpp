@@ -6,6 +6,7 @@
 
 #include "decode/delivered.hpp"
 #include "live/crew.hpp"
+#include "live/pack.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
 #include "tests/bytes.hpp"
@@ -60,28 +61,33 @@ class Following {
  public:
   explicit Following(tbq::DecodeOptions asked) : options_(asked), store_(asked) {}
 
-  // Polls, and compares with a fresh decode.
-  std::vector<FileChange> poll(const std::vector<std::string>& runs,
-                               const std::vector<tbq::FileSpec>& files) {
+  // Polls, about `most` bytes at a time, and compares with a fresh decode.
+  std::vector<FileChange> poll(const std::vector<std::string>& runs, const std::vector<tbq::FileSpec>& files,
+                               uint64_t most = UINT64_MAX) {
     store_.set_files(runs, files);
-    const tbq::Update update = store_.poll();
-    for (const tbq::RetractedRow& row : update.retracted) {
-      const auto found = rows_.find({row.run, row.tag, row.step, row.value});
-      CHECK(found != rows_.end());
-      if (found != rows_.end() && --found->second == 0) rows_.erase(found);
+    std::vector<FileChange> changes;
+    retracted = polls = 0;
+    for (uint64_t left = 1; left > 0; ++polls) {
+      const tbq::Update update = store_.poll(true, most);
+      for (const tbq::RetractedRow& row : update.retracted) {
+        const auto found = rows_.find({row.run, row.tag, row.step, row.value});
+        CHECK(found != rows_.end());
+        if (found != rows_.end() && --found->second == 0) rows_.erase(found);
+      }
+      retracted += update.retracted.size();
+      add_rows(rows_, update.added, runs);
+      for (const tbq::LiveChange& change : update.changes) changes.push_back(change.what);
+      left = update.left;
     }
-    retracted = update.retracted.size();
-    add_rows(rows_, update.added, runs);
     tbq::DecodeOptions asked = options_;
     asked.verify = true;
     const Rows want = rows_of(tbq::decode(files, asked), runs);
     CHECK(rows_ == want);
     CHECK(rows_of(store_.everything(asked.kinds), runs) == want);
-    std::vector<FileChange> changes;
-    for (const tbq::LiveChange& change : update.changes) changes.push_back(change.what);
     return changes;
   }
   size_t retracted = 0;
+  size_t polls = 0;
 
  private:
   tbq::DecodeOptions options_;
@@ -160,6 +166,71 @@ TEST(a_file_that_grows_is_read_on) {
   file.write(data);
   following.poll({"a"}, {{file.path(), 0}});
   CHECK(following.poll({"a"}, {{file.path(), 0}}).empty());
+}
+
+TEST(much_that_is_new_is_read_in_pieces) {
+  const std::string data = log(0, 300, 10);
+  const TestFile first(data), second(log(0, 50, 10) + "damage" + more(50, 90, 10)), third(log(0, 9, 10));
+  const std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 0}, {third.path(), 1}};
+  for (const uint64_t most : {uint64_t{1}, uint64_t{1000}, data.size() + 1, uint64_t{1} << 30}) {
+    for (const uint64_t split : {uint64_t{400}, uint64_t{1} << 30}) {
+      tbq::DecodeOptions asked = options();
+      asked.split = split;
+      Following following(asked);
+      following.poll({"a", "b"}, files, most);
+      CHECK(following.retracted == 0);
+      CHECK(most > 1 || following.polls > 300);
+      CHECK(most != 1000 || (following.polls > 10 && following.polls < 50));
+      CHECK(most <= 1000 || following.polls <= 3);
+      CHECK(following.poll({"a", "b"}, files, most).empty());
+    }
+  }
+  // None of them is forgotten while another one grows as fast as it is read.
+  tbq::Store store(options());
+  const TestFile grows(log(0, 10, 10));
+  store.set_files({"a", "b"}, {{grows.path(), 0}, {third.path(), 1}});
+  std::string longer = log(0, 10, 10);
+  size_t from_other = 0;
+  for (int step = 10; step < 40; ++step) {
+    const tbq::Update update = store.poll(true, 100);
+    for (const tbq::LiveChange& change : update.changes) from_other += change.run == "b" ? 1 : 0;
+    longer += more(step * 10, step * 10 + 10, 10);
+    grows.write(longer);
+  }
+  CHECK(from_other > 0);
+}
+
+TEST(steps_that_tags_share_are_kept_once) {
+  std::string file = bytes::record(bytes::version(1));
+  for (int step = 0; step < 100; ++step) {
+    for (const char* tag : {"a", "b", "c"})
+      file += bytes::record(bytes::scalar(tag, step, static_cast<float>(step), 1.0 + step));
+    if (step % 2 == 0) file += bytes::record(bytes::scalar("d", step, 1, 1.0 + step));
+    if (step % 2 == 0) file += bytes::record(bytes::scalar("e", 99 - step, 2, 1.0 + step));
+    if (step % 2 == 0) file += bytes::record(bytes::scalar("f", step, 3, 1.0 + step));
+  }
+  const TestFile on_disk(file);
+  tbq::File handle;
+  CHECK(handle.open(on_disk.path()) == 0);
+  tbq::BlockReader reader;
+  tbq::Pool pool;
+  tbq::PartOptions asked;
+  asked.kinds = tbq::bit(tbq::Kind::scalars);
+  tbq::Part part, packed;
+  tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, part);
+  tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, packed);
+  tbq::pack(packed, pool, nullptr);
+  const auto steps_of = [&](const char* tag) { return packed.tags.find(tag)->scalars.chunks[0].steps(); };
+  CHECK(steps_of("a") == steps_of("b") && steps_of("a") == steps_of("c"));
+  CHECK(steps_of("d") == steps_of("f") && steps_of("d") != steps_of("a") && steps_of("d") != steps_of("e"));
+  for (const auto& entry : part.tags.all) {
+    const tbq::ScalarSeries& other = packed.tags.find(entry->tag)->scalars;
+    CHECK(entry->scalars.rows() == other.rows());
+    for (uint64_t row = 0; row < other.rows(); ++row) {
+      const tbq::ScalarRow a = entry->scalars.row(row), b = other.row(row);
+      CHECK(a.step == b.step && a.wall_time == b.wall_time && a.value == b.value);
+    }
+  }
 }
 
 TEST(what_became_of_a_file) {

@@ -87,7 +87,7 @@ TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {
   const auto careful = decode(file, 0, UINT64_MAX, {.careful = true});
   CHECK(careful->part.records == 4 && careful->part.passed == 0);
   const auto images = decode(file, 0, UINT64_MAX, {.kinds = tbq::bit(tbq::Kind::images)});
-  const auto& rows = images->part.tags.find("img")->blobs.at(static_cast<uint8_t>(tbq::Kind::images)).rows;
+  const auto& rows = images->part.tags.find("img")->blobs.find(static_cast<uint8_t>(tbq::Kind::images))->rows;
   CHECK(rows.size() == 2 && rows[1].payload_length == 600000 && rows[1].payload[599999] == 'x');
 }
 

@@ -78,6 +78,20 @@ def test_rows_come_as_they_are_written_until_ctrl_c(tmp_path: Path) -> None:
         assert follow.end() == (0, "", "")
 
 
+@posix
+@pytest.mark.parametrize("quiet", [True, False])
+def test_ctrl_c_typed_in_a_terminal(tmp_path: Path, quiet: bool) -> None:
+    from terminal import Terminal
+
+    if not quiet:
+        add(tmp_path / "a" / NAME, 0.5, 0.25)
+    terminal = Terminal("follow", tmp_path, "--from", "start", "--every", "0.02")
+    terminal.shows("waiting for event files" if quiet else "0.25")
+    terminal.type("\x03")
+    assert terminal.end() == 0
+    assert b"Traceback" not in terminal.raw and b"error" not in terminal.raw
+
+
 def test_from_now_and_from_the_start(tbq: Run, tmp_path: Path) -> None:
     add(tmp_path / "a" / NAME, 1.0, float("nan"))
     done = tbq("follow", tmp_path, "--idle", 0)

@@ -162,3 +162,65 @@ def test_without_textual(runs: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pip install 'tbq[watch]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+GRAPHICS = {
+    "kitty": (
+        b"\x1b_Gi=31;OK\x1b\\\x1bP>|kitty(0.42.1)\x1b\\\x1b[6;20;10t\x1b[?62;52c",
+        b"\x1b_Ga=T,U=1,q=2,f=100,",
+    ),
+    "ghostty": (b"\x1b_Gi=31;OK\x1b\\\x1bP>|ghostty 1.2\x1b\\\x1b[?62;22c", b"\x1b_Ga=T,U=1,q=2,f=100,"),
+    "iterm2": (b"\x1bP>|iTerm2 3.5.4\x1b\\\x1b[6;18;9t\x1b[?64;4c", b"\x1b]1337;File=inline=1;"),
+    "wezterm": (b"\x1b_Gi=31;OK\x1b\\\x1bP>|WezTerm 2025\x1b\\\x1b[?65;4;6c", b"\x1b]1337;File=inline=1;"),
+    "xterm": (b"\x1bP>|XTerm(390)\x1b\\\x1b[6;18;9t\x1b[?64;1;4;22c", b'\x1bP0;1q"1;1;'),
+}
+BEGINNINGS = (b"\x1b_Ga=T", b"\x1b]1337;File", b"\x1bP0;1q")
+
+
+@pytest.mark.parametrize("name", GRAPHICS)
+def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
+    answers, begins = GRAPHICS[name]
+    terminal = Terminal("watch", runs, rows=34, columns=120, answers=answers)
+    terminal.until(charts)
+    assert not any(beginning in terminal.raw for beginning in BEGINNINGS)
+    terminal.type("2")
+    terminal.until(lambda _text: begins in terminal.raw)
+    drawn = terminal.raw.count(begins)
+    terminal.type("?")
+    terminal.shows("filter tags")
+    terminal.type("j")  # closes it, and the image is there again
+    terminal.until(lambda text: "filter tags" not in text)
+    if begins != BEGINNINGS[0]:  # kitty knows the image
+        terminal.until(lambda _text: terminal.raw.count(begins) > drawn)
+    terminal.type("1")
+    terminal.until(charts)
+    terminal.type("q")
+    assert terminal.end() == 0
+    others = [beginning for beginning in BEGINNINGS if not begins.startswith(beginning)]
+    assert not any(beginning in terminal.raw for beginning in others)
+    assert "▀▀▀".encode() not in terminal.raw
+    if begins.startswith(BEGINNINGS[0]):
+        numbers = set(re.findall(rb"a=T,[^;]*i=(\d+)", terminal.raw))
+        assert numbers == set(re.findall(rb"a=d,d=I,i=(\d+)", terminal.raw)), "what it keeps is deleted"
+        assert all(b"\x1b[38;5;%sm\xf4\x8e\xbb\xae" % number in terminal.raw for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("answers", "environ"),
+    [
+        (b"\x1bP>|some terminal\x1b\\\x1b[?62;22c", {}),
+        (b"", {}),  # answers nothing
+        (GRAPHICS["kitty"][0], {"NO_COLOR": "1"}),
+        (GRAPHICS["kitty"][0], {"TMUX": "/tmp/tmux-0/default,1,0"}),
+        (GRAPHICS["xterm"][0], {"TERM": "linux"}),
+    ],
+)
+def test_images_are_half_blocks_elsewhere(runs: Path, answers: bytes, environ: dict[str, str]) -> None:
+    terminal = Terminal("watch", runs, answers=answers, **environ)
+    terminal.until(charts)
+    terminal.type("2")
+    terminal.shows("▀▀▀")
+    terminal.type("q")
+    assert terminal.end() == 0
+    assert not any(beginning in terminal.raw for beginning in BEGINNINGS)
+    assert (b"\x1b_G" in terminal.raw) == (not environ), "who must not draw is not asked"

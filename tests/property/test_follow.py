@@ -90,8 +90,8 @@ class Recorder:
         self._poll = store.poll
         store.poll = self.poll  # type: ignore[method-assign]
 
-    def poll(self, rows: bool = True) -> Any:
-        self.last = self._poll(rows)
+    def poll(self, rows: bool = True, most: int | None = None) -> Any:
+        self.last = self._poll(rows, most)
         return self.last
 
 
@@ -104,8 +104,9 @@ class Sum:
         self.keys: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in KINDS}
         self.delivered: dict[str, set[tuple[Any, ...]]] = {kind: set() for kind in KINDS}
 
-    def poll(self) -> None:
-        update = self._follower.poll()
+    def poll(self, most: int | None = None) -> int:
+        """How many bytes are left."""
+        update = self._follower.poll(most=most)
         for row in update.retracted_rows.to_arrow().to_pylist():
             key = row["run"], row["tag"], row["step"], exact(row["wall_time"])
             if row["kind"] == "scalars":
@@ -120,6 +121,7 @@ class Sum:
                 if kind == "scalars"
                 else keys_of(_core.keys(self._store.last.added, kind, self._follower.runs))
             )
+        return update.left
 
     def check(self, want: Opened) -> None:
         for kind in KINDS:
@@ -127,8 +129,11 @@ class Sum:
             assert +self.keys[kind] == want.keys[kind]
 
 
-def agree(root: Path, follower: tbq.Follower, total: Sum, selection: dict[str, Any]) -> None:
-    total.poll()
+def agree(
+    root: Path, follower: tbq.Follower, total: Sum, selection: dict[str, Any], most: int | None
+) -> None:
+    while total.poll(most):
+        pass
     want = opened(root, selection)
     for kind in KINDS:
         assert rows_of(follower.table(kind)) == want.rows[kind], kind
@@ -138,10 +143,13 @@ def agree(root: Path, follower: tbq.Follower, total: Sum, selection: dict[str, A
 
 @examples(150)
 @given(
-    operations=st.lists(OPERATIONS, min_size=5, max_size=40), selection=SELECTIONS, threads=st.integers(1, 3)
+    operations=st.lists(OPERATIONS, min_size=5, max_size=40),
+    selection=SELECTIONS,
+    threads=st.integers(1, 3),
+    most=st.sampled_from([None, None, 1, 100, 5000]),  # bytes that a poll reads
 )
 def test_a_follower_has_what_open_gives(
-    operations: list[Any], selection: dict[str, Any], threads: int, folder: Path
+    operations: list[Any], selection: dict[str, Any], threads: int, most: int | None, folder: Path
 ) -> None:
     root = folder / "log"
     shutil.rmtree(root, ignore_errors=True)
@@ -152,15 +160,15 @@ def test_a_follower_has_what_open_gives(
         log.apply(New(0, 1, 1.0))
         for operation in operations:
             if operation == "poll":
-                agree(root, follower, total, selection)
+                agree(root, follower, total, selection, most)
                 continue
             # A bit that turns in bytes that were read is seen if it is all that happened to the file since.
             alone = isinstance(operation, Simple) and operation.what == "flip"
             if alone:
-                agree(root, follower, total, selection)
+                agree(root, follower, total, selection, most)
             log.apply(operation)
             if alone:
-                agree(root, follower, total, selection)
-        agree(root, follower, total, selection)
+                agree(root, follower, total, selection, most)
+        agree(root, follower, total, selection, most)
         shutil.rmtree(root)
-        agree(root, follower, total, selection)
+        agree(root, follower, total, selection, most)

@@ -78,6 +78,27 @@ def test_a_poll_without_rows_says_which_runs_changed(tmp_path: Path) -> None:
     assert steps(follower.table()) == [1, 2, 3]
 
 
+def test_much_that_is_new_can_be_read_in_pieces(tmp_path: Path) -> None:
+    for run in "ab":
+        with tbq.SummaryWriter(tmp_path / run) as writer:
+            for step in range(100):
+                writer.add_scalar("loss", step / 8, step)
+    with tbq.follow(tmp_path) as follower:
+        first = follower.poll(most=0)
+        size = sum(path.stat().st_size for path in tmp_path.rglob("*tfevents*"))
+        assert (first.left, follower.runs, first.runs.new) == (size, ["a", "b"], [])
+        rows, left = 0, size
+        while left:
+            update = follower.poll(most=1000)
+            assert update.left < left
+            left = update.left
+            rows += len(update.table())
+        assert rows == 200 and follower.table().to_arrow().equals(tbq.open(tmp_path).scalars().to_arrow())
+        assert not follower.poll(most=1000)
+        with pytest.raises(UsageError, match="most"):
+            follower.poll(most=-1)
+
+
 def test_a_change_in_place_near_the_end_is_seen_while_the_file_grows(tmp_path: Path) -> None:
     path = log(tmp_path / "a", 1, 2, 3)
     follower = tbq.follow(tmp_path, on_error="ignore")

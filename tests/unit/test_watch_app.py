@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 import tbq
 from tbq.plot.cells import plain
 from tbq.watch.app import WatchApp
-from tbq.watch.feed import Feed
+from tbq.watch.feed import Feed, News
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
 
@@ -124,7 +124,7 @@ def test_zoom_and_pan(app: WatchApp) -> None:
         model = app.model
         await until(pilot, lambda: drawn(app))
         await pilot.press("slash", *"train/loss", "enter")
-        await until(pilot, lambda: app._selected_picture() and drawn(app))
+        await until(pilot, lambda: model.cards == ["train/loss"] and drawn(app))
         await pilot.press("plus")
         assert model.zoom == (99.5, 199)
         await pilot.press("left_square_bracket")
@@ -132,6 +132,21 @@ def test_zoom_and_pan(app: WatchApp) -> None:
         await until(pilot, lambda: "160" in text(app) and "zoom" in text(app))
         await pilot.press("minus", "0")
         assert model.zoom is None
+
+    play(app, script)
+
+
+def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
+    async def script(app: WatchApp, pilot: Pilot[None]) -> None:
+        model = app.model
+        await until(pilot, lambda: drawn(app) and model.tag == "hparam/accuracy")  # which has one point
+        await pilot.press("plus")
+        assert model.zoom == (100, 200)
+        await until(pilot, lambda: drawn(app) and "160" in text(app))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "nothing in this part" in text(app))
+        await pilot.press("0")
+        await until(pilot, lambda: drawn(app) and "nothing in this part" not in text(app))
 
     play(app, script)
 
@@ -230,3 +245,13 @@ def test_live_data_and_only_what_changed(tmp_path: Path, monkeypatch: pytest.Mon
     generator = app_of(root)
     play(next(generator), script)
     generator.close()
+
+
+def test_news_that_come_while_the_app_ends(app: WatchApp) -> None:
+    async def script(app: WatchApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: drawn(app))
+        await app.screen.remove_children()
+        app._take(News())
+        app._tick()
+
+    play(app, script)

@@ -7,9 +7,11 @@ import math
 import pytest
 
 from tbq.live.view import LatestOfRun, Series
+from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
+from tbq.watch import screen
 from tbq.watch.feed import News
-from tbq.watch.model import SMOOTHS, Model, chosen
+from tbq.watch.model import SMOOTHS, SORTS, Model, chosen
 from tbq.watch.runs import Run
 
 NOW = 1_000_000.0
@@ -106,6 +108,28 @@ def test_sorting_runs() -> None:
     }
 
 
+def test_runs_are_listed_before_they_are_read() -> None:
+    made = Model("runs", clock=lambda: NOW)
+    made.take(News(("a", "b"), {}, left=5_000_000))
+    assert (made.listed, made.states, made.loaded) == (["a", "b"], {}, False)
+    assert "reading 5.0 MB" in plain([screen.header(made, 120)])
+    assert "· b" in plain(screen.run_list(made, 40, 3, 0))
+    for sort in SORTS:
+        made.sort = sort
+        made.refresh()
+        assert made.listed == ["a", "b"]
+    made.sort = "name"
+    old = latest(series("m", wall=NOW - 9e4), ended=NOW - 9e4)
+    made.take(News(("a", "b"), {"b": old}, left=2_000_000))
+    assert (made.states, made.tag) == ({"b": "finished"}, "m")
+    both = latest(series("loss", wall=NOW - 9e4), series("m", wall=NOW - 9e4), ended=NOW - 9e4)
+    made.take(News(("a", "b"), {"a": both, "b": both}))
+    assert made.states == {"a": "finished", "b": "finished"}, "what was there before is not seen to grow"
+    assert (made.tag, made.loaded, made.left) == ("loss", True, 0), "nothing was chosen yet"
+    made.take(News(("a", "b"), {"b": both}))
+    assert made.states == {"a": "finished", "b": "running"}
+
+
 def test_selection_survives_news_and_ends_with_its_run() -> None:
     made = model(a=latest(series()), b=latest(series()), c=latest(series()))
     made.move_run(1)
@@ -167,16 +191,30 @@ def test_the_selected_run_is_always_drawn() -> None:
 
 def test_zoom_keeps_the_end_and_pans() -> None:
     made = model(a=latest(series()))
-    made.zoom_by(0.5, 0, 100, 100)
+    made.zoom_by(0.5, 0, 100)
     assert made.zoom == (50, 100)
-    made.pan_by(-0.5, *made.zoom)
+    made.pan_by(-0.5, 0, 100)
     assert made.zoom == (25, 75)
-    made.zoom_by(0.5, *made.zoom, 100)
+    made.zoom_by(0.5, 0, 100)
     assert made.zoom == (37.5, 62.5)
+    for _ in range(9):
+        made.pan_by(0.25, 0, 100)
+    assert made.zoom == (75, 100), "not past the data"
+    for _ in range(30):
+        made.pan_by(-0.25, 0, 100)
+    assert made.zoom == (0, 25)
+    made.zoom_by(2, 0, 100)
+    assert made.zoom == (0, 50)
+    made.zoom_by(2, 0, 100)
+    assert made.zoom is None, "all of it is no zoom"
+    made.pan_by(0.25, 0, 100)
+    assert made.zoom is None
+    made.zoom_by(0.5, 0, 100)
     made.next_axis()
     assert (made.axis, made.zoom) == ("relative", None)
-    made.zoom_by(0.5, 3, 3, 3)
-    assert made.zoom is None
+    for begin, end in ((3, 3), (math.nan, math.nan)):
+        made.zoom_by(0.5, begin, end)
+        assert made.zoom is None
 
 
 def test_smoothing_goes_round() -> None:

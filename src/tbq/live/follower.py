@@ -181,11 +181,12 @@ class Follower:
         """Whether `close()` was called."""
         return self._ended.is_set()
 
-    def poll(self, rows: bool = True) -> Update:
+    def poll(self, rows: bool = True, most: int | None = None) -> Update:
         """Look once: what is new since the last look, at once and without waiting for anything.
 
         With `rows=False` what is new is read, but no table is made of it: the update says which runs changed, and has
-        the problems.
+        the problems. Of much that is new, about `most` bytes are read; `update.left` says how many are left to the next
+        call.
 
         >>> follower = tbq.follow("runs", kinds="images")
         >>> follower.poll().table("images").shape
@@ -193,10 +194,14 @@ class Follower:
         >>> bool(follower.poll())
         False
         """
+        if most is not None and (
+            isinstance(most, bool) or not isinstance(most, int) or not 0 <= most < 1 << 63
+        ):
+            raise bad("most", most, "bytes, 0 or more")
         with self.store.lock:
             if not self._ready:
                 self._looked, began = time.monotonic(), time.thread_time()
-                update = self._look(rows)
+                update = self._look(rows, most)
                 if not update:
                     self._idle_cost = time.thread_time() - began
                 self._ready.append(update)  # if what follows raises, the next call gives it
@@ -286,14 +291,14 @@ class Follower:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
         return of_kind
 
-    def _look(self, rows: bool = True) -> Update:
+    def _look(self, rows: bool = True, most: int | None = None) -> Update:
         # After a look that was interrupted the next one is at the same runs, and gives what was read then.
         if not self.store.interrupted and self.discovery.search():
             found = self.discovery.found
             self.reader.found = found
             wanted = set(self._run.resolve([run.name for run in found.runs]).names)
             self.store.set_runs(run for run in found.runs if run.name in wanted)
-        core = self.store.poll(rows)
+        core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = list(self.discovery.found.problems)
         if core.changes:
@@ -310,6 +315,7 @@ class Follower:
             core.retracted_count if rows else 0,
             self._run_changes(core),
             self._told.new(problems),
+            core.left,
         )
 
     def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:

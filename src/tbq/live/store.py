@@ -34,12 +34,12 @@ class LiveStore:
             self.runs = list(runs)
             self._open().set_files([run.name for run in self.runs], *files_of(self.runs))
 
-    def poll(self, rows: bool = True) -> LiveUpdate:
-        """Read what is new; without `rows` the update says only what became of files."""
+    def poll(self, rows: bool = True, most: int | None = None) -> LiveUpdate:
+        """Read what is new, about `most` bytes of it; without `rows` the update says only what became of files."""
         with self.lock:
             core = self._open()
             self._interrupted = True
-            update = core.poll(rows)
+            update = core.poll(rows) if most is None else core.poll(rows, most)
             self._interrupted = False
             return update
 

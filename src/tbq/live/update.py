@@ -73,10 +73,13 @@ class Update:
         retracted_count: int,
         runs: RunChanges,
         problems: list[Problem],
+        left: int = 0,
     ) -> None:
         self.tables: Tables = tables
         self.runs = runs
         self.problems = problems
+        #: bytes that are there and were left to the next poll
+        self.left = left
         self._retracted = retracted
         self._retracted_count = retracted_count
 

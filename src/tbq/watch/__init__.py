@@ -54,9 +54,13 @@ def watch(
         shown = follower.path
         feed = Feed(follower)
         feed.start()
-        from tbq.watch.app import WatchApp  # takes its time, while the log is read
-        from tbq.watch.model import Model
-        from tbq.watch.runs import STALLED_AFTER
+        from tbq.watch.graphics import asked
+
+        with asked() as graphics:
+            # Takes its time, while the log is read and the terminal answers.
+            from tbq.watch.app import WatchApp
+            from tbq.watch.model import Model
+            from tbq.watch.runs import STALLED_AFTER
 
         model = Model(shown, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
-        WatchApp(feed, model).show()
+        WatchApp(feed, model, *graphics).show()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +17,7 @@ from tbq.plot.cells import Line, Span
 from tbq.watch import screen
 from tbq.watch.cards import card, want_of
 from tbq.watch.feed import Brought, Feed, News, Picture
+from tbq.watch.graphics import Graphics
 from tbq.watch.keys import KEYS
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
@@ -55,8 +57,9 @@ class WatchApp(App[None]):
         Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, feed: Feed, model: Model) -> None:
+    def __init__(self, feed: Feed, model: Model, graphics: Graphics | None = None) -> None:
         super().__init__(ansi_color=True)
+        self._graphics = graphics
         self.model = model
         model.plain = self.no_color
         self.feed = feed
@@ -129,14 +132,18 @@ class WatchApp(App[None]):
         self.model.tick()
         if self.model.states != before or self.model.wide or self.model.sort == "recent":
             self.sync()
-        elif self._built:
+        elif self._is_shown():
             self._sync_edges()
 
     # What is on the screen.
 
+    def _is_shown(self) -> bool:
+        """Whether there are widgets: not before they are made, nor while the app ends."""
+        return self._built and self.is_running and bool(self.screen_stack) and bool(self.query("#footer"))
+
     def sync(self) -> None:
         """Show what the model says; lines that are the same stay as they are."""
-        if not self._built or not self.is_running:
+        if not self._is_shown():
             return
         model, size = self.model, self.size
         body = max(size.height - 2, 1)
@@ -189,7 +196,7 @@ class WatchApp(App[None]):
                 continue
             if tag is None:
                 pane.key = None
-                pane.show_lines(screen.nothing(model, room) if not cards and place == 0 else [])
+                pane.show_card(screen.nothing(model, room) if not cards and place == 0 else [], None)
                 continue
             want = want_of(model, tag, room)
             wants.append(want)
@@ -200,8 +207,14 @@ class WatchApp(App[None]):
             )  # fmt: skip
             if key != pane.key:
                 pane.key = key
-                pane.show_lines(card(model, tag, picture, room, height))
+                pane.show_card(*card(model, tag, picture, room, height, self._graphics))
         self.feed.want(tuple(wants))
+
+    def send(self, sequence: str) -> None:
+        """Write to the terminal, after everything that was drawn so far."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+            self._driver.flush()
 
     def _over_lines(self, room: int, height: int) -> list[Line]:
         if self._over == "help":
@@ -314,20 +327,19 @@ class WatchApp(App[None]):
         self.sync()
 
     def action_zoom(self, factor: float) -> None:
-        """Zoom all charts to a part of what the selected one shows."""
-        picture = self._selected_picture()
-        if picture is not None and picture.curves is not None:
-            low, high = self.model.zoom or (picture.curves.low, picture.curves.high)
-            self.model.zoom_by(factor, low, high, picture.end)
-            self.sync()
+        """Zoom all charts to a part of what they show."""
+        self.model.zoom_by(factor, *self._extent())
+        self.sync()
 
     def action_pan(self, share: float) -> None:
         """Move along x."""
-        picture = self._selected_picture()
-        if picture is not None and picture.curves is not None:
-            self.model.pan_by(share, *(self.model.zoom or (picture.curves.low, picture.curves.high)))
-            self.sync()
+        self.model.pan_by(share, *self._extent())
+        self.sync()
 
-    def _selected_picture(self) -> Picture | None:
-        tag = self.model.tag
-        return self.pictures.get((self.model.kind, tag)) if tag is not None else None
+    def _extent(self) -> tuple[float, float]:
+        """The first and the last x of all charts on the screen."""
+        shown = [self.pictures.get(("scalars", tag)) for tag in self.model.cards]
+        extents = [each.extent for each in shown if each is not None and math.isfinite(sum(each.extent))]
+        if self.model.kind != "scalars" or not extents:
+            return math.nan, math.nan
+        return min(low for low, _ in extents), max(high for _, high in extents)

@@ -14,6 +14,7 @@ from tbq.plot.numbers import number
 from tbq.select import plain_tag
 from tbq.text import page
 from tbq.watch.feed import Picture, Want
+from tbq.watch.graphics import Drawing, Graphics, drawing
 from tbq.watch.model import Model
 
 if TYPE_CHECKING:
@@ -38,20 +39,24 @@ def want_of(model: Model, tag: str, room: int) -> Want:
     )
 
 
-def card(model: Model, tag: str, picture: Picture | None, room: int, height: int) -> list[Line]:
-    """The card of a tag in exactly `room` × `height` cells."""
+def card(
+    model: Model, tag: str, picture: Picture | None, room: int, height: int, graphics: Graphics | None = None
+) -> tuple[list[Line], Drawing | None]:
+    """The card of a tag in exactly `room` × `height` cells; and an image below its title that the terminal draws."""
     body_height = height - 1
     fits = picture is not None and picture.want.kind == model.kind
+    drawn = None
     if picture is None or not fits:
         body: list[Line] = [[Span(" …", dim=True)]]
         about = ""
     elif model.kind == "scalars":
         body, about = _chart(model, tag, picture, room, body_height)
     else:
-        body, about = _value(model, picture, room, body_height)
+        drawn = _drawing(picture, room, body_height - 1, graphics)
+        body, about = _value(model, picture, room, body_height, drawn)
     lines = [_title(model, tag, about, room), *body]
     lines = [filled(line, room) for line in lines[:height]]
-    return lines + [filled([], room) for _ in range(height - len(lines))]
+    return lines + [filled([], room) for _ in range(height - len(lines))], drawn
 
 
 def _title(model: Model, tag: str, about: str, room: int) -> Line:
@@ -90,6 +95,8 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
         )
     if not drawn:
         return [[Span(" its runs are not drawn", dim=True)]], ""
+    if want.range is not None and all(math.isnan(value) for value in curves.first.flat):
+        return [[Span(" nothing in this part · 0 shows all", dim=True)]], _about(model, tag)
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
     chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
     return chart.lines(room, height), _about(model, tag)
@@ -118,7 +125,16 @@ def _takeovers(takeovers: list[tuple[int, float]], axis: str, began: float) -> l
     return [wall - shift for _, wall in takeovers]
 
 
-def _value(model: Model, picture: Picture, room: int, height: int) -> tuple[list[Line], str]:
+def _drawing(picture: Picture, room: int, height: int, graphics: Graphics | None) -> Drawing | None:
+    rows = picture.rows
+    if graphics is None or picture.want.kind != "images" or rows is None or not len(rows):
+        return None
+    return drawing(rows["data"][0].as_py() or b"", room, height, graphics)
+
+
+def _value(
+    model: Model, picture: Picture, room: int, height: int, drawn: Drawing | None
+) -> tuple[list[Line], str]:
     """The last image, text or histogram of a run."""
     want, rows = picture.want, picture.rows
     if rows is None or not len(rows) or not want.runs:
@@ -130,7 +146,7 @@ def _value(model: Model, picture: Picture, room: int, height: int) -> tuple[list
         Span(clipped(run, room - 4), bold=run == model.run),
     ]
     draw = {"images": _image, "texts": _text, "histograms": _histogram}[want.kind]
-    body = draw(rows, room, height - 1)
+    body = drawn.lines if drawn else draw(rows, room, height - 1)
     body = body[: height - 1] + [[]] * (height - 1 - len(body))
     return [*body, caption], f"step {step:,}"
 

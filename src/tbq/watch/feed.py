@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tbq.problems import Problem
 
 _SHARE = 80  # of a CPU: looking takes one in so many seconds at most
+# Much that is new is read in pieces that take about so many seconds, so that what was read is soon on the screen.
+_PIECE = 0.15
+_LEAST, _MOST = 2 << 20, 512 << 20  # bytes of a piece
 
 
 class Want(NamedTuple):
@@ -39,19 +43,20 @@ class Picture:
     want: Want
     curves: Curves | None = None
     raw: Curves | None = None  # before smoothing, on the same grid
-    end: float = 0.0  # the last x of all data, if zoomed in
+    extent: tuple[float, float] = (math.nan, math.nan)  # the first and the last x of all its points
     rows: pa.Table | None = None
 
 
 @dataclass(frozen=True)
 class News:
-    """What a look found. `latest` has the runs that changed; `runs` all that there are."""
+    """What a look found. `latest` has the runs that changed; `runs` all that there are, also those not read yet."""
 
     runs: tuple[str, ...] = ()
     latest: Mapping[str, LatestOfRun] = field(default_factory=dict)
     statuses: Mapping[str, str | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     exists: bool = True
+    left: int = 0  # bytes that are yet to be read
 
 
 Brought = News | list[Picture] | BaseException
@@ -71,6 +76,8 @@ class Feed:
         self._series: dict[str, dict[tuple[str, str], Series]] = {}
         self._runs: tuple[str, ...] | None = None
         self._existed = True
+        self._left = 0
+        self._piece = 0  # bytes to read next: at first none, so that the names of runs are there at once
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
@@ -117,7 +124,7 @@ class Feed:
                     began, cost = time.monotonic(), time.thread_time()
                     changed = self._look()
                     idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
-                    due = began + max(self._follower.interval, idle)
+                    due = began if self._left else began + max(self._follower.interval, idle)
                 self._draw(changed)
                 self._wake.wait(max(due - time.monotonic(), 0.0))
         except BaseException as wrong:
@@ -126,22 +133,30 @@ class Feed:
 
     def _look(self) -> set[tuple[str, str, str]]:
         """Poll once; the (run, kind, tag) whose rows changed."""
-        update = self._follower.poll(rows=False)
+        began = time.monotonic()
+        update = self._follower.poll(rows=False, most=self._piece)
+        self._adapt(time.monotonic() - began, update.left)
         runs = tuple(self._follower.runs)
         exists = bool(runs) or self._view.exists()
-        first = self._runs is None
-        if not update and not first and (runs, exists) == (self._runs, self._existed):
+        known = (runs, exists, update.left)
+        if not update and known == (self._runs, self._existed, self._left):
             return set()
-        self._runs, self._existed = runs, exists
-        touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
-        latest = self._view.latest(runs if first else touched)
+        self._runs, self._existed, self._left = known
+        latest = self._view.latest({*update.runs.new, *update.runs.grown, *update.runs.replaced})
         changed = {
             (name, kind, tag) for name, of_run in latest.items() for kind, tag in self._changes(name, of_run)
         }
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        self._bring(News(runs, latest, self._statuses(changed, latest), tuple(update.problems), exists))
+        statuses = self._statuses(changed, latest)
+        self._bring(News(runs, latest, statuses, tuple(update.problems), exists, update.left))
         return changed
+
+    def _adapt(self, took: float, left: int) -> None:
+        """The next piece takes about as long as it should, if this one was full."""
+        if self._piece and left:
+            self._piece = int(self._piece * min(max(_PIECE / max(took, 1e-3), 0.25), 4.0))
+        self._piece = min(max(self._piece, _LEAST), _MOST)
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
         before = self._series.get(name, {})
@@ -185,11 +200,10 @@ class Feed:
         pairs = [(run, want.tag) for run in want.runs]
         options: dict[str, Any] = {"x": want.axis, "range": want.range, "width": want.width}
         curves = self._view.curves(pairs, **options, smooth=want.smooth)
+        whole = curves if want.range is None else self._view.curves(pairs, x=want.axis, width=1)
+        extent = whole.low, whole.high
         if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
             options["range"] = curves.low - 1, curves.high + 1
             curves = self._view.curves(pairs, **options, smooth=want.smooth)
         raw = self._view.curves(pairs, **options) if want.smooth else None
-        end = curves.high
-        if want.range is not None:
-            end = self._view.curves(pairs, x=want.axis, width=1).high
-        return Picture(want, curves, raw, end)
+        return Picture(want, curves, raw, extent)

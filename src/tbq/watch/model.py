@@ -35,7 +35,8 @@ class Model:
     clock: Callable[[], float] = time.time
     runs: dict[str, Run] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    loaded: bool = False  # the first look is done
+    loaded: bool = False  # what there was at first has been read
+    left: int = 0  # bytes that are yet to be read
     exists: bool = True  # the directory is there
     kind: Kind = "scalars"
     tag_filter: str = ""
@@ -76,16 +77,23 @@ class Model:
     def take(self, news: News) -> None:
         """What a look at the log found."""
         now = self.clock()
+        late = bool(self.left or news.left)  # what comes was there before
         for name, latest in news.latest.items():
-            first = name not in self.runs  # its rows may be old, whenever its directory came
-            self.runs.setdefault(name, Run(name)).update(latest, now, first)
+            run = self.runs.setdefault(name, Run(name))
+            run.update(
+                latest, now, late or not run.is_read
+            )  # its rows may be old, whenever its directory came
         for name, status in news.statuses.items():
             self.runs[name].status = status
-        self.runs = {name: self.runs[name] for name in news.runs if name in self.runs}
+        self.runs = {name: self.runs.get(name) or Run(name) for name in news.runs}
         self.problems += news.problems
         self.exists = news.exists
-        self.loaded = True
+        self.left = news.left
+        self.loaded = self.loaded or not news.left
+        at_first = self.tag is None or self.tags[:1] == [self.tag]
         self.refresh()
+        if late and at_first and self.tags:  # tags that come later may belong before it
+            self.tag = self.tags[0]
 
     @cached_property
     def colours(self) -> dict[str, str]:
@@ -98,9 +106,9 @@ class Model:
 
     @cached_property
     def states(self) -> dict[str, State]:
-        """The state of each run, now."""
+        """The state of each run that has been read, now."""
         now = self.clock()
-        return {name: run.state(now, self.stalled_after) for name, run in self.runs.items()}
+        return {name: run.state(now, self.stalled_after) for name, run in self.runs.items() if run.is_read}
 
     @cached_property
     def listed(self) -> list[str]:
@@ -111,7 +119,7 @@ class Model:
     def _sort_key(self, name: str) -> tuple[float, float]:
         run = self.runs[name]
         if self.sort == "state":
-            return STATES.index(self.states[name]), 0.0
+            return STATES.index(self.states[name]) if run.is_read else len(STATES), 0.0
         if self.sort == "step":
             return -(run.step if run.step is not None else -math.inf), 0.0
         if self.sort == "recent":
@@ -257,20 +265,26 @@ class Model:
         elif self.run is not None:
             self.comparing = [] if self.run in self.comparing else [*self.comparing, self.run]
 
-    def zoom_by(self, factor: float, low: float, high: float, end: float) -> None:
-        """Show a part of what is shown from low to high; at the end of the data, its end stays."""
+    def zoom_by(self, factor: float, begin: float, end: float) -> None:
+        """Show a part of what is shown, of data from begin to end; at the end of the data, its end stays."""
+        low, high = self.zoom or (begin, end)
         span = (high - low) * factor
         if not span > 0 or not math.isfinite(span):
             return
-        if high >= end:
+        if span >= end - begin:
+            self.zoom = None
+        elif high >= end:
             self.zoom = (high - span, high)
         else:
-            middle = low + (high - low) / 2
-            self.zoom = (middle - span / 2, middle + span / 2)
+            low = min(max(low + (high - low) / 2 - span / 2, begin), end - span)
+            self.zoom = (low, low + span)
 
-    def pan_by(self, share: float, low: float, high: float) -> None:
-        """Move what is shown by a share of it."""
-        distance = (high - low) * share
+    def pan_by(self, share: float, begin: float, end: float) -> None:
+        """Move what is shown by a share of it, not past the data."""
+        if self.zoom is None:
+            return
+        low, high = self.zoom
+        distance = min(max((high - low) * share, min(begin - low, 0.0)), max(end - high, 0.0))
         if distance and math.isfinite(distance):
             self.zoom = (low + distance, high + distance)
 

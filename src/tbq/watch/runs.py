@@ -37,11 +37,16 @@ SIGNS: Mapping[State, Sign] = {
 }
 
 
+#: Of a run that has not been read yet.
+UNREAD = Sign("·", GREY)
+
+
 @dataclass
 class Run:
     """One run, as of the last look."""
 
     name: str
+    is_read: bool = False  # something of it has been read
     began: float = math.nan
     ended: float = math.nan  # the wall time of its last event
     seen: float = math.nan  # when this process saw it grow
@@ -55,6 +60,7 @@ class Run:
 
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
         """Take what a look found; `first` if that is what was there before."""
+        self.is_read = True
         self.began, self.ended = latest.began, latest.ended
         if not first or self.ended > now + _AHEAD or math.isnan(self.ended):
             self.seen = now

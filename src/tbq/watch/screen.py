@@ -10,10 +10,10 @@ from typing import NamedTuple
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED
 from tbq.plot.numbers import ago, aligned, number, rate
-from tbq.text import counted
+from tbq.text import counted, sized
 from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model
-from tbq.watch.runs import SIGNS, STATES, Run, State, tags_of
+from tbq.watch.runs import SIGNS, STATES, UNREAD, Run, Sign, State, tags_of
 
 _CARD_WIDTH, _CARD_HEIGHT = 36, 10  # a chart should have at least this
 _LEAST = 7  # cells of a column of values: it should not move with each value
@@ -81,8 +81,8 @@ def _settings(model: Model) -> Line:
 
     if model.problems:
         add(f"! {counted(len(model.problems), 'problem')}", AMBER)
-    if not model.loaded:
-        add("reading …", AMBER)
+    if model.left or not model.loaded:
+        add(f"reading {sized(model.left)} …" if model.left else "reading …", AMBER)
     if model.kind == "scalars":
         if model.smooth:
             add(f"smooth {model.smooth:g}")
@@ -157,8 +157,7 @@ class _Columns:
 
     def row(self, run: Run) -> Line:
         model = self.model
-        state = model.states.get(run.name, "running")
-        sign = SIGNS[state]
+        sign = _sign(model, run)
         hidden = run.name not in self.drawn
         chosen = run.name == model.run
         mark = "A" if model.comparing[:1] == [run.name] else "B" if model.comparing[1:] == [run.name] else ""
@@ -223,6 +222,11 @@ def _key(key: Key) -> Line:
     return [Span(f" {key.shown}", bold=True), Span(f" {key.short} ", dim=True)]
 
 
+def _sign(model: Model, run: Run) -> Sign:
+    state = model.states.get(run.name)
+    return UNREAD if state is None else SIGNS[state]
+
+
 def _selected(model: Model, room: int) -> Line:
     if len(model.comparing) == 1:
         return [Span("compare with: choose a run, press c ", AMBER)]
@@ -233,9 +237,8 @@ def _selected(model: Model, room: int) -> Line:
     age = run.age(model.clock())
     parts.append("" if math.isinf(age) else f"{ago(age)} ago")
     facts = "  ".join(part for part in parts if part)
-    state = model.states.get(run.name, "running")
     name = clipped(run.name, max(room - len(facts) - 6, 8))
-    sign = SIGNS[state]
+    sign = _sign(model, run)
     return [Span(f"{sign.shape} ", sign.colour), Span(name, bold=True), Span(f"  {facts} ")]
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tbq.plot.cells import Line, Span
     from tbq.watch.app import WatchApp
+    from tbq.watch.graphics import Drawing
 
 
 @lru_cache(maxsize=4096)
@@ -102,6 +103,41 @@ class CardPane(Pane):
 
     tag: str | None = None
     key: object = None  # what its lines were made of
+    drawing: Drawing | None = None  # below the title
+    _draws = False  # once the screen is written
+
+    def show_card(self, lines: list[Line], drawing: Drawing | None) -> None:
+        """Show these lines, with an image in them that the terminal draws."""
+        before, self.drawing = self.drawing, drawing
+        if drawing is not None and drawing.stays:
+            self.watch_app.send(drawing.sequence)
+        self.show_lines(lines)
+        if drawing is not before:
+            self.refresh()  # where an image was, or will be, the lines may be the same
+            self._remove(before)
+
+    def _remove(self, drawing: Drawing | None) -> None:
+        if drawing is not None and drawing.removal:
+            self.watch_app.send(drawing.removal)
+
+    def render_line(self, y: int) -> Strip:
+        """One line; an image is drawn over its lines once they are on the screen."""
+        drawing = self.drawing
+        if drawing is not None and not drawing.stays and not self._draws and 1 <= y <= len(drawing.lines):
+            self._draws = True
+            self.call_after_refresh(self._draw)
+        return super().render_line(y)
+
+    def _draw(self) -> None:
+        self._draws = False
+        drawing, region = self.drawing, self.region
+        if drawing is not None and self.is_on_screen and region.height > len(drawing.lines):
+            place = f"\x1b[{region.y + 2};{region.x + 1}H"
+            self.watch_app.send(f"\x1b7{place}{drawing.sequence}\x1b8")
+
+    def on_unmount(self) -> None:
+        """An image that the terminal keeps is of no use any more."""
+        self._remove(self.drawing)
 
     def on_click(self, event: Click) -> None:
         """Select the card; a second click gives it the whole screen."""
