@@ -338,8 +338,9 @@ void LiveRun::retract(const Part& part, std::vector<RetractedRow>* out) {
       gone.wall_time = scalar.wall_time;
       gone.value = scalar.value;
     });
-    for (const auto& [kind, series] : entry->blobs) {
-      rows_of(static_cast<Kind>(kind), series.segments.all, [&](uint64_t row, RetractedRow& gone) {
+    for (const auto& of_kind : entry->blobs) {
+      const BlobSeries& series = of_kind.second;  // not a binding: clang 14 cannot capture those
+      rows_of(static_cast<Kind>(of_kind.first), series.segments.all, [&](uint64_t row, RetractedRow& gone) {
         gone.step = series.rows[row].step;
         gone.wall_time = series.rows[row].wall_time;
       });

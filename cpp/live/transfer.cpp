@@ -40,8 +40,9 @@ void transfer(const Part& before, const Part& now, Delivered& delivered) {
       }
       return true;
     });
-    for (const auto& [kind, series] : entry->blobs) {
-      const BlobSeries* other = again->blobs.find(kind);
+    for (const auto& of_kind : entry->blobs) {
+      const BlobSeries& series = of_kind.second;  // not a binding: clang 14 cannot capture those
+      const BlobSeries* other = again->blobs.find(of_kind.first);
       if (!other) continue;
       const BlobSeries& blobs = *other;
       transfer_segments(series.segments.all, blobs.segments.all, delivered,
