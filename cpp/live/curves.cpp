@@ -27,13 +27,13 @@ void each_x(const Curve& curve, Axis axis, const Points& points, Call&& call) {
   }
 }
 
-struct Range {
+struct Extent {
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
 };
 
-Range range_of(const Curve& curve, Axis axis) {
-  Range range;
+Extent extent_of(const Curve& curve, Axis axis) {
+  Extent range;
   for (const Points& points : curve.points) {
     each_x(curve, axis, points, [&](size_t, double x) {
       if (!std::isfinite(x)) return;
@@ -89,14 +89,14 @@ void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns
 Columns columns_of(const std::vector<Curve>& curves, const CurveOptions& options) {
   Columns out;
   out.width = std::max<size_t>(options.width, 1);
-  Range all{options.low, options.high};
+  Extent all{options.low, options.high};
   if (!options.ranged) {
-    std::vector<Range> ranges(curves.size());
+    std::vector<Extent> ranges(curves.size());
     Crew().run(
         curves.size(), options.threads,
-        [&](unsigned, size_t i) { ranges[i] = range_of(curves[i], options.axis); }, nullptr);
+        [&](unsigned, size_t i) { ranges[i] = extent_of(curves[i], options.axis); }, nullptr);
     all = {};
-    for (const Range& range : ranges) {
+    for (const Extent& range : ranges) {
       all.low = std::min(all.low, range.low);
       all.high = std::max(all.high, range.high);
     }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tbq.cli.options import (
-    LAYOUTS,
     curve_options,
     curves,
     logdir_argument,
@@ -45,7 +44,7 @@ Examples:
 @logdir_argument
 @click.option(
     "--layout",
-    type=click.Choice(LAYOUTS),
+    type=click.Choice(("long", "wide", "summary")),
     default="long",
     show_default=True,
     help="One row per value; one row per step, one column per tag; or one row per run.",

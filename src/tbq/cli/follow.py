@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
-    LIVE_RESTARTS,
     TIMES,
+    json_nan_option,
+    live_restarts_option,
     logdir_argument,
     select_options,
     source,
@@ -73,13 +74,7 @@ Examples:
     show_default=True,
     help="Wall times as seconds, as dates, or since the run began; not for lines.",
 )
-@click.option(
-    "--json-nan",
-    type=click.Choice(("null", "string")),
-    default="null",
-    show_default=True,
-    help="How JSON writes NaN and infinities.",
-)
+@json_nan_option
 @click.option("--until-step", type=int, metavar="N", help="Stop once every run has reached step N.")
 @click.option("--timeout", metavar="TIME", help="Stop after this time, e.g. 90, 10m, 2h.")
 @click.option("--idle", metavar="TIME", help="Stop if nothing is written for this time.")
@@ -95,13 +90,7 @@ Examples:
     metavar="CMD",
     help="Run this if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
 )
-@click.option(
-    "--restarts",
-    type=click.Choice(LIVE_RESTARTS),
-    default="resume",
-    show_default=True,
-    help="Which rows of a resumed run count.",
-)
+@live_restarts_option
 @threads_option
 @unpack_option
 def command(

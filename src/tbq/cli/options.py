@@ -9,12 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import reduce, wraps
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
 from tbq.cli.emit import Output
+from tbq.columns.times import Time
 from tbq.decode.options import RESTARTS
+from tbq.export.options import JsonNan
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
-#: For those who read on: how many sessions there will be is not known.
-LIVE_RESTARTS = tuple(name for name in RESTARTS if name != "split")
-LAYOUTS = ("long", "wide", "summary")
-TIMES = ("unix", "iso", "relative")
+TIMES = get_args(Time)
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
@@ -119,6 +118,23 @@ threads_option: Decorator[Any] = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
 )
 
+#: For commands that read on: how many sessions there will be is not known.
+live_restarts_option: Decorator[Any] = click.option(
+    "--restarts",
+    type=click.Choice([name for name in RESTARTS if name != "split"]),
+    default="resume",
+    show_default=True,
+    help="Which rows of a resumed run count.",
+)
+
+json_nan_option: Decorator[Any] = click.option(
+    "--json-nan",
+    type=click.Choice(get_args(JsonNan)),
+    default="null",
+    show_default=True,
+    help="How JSON writes NaN and infinities.",
+)
+
 select_options: Decorator[Any] = _bundled("selection", _selection, run_option, tag_option, steps_option)
 
 curve_options: Decorator[Any] = _all(
@@ -175,13 +191,7 @@ _targets: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."
     ),
-    click.option(
-        "--json-nan",
-        type=click.Choice(("null", "string")),
-        default="null",
-        show_default=True,
-        help="How JSON writes NaN and infinities.",
-    ),
+    json_nan_option,
 )
 #: Where a table goes; `timed_output_options` are for tables with wall times.
 output_options: Decorator[Any] = _bundled("out", _output, *_targets)

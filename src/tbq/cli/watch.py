@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import LIVE_RESTARTS, logdir_argument, select_options, threads_option, unpack_option
+from tbq.cli.options import (
+    live_restarts_option,
+    logdir_argument,
+    select_options,
+    threads_option,
+    unpack_option,
+)
 
 _EXAMPLES = """\b
 Examples:
@@ -39,13 +45,7 @@ Examples:
     metavar="SECONDS",
     help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
 )
-@click.option(
-    "--restarts",
-    type=click.Choice(LIVE_RESTARTS),
-    default="resume",
-    show_default=True,
-    help="Which rows of a resumed run count.",
-)
+@live_restarts_option
 @threads_option
 @unpack_option
 def command(

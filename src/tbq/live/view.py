@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tbq.live.follower import Follower
 
 Axis = Literal["step", "relative", "wall"]
-AXES = ("step", "relative", "wall")
+AXES: tuple[Axis, ...] = get_args(Axis)
 BACK = 50  # rows between the two that say how fast a run is
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tbq.columns.codes import codes_of, numbers
 from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
+from tbq.live.view import AXES
 from tbq.plot.groups import Groups
 from tbq.query.reduce import reduce
 from tbq.select import closest
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 # What `reduce` is asked for: the ends of a band, or how far it reaches to both sides.
 _ENDS = {"minmax": ("min", "max"), "quantiles": ("q25", "q75")}
-AXES = ("step", "relative", "wall")
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from tbq.columns.codes import codes_of, names_in, numbers
 from tbq.columns.rows import having
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
+from tbq.live.view import AXES
 from tbq.plot.groups import Groups, natural
-from tbq.plot.lines import AXES, Panel, panels
+from tbq.plot.lines import Panel, panels
 from tbq.plot.options import order_of
 from tbq.query.reduce import tell_uneven
 from tbq.select import Selection

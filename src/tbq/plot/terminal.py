@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tbq.arguments import whole
 from tbq.errors import UsageError
 from tbq.kinds.tables import table
+from tbq.live.view import AXES
 from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, clipped, filled, width
@@ -95,7 +96,7 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     low, high = x_range(panel)
     columns = plot_width(room) * 2
     curves = [_curve(line, low, high, columns, options, letters.get(line.group, "")) for line in panel.lines]
-    axis = cast("Axis", options.x if options.x in ("step", "relative", "wall") else "value")
+    axis: Axis = options.x if options.x in AXES else "value"
     limits = _limits(panel, options)
     drawn = Chart(
         curves, low, high, axis, options.log_y, log_x=options.log_x, legend=False, limits=limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -222,9 +222,7 @@ class Model:
 
     def next_axis(self) -> None:
         """Step, relative time, wall time; a zoom ends, since its numbers mean something else."""
-        names: Sequence[Axis] = ("step", "relative", "wall")
-        assert tuple(names) == AXES
-        self.axis = names[(names.index(self.axis) + 1) % len(names)]
+        self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
         self.zoom = None
 
     def next_smooth(self, by: int) -> None:
