@@ -77,7 +77,8 @@ def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
 #: What commands import beside `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
 #: words that options take.
 OF_COMMANDS = (
-    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board", "tbq.decode.options", "tbq.rewrite.options",
+    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board", "tbq.columns.times", "tbq.decode.options",
+    "tbq.rewrite.options",
 )  # fmt: skip
 
 
