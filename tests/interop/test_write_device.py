@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import tbq
 from tbq.errors import TbqWarning, UsageError
 from tbq.write import device as devices
-from tbq.write import device_histogram, histogram, tally
+from tbq.write import device_histogram, histogram, slots, tally
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
@@ -138,7 +138,7 @@ def test_from_many_threads(tmp_path, read_events, device):
 
 
 def test_inference_mode_no_grad_autocast_and_deterministic_algorithms(tmp_path, read_events, device):
-    devices._free.clear()
+    slots._free.clear()
     with tbq.SummaryWriter(tmp_path) as writer:
         with torch.inference_mode():
             writer.add_scalar("a", torch.tensor(1.0, device=device), 1)
@@ -196,7 +196,7 @@ def test_inside_torch_compile(tmp_path, read_events, device):
 
 
 def test_default_device_and_default_dtype(tmp_path, read_events, device):
-    devices._free.clear()
+    slots._free.clear()
     torch.set_default_dtype(torch.float64)
     torch.set_default_device(device)
     try:
@@ -253,7 +253,7 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
         with monkeypatch.context() as patch:
-            patch.setattr(devices.Slot, "fill", fail)
+            patch.setattr(slots.Slot, "fill", fail)
             writer.add_scalar("b", torch.tensor(1.0, device=device), 2)
         writer.add_scalar("c", torch.tensor(3.0, device=device), 3)
         with pytest.warns(TbqWarning, match="'b' at step 2: CUDA error: an illegal memory access"):
@@ -261,7 +261,7 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
     assert scalars(read_events(tmp_path)) == [("a", 1, 1), ("c", 3, 3)]
 
 
-@pytest.mark.parametrize("broken", ["refuse_capture", "_slot"])
+@pytest.mark.parametrize("broken", ["refuse_capture", "slot"])
 def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypatch, broken):
     """After a fork CUDA fails at the first question, be it about streams, captures or memory."""
 
@@ -273,7 +273,7 @@ def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypa
     with tbq.SummaryWriter(tmp_path) as writer:
         writer.add_scalar("good", tensor, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(devices, broken, fail)
+            patch.setattr(slots if broken == "slot" else devices, broken, fail)
             writer.add_scalar("lost", tensor, 3)
             writer.log({"first": tensor, "second": tensor}, 4)
             writer.add_histogram("histogram", tensor, 5)
