@@ -72,7 +72,7 @@ def test_the_file_has_everything_in_the_order_of_the_calls(tmp_path_factory, rea
             elif action == "arrive" and late:
                 late[number % len(late)].arrive()
             elif action == "look":
-                writer._file.pending.settle()
+                writer._file.flush(0.0)
             elif action == "flush" and all(value.arrived for value in late):
                 writer.flush()
                 assert logged(read_events(directory)) == want
