@@ -198,7 +198,7 @@ def test_wrong_arguments(tmp_path, device):
 
 def test_an_old_torch_without_the_hook(tmp_path, read_events, device, monkeypatch):
     """Before torch 2.1 there is no hook for all optimizers: the error says so, and what works instead."""
-    monkeypatch.delattr(torch.optim.optimizer, "register_optimizer_step_post_hook")
+    monkeypatch.delattr(sys.modules["torch.optim.optimizer"], "register_optimizer_step_post_hook")
     model = model_of(device)
     with tbq.SummaryWriter(tmp_path) as writer:
         with pytest.raises(

@@ -95,13 +95,10 @@ def _quick(value: Any, argument: str) -> Value | None:
     tensor = _simple(value)
     if tensor is None:
         return None
-    name = _exactly(tensor.dtype)
-    assert name is not None
+    is_short = tensor.dtype is sys.modules["torch"].float32
     try:
         refuse_capture(tensor.device, argument)
-        slot = slots.slot(
-            tensor.device, "float32" if tensor.dtype.itemsize == 4 and name == "float64" else name, 1
-        )
+        slot = slots.slot(tensor.device, "float32" if is_short else str(_exactly(tensor.dtype)), 1)
         slot.fill(tensor)
     except RuntimeError:  # the long way tells what is wrong
         return None
@@ -166,7 +163,7 @@ def all_taken(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
                 result[tag] = as_number(tensor, what)
                 continue
         result[tag] = None  # its place in the order
-        alone = tensor.dtype if str(tensor.dtype) in _UNSIGNED else None
+        alone = tag if str(tensor.dtype) in _UNSIGNED else None
         together.setdefault((tensor.device, kind, alone), {})[tag] = tensor
     for (device, kind, _), tensors in together.items():
         if len(tensors) == 1:
