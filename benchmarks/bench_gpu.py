@@ -1,7 +1,9 @@
 """Issue 17: what logging costs beside a training loop on a GPU. `make bench-gpu`; needs a CUDA GPU.
 
 Contestants take turns in one process, round after round: the GPU is shared by them in the same state. A step is
-8 layers of 4096, forward and backward. Times are wall times that end when the device has finished.
+8 layers of 4096, forward and backward, and takes as long as the slower one of two: the device, or the launches. Where
+the launches are slower, as with small models and on a slow host, logging costs the caller's time instead of the
+device's: so both kinds of steps are measured. Times are wall times that end when the device has finished.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import gpu_parts
+from benchmarks.gpu_parts import Row
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,9 +27,8 @@ if TYPE_CHECKING:
 
 SCALARS = 10
 STEPS = 60
-ROUNDS = 7
+ROUNDS = 9
 EVERY = 10  # one step in so many is watched
-Row = tuple[str, str, float, str, str]  # what, who, figure, unit, want
 
 
 class Items:
@@ -74,28 +78,52 @@ def openers() -> dict[str, Callable[[], Any]]:
     return found
 
 
-def training() -> tuple[Callable[[], list[Any]], float]:
-    """A training step of about 2.4 ms, which returns ten device scalars, and how long it takes."""
+def training(wanted: float) -> tuple[Callable[[], list[Any]], float, float]:
+    """A training step that keeps the device busy for about `wanted` seconds, and returns ten device scalars.
+
+    Also how long the device and the host need for it, each alone: if the host needs longer, a step waits for its
+    launches, and every microsecond of a logging call counts; otherwise the device's time does.
+    """
     import torch
 
     layers = [torch.nn.Linear(4096, 4096) for _ in range(8)]
     model = torch.nn.Sequential(*layers).cuda().to(torch.bfloat16)
-    best: tuple[Callable[[], list[Any]], float] | None = None
-    for batch in (256, 512, 1024, 2048, 4096):
+    best: tuple[Callable[[], list[Any]], float, float] | None = None
+    for batch in (64, 512, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 4096):
         data = torch.randn(batch, 4096, device="cuda", dtype=torch.bfloat16)
 
         def step(data: Any = data) -> list[Any]:
             model.zero_grad(set_to_none=True)
             loss = model(data).float().square().mean()
             loss.backward()
-            parts = [layer.weight.grad[0, :4].float().sum() for layer in layers]
-            return [loss, loss * 2, *parts]
+            return [loss.detach() * i for i in range(1, SCALARS + 1)]
 
-        took = min(timed(lambda step=step: [step() for _ in range(20)]) for _ in range(3)) / 20
-        if best is None or abs(took - 2.4e-3) < abs(best[1] - 2.4e-3):
-            best = step, took
+        device, host = alone(step)
+        if best is None or abs(device - wanted) < abs(best[1] - wanted):
+            best = step, device, host
     assert best is not None
     return best
+
+
+def alone(step: Callable[[], object], repeat: int = 7) -> tuple[float, float]:
+    """The time that the device needs for a step whose launches are all queued, and that of the launches."""
+    import torch
+
+    step()
+    device: list[float] = []
+    host: list[float] = []
+    for _ in range(repeat):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        torch.cuda._sleep(30_000_000)
+        start.record()
+        began = time.perf_counter()
+        step()
+        host.append(time.perf_counter() - began)
+        end.record()
+        torch.cuda.synchronize()
+        device.append(start.elapsed_time(end) / 1e3)
+    return statistics.median(device), statistics.median(host)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -109,45 +137,63 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def step_cost(rows: list[Row], steps: int = STEPS, rounds: int = ROUNDS) -> None:
-    """Ten add_scalar of CUDA tensors per step, as a part of the step; and one `log` of ten."""
-    step, took = training()
-    rows.append(("step, 8 layers of 4096", "no logging", took * 1e3, "ms", ""))
+def step_cost(rows: list[Row], wanted: float, steps: int = STEPS, rounds: int = ROUNDS) -> None:
+    """Ten add_scalar of CUDA tensors per step, as a part of the step; and one `log` of ten.
+
+    Each round compares with the steps without logging right before and after it, since clocks drift.
+    """
+    step, device, host = training(wanted)
+    kind = "waits for the device" if device > host else "waits for its launches"
+    label = f"{SCALARS} scalars per step of {max(device, host) * 1e3:.2f} ms that {kind}"
+    rows.append(("step, 8 layers of 4096: the device's time", "no logging", device * 1e3, "ms", ""))
+    rows.append(("step, 8 layers of 4096: the launches' time", "no logging", host * 1e3, "ms", ""))
     writers = {name: create() for name, create in openers().items()}
+    plain = writers.pop("no logging")
     writers["tbq, log"] = openers()["tbq"]()
-    times: dict[str, list[float]] = {name: [] for name in writers}
-    host: dict[str, list[float]] = {name: [] for name in writers}
-    number = 0
+    numbers = iter(range(1 << 30))
+
+    def loop(name: str, writer: Any) -> tuple[float, float]:
+        spent = 0.0
+
+        def work() -> None:
+            nonlocal spent
+            for _ in range(steps):
+                values = step()
+                number = next(numbers)
+                began = time.perf_counter()
+                if name == "tbq, log":
+                    writer.log({f"train/{i}": value for i, value in enumerate(values)}, number)
+                else:
+                    for i, value in enumerate(values):
+                        writer.add_scalar(f"train/{i}", value, number)
+                spent += time.perf_counter() - began
+
+        return timed(work) / steps, spent / steps
+
+    costs: dict[str, list[float]] = {name: [] for name in writers}
+    callers: dict[str, list[float]] = {name: [] for name in writers}
+    base: list[float] = []
     for turn in range(rounds + 1):
-        for name, writer in writers.items():
-
-            def loop(name: str = name, writer: Any = writer) -> None:
-                nonlocal number
-                spent = 0.0
-                for _ in range(steps):
-                    values = step()
-                    number += 1
-                    began = time.perf_counter()
-                    if name == "tbq, log":
-                        writer.log({f"train/{i}": value for i, value in enumerate(values)}, number)
-                    else:
-                        for i, value in enumerate(values):
-                            writer.add_scalar(f"train/{i}", value, number)
-                    spent += time.perf_counter() - began
-                host[name].append(spent / steps)
-
-            seconds = timed(loop) / steps
-            if turn:
-                times[name].append(seconds)
+        order = list(writers)
+        order = order[turn % len(order) :] + order[: turn % len(order)]
+        before = loop("no logging", plain)[0]
+        for name in order:
+            took, caller = loop(name, writers[name])
+            after = loop("no logging", plain)[0]
+            if turn:  # the first one warms up
+                base.append(after)
+                costs[name].append(100 * (2 * took / (before + after) - 1))
+                callers[name].append(caller * 1e6 / SCALARS)
+            before = after
     for writer in writers.values():
         writer.close()
-    base = statistics.median(times["no logging"])
-    for name, each in times.items():
-        cost = 100 * (statistics.median(each) / base - 1)
-        want = "<= 3" if name == "tbq" else ""
-        rows.append((f"{SCALARS} scalars per step of {base * 1e3:.2f} ms", name, cost, "% of the step", want))
-        mine = statistics.median(host[name][1:]) * 1e6 / SCALARS
-        rows.append(("caller's time of one scalar", name, mine, "µs", ""))
+    noise = statistics.quantiles([100 * (x / statistics.median(base) - 1) for x in base], n=4)
+    rows.append((f"{label}: quartiles of steps without logging", "no logging", noise[2] - noise[0], "%", ""))
+    for name, each in costs.items():
+        low, middle, high = statistics.quantiles(each, n=4)
+        want = "<= 3" if name == "tbq" and device > host else ""
+        rows.append((label, name, middle, f"% of the step ({low:.1f} to {high:.1f})", want))
+        rows.append(("caller's time of one scalar", name, statistics.median(callers[name]), "µs", ""))
 
 
 def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: int = 5) -> None:
@@ -206,105 +252,36 @@ def watch_cost(rows: list[Row], hidden: int = 2048, layers: int = 20, tokens: in
     label = f"watch of {count / 1e9:.2f} billion parameters, {len(list(model.parameters()))} tensors"
     alone: list[float] = []
     caller: list[float] = []
+    counted: list[float] = []
     added: dict[int, list[float]] = {1: [], EVERY: []}
+    logged = 0
     with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
         for _ in range(5):  # in turns, since clocks and temperature drift
             alone.append(timed(lambda: [step() for _ in range(EVERY)]) / EVERY)
             for every, found in added.items():
-                watch = writer.watch(model, every=every)
+                logged += EVERY
+                watch = writer.watch(model, every=every, start=logged)
                 took = timed(lambda: [step() for _ in range(EVERY)]) - EVERY * alone[-1]
                 found.append(took * every / EVERY)
                 writer.unwatch()
                 writer.flush()
             torch.cuda.synchronize()
             began = time.perf_counter()
-            watch.log(0)
+            watch.log(logged + EVERY)
             caller.append(time.perf_counter() - began)
-            rows_device = timed(lambda: watch.log(1))  # noqa: B023
+            counted.append(timed(lambda: watch.log(logged + EVERY + 1)))  # noqa: B023
+            logged += EVERY + 1
             writer.flush()
     # What a logged step adds is taken from steps of which one in ten is logged: the flusher encodes the histograms
     # beside the steps that follow, as it does with one in a hundred. With every step logged it has no such time.
     plain = statistics.median(alone)
-    logged = statistics.median(added[EVERY])
+    more = statistics.median(added[EVERY])
     rows.append((f"{label}: step without", "tbq", plain * 1e3, "ms", ""))
-    rows.append((f"{label}: one logged step adds", "tbq", logged * 1e3, "ms", ""))
+    rows.append((f"{label}: one logged step adds", "tbq", more * 1e3, "ms", ""))
     rows.append((f"{label}: all steps logged, each adds", "tbq", statistics.median(added[1]) * 1e3, "ms", ""))
     rows.append((f"{label}: caller", "tbq", statistics.median(caller) * 1e3, "ms", ""))
-    rows.append((f"{label}: until the device has counted", "tbq", rows_device * 1e3, "ms", ""))
-    rows.append((f"{label}: every 100 steps", "tbq", 100 * logged / (100 * plain), "% of training", "<= 1"))
-
-
-def parts(rows: list[Row]) -> None:
-    """What the pieces cost on the device, to choose between them: captures of a scalar, passes of a histogram."""
-    import torch
-
-    from tbq.write import device, device_histogram
-
-    def each(name: str, work: Callable[[], object], repeat: int = 200) -> None:
-        work()
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda.synchronize()
-        torch.cuda._sleep(20_000_000)  # so that the launches are all queued before the first one runs
-        start.record()
-        began = time.perf_counter()
-        for _ in range(repeat):
-            work()
-        caller = time.perf_counter() - began
-        end.record()
-        torch.cuda.synchronize()
-        micro = start.elapsed_time(end) * 1e3 / repeat
-        rows.append((f"part: {name}", f"host {caller / repeat * 1e6:.1f} µs", micro, "µs on the device", ""))
-
-    value = torch.tensor(1.5, device="cuda")
-    pinned = torch.zeros(8, dtype=torch.float64, pin_memory=True)
-    pinned32 = torch.zeros(8, dtype=torch.float32, pin_memory=True)
-    mapped = device.as_seen_by(value.device, pinned)
-    rows.append(("part: page-locked memory is mapped", "", float(mapped is not pinned), "1 = yes", ""))
-    there = torch.zeros(8, dtype=torch.float64, device="cuda")
-    m, p, q, t = mapped[0], pinned[0], pinned32[0], there[0]
-    event = torch.cuda.Event()
-    each("scalar to mapped memory", lambda: m.copy_(value, non_blocking=True))
-    each("scalar to page-locked memory, converted", lambda: p.copy_(value, non_blocking=True))
-    each("scalar to page-locked memory, as it is", lambda: q.copy_(value, non_blocking=True))
-    each("scalar to memory of the device", lambda: t.copy_(value, non_blocking=True))
-    each("scalar to memory of the device, and an event", lambda: (t.copy_(value), event.record()))
-    each("clone", lambda: value.clone())
-    each("current stream", lambda: device._current_stream(value.device))
-    each("is it capturing", lambda: torch.cuda.is_current_stream_capturing())
-    each("plain()", lambda: device.plain(value, ""))
-    ten = [value.clone() for _ in range(10)]
-    each("stack of ten", lambda: torch.stack(ten))
-    x = torch.randn(1 << 24, device="cuda")
-    d = x.double()
-    edges = device_histogram._edges("cuda:0", "float64")
-    edges32 = device_histogram._edges("cuda:0", "float32")
-    bins = torch.bucketize(d, edges, right=True, out_int32=True)
-    n = len(edges) + 1
-    few = 20
-    each("16M: double()", lambda: x.double(), few)
-    each("16M: bucketize of float64", lambda: torch.bucketize(d, edges, right=True, out_int32=True), few)
-    each("16M: bucketize of float32", lambda: torch.bucketize(x, edges32, right=True, out_int32=True), few)
-    each("16M: histc of int32", lambda: torch.histc(bins, bins=n, min=0, max=n), few)
-    each("16M: aminmax of float32", lambda: x.aminmax(), few)
-    each("16M: sum of float64", lambda: d.sum(), few)
-    each("16M: dot of float64", lambda: d.dot(d), few)
-    each("16M: clamp of float32", lambda: x.clamp(min=0), few)
-    each("16M: float64 norm of float32", lambda: torch._foreach_norm([x], 2, dtype=torch.float64), few)
-    for dtype in (torch.float32, torch.bfloat16):
-        other = x.to(dtype)
-        name = str(dtype).removeprefix("torch.")
-        each(f"16M {name}: the way of large tensors", lambda other=other: device_histogram.row(other), few)
-        each(
-            f"16M {name}: the way of others",
-            lambda other=other: device_histogram.rows(other.view(1, -1)),
-            few,
-        )
-    small = torch.randn(4096, device="cuda")
-    each("4096 numbers, counted", lambda: device_histogram.row(small), few)
-    hundred = [small.clone() for _ in range(100)]
-    each("100 times 4096 numbers, together", lambda: device_histogram.rows(torch.stack(hundred)), few)
-    hundred_million = torch.randn(100_000_000, device="cuda")
-    each("100M float32: launches alone", lambda: device_histogram.row(hundred_million), 5)
+    rows.append((f"{label}: until the device has counted", "tbq", statistics.median(counted) * 1e3, "ms", ""))
+    rows.append((f"{label}: every 100 steps", "tbq", 100 * more / (100 * plain), "% of training", "<= 1"))
 
 
 def run(bench: Bench) -> None:
@@ -325,8 +302,9 @@ def run(bench: Bench) -> None:
 def measure(rows: list[Row], *, quick: bool = False) -> None:
     """All of it; each part is printed when it is done, and one that fails does not stop the others."""
     stages: list[Callable[[], None]] = [
-        lambda: parts(rows),
-        lambda: step_cost(rows, rounds=3 if quick else ROUNDS),
+        lambda: gpu_parts.parts(rows),
+        lambda: step_cost(rows, 2.4e-3, rounds=3 if quick else ROUNDS),
+        lambda: step_cost(rows, 0.0, rounds=3),
         lambda: histogram_cost(rows, 100_000_000, "float32", slow=True),
         lambda: histogram_cost(rows, 100_000_000, "bfloat16", slow=False),
         lambda: histogram_cost(rows, 100_000_000, "float64", slow=False),

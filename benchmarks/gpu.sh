@@ -41,6 +41,7 @@ timeout 170 python3 -m pytest -q --maxfail=20 -W default -p no:cacheprovider tes
 timeout 180 python3 -m benchmarks.bench_gpu 2>&1 | tee "$OUT/bench_gpu.log"
 [ "${PIPESTATUS[0]}" = 0 ] || status=1
 TBQ_TEST_DEVICE=cuda timeout 150 python3 -m pytest -q --maxfail=20 -W default -p no:cacheprovider \
-  tests/interop/test_write_device.py tests/interop/test_write_watch.py -k "not ranks and not table" 2>&1 | tee "$OUT/tests-device.log"
+  tests/interop/test_write_device.py tests/interop/test_write_device_histograms.py \
+  tests/interop/test_write_watch.py -k "not ranks and not table" 2>&1 | tee "$OUT/tests-device.log"
 [ "${PIPESTATUS[0]}" = 0 ] || status=1
 exit $status

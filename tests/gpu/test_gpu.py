@@ -13,8 +13,7 @@ import torch
 
 import tbq
 from tbq.errors import UsageError
-from tbq.write import device as devices
-from tbq.write import device_histogram
+from tbq.write import device_histogram, slots
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")
 LONG = 400_000_000  # cycles: some 0.2 s
@@ -62,7 +61,7 @@ def test_nothing_waits_for_the_device(tmp_path, read_events):
 
 def test_page_locked_memory_is_mapped():
     host = torch.zeros(4, dtype=torch.float64, pin_memory=True)
-    seen = devices.as_seen_by(torch.device("cuda", 0), host)
+    seen = slots.as_seen_by(torch.device("cuda", 0), host)
     assert seen.is_cuda and seen.data_ptr() == host.data_ptr()
     seen.fill_(7)
     torch.cuda.synchronize()
@@ -71,9 +70,9 @@ def test_page_locked_memory_is_mapped():
 
 @pytest.mark.parametrize("mapped", [True, False])
 def test_both_ways_to_the_host(tmp_path, read_events, monkeypatch, mapped):
-    devices._free.clear()
+    slots._free.clear()
     if not mapped:
-        monkeypatch.setattr(devices, "as_seen_by", lambda device, host: host)
+        monkeypatch.setattr(slots, "as_seen_by", lambda device, host: host)
     value = torch.zeros((), device="cuda")
     with tbq.SummaryWriter(tmp_path, flush_secs=0.05) as writer:
         for step in range(2000):
@@ -82,7 +81,7 @@ def test_both_ways_to_the_host(tmp_path, read_events, monkeypatch, mapped):
             writer.add_scalar("i", value.long(), step)
             value.fill_(-1)
         writer.add_histogram("h", torch.arange(10.0, device="cuda"), 0)
-    devices._free.clear()
+    slots._free.clear()
     rows = scalars(read_events(tmp_path))
     for tag in "ai":
         assert [row for row in rows if row[0] == tag] == [(tag, step, step) for step in range(2000)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tbq
+from tbq.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("default")  # the trainers' own
 
@@ -326,3 +329,57 @@ def test_patch_and_unpatch():
     assert tensorboard.SummaryWriter is theirs
     assert tensorboard.writer.SummaryWriter is theirs
     tbq.unpatch()
+
+
+def test_images_of_the_writer_of_tensorboard(tmp_path):
+    """One tensor of all images, as TensorFlow's summaries are, and the first `max_outputs` of them."""
+    import tensorflow as tf
+
+    module = importlib.import_module("tbq.patch")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    images = np.random.default_rng(1).integers(0, 256, (5, 4, 6, 3), dtype=np.uint8)
+    writer = module.Writer(str(tmp_path / "ours"))
+    writer.add_image("batch", images, 3, description="five")
+    writer.add_image("one", images[0], 4, max_outputs=1)
+    with pytest.raises(UsageError, match="data: got shape"):
+        writer.add_image("bad", images[0, 0], 5)
+    writer.close()
+    with tf.summary.create_file_writer(str(tmp_path / "theirs")).as_default():
+        tf.summary.image("batch", images, 3, description="five")
+        tf.summary.image("one", images[:1], 4, max_outputs=1)
+    found = []
+    for name in ("ours", "theirs"):
+        events = EventAccumulator(str(tmp_path / name), size_guidance={"tensors": 0})
+        events.Reload()
+        rows = {}
+        for tag in ("batch", "one"):
+            (event,) = events.Tensors(tag)
+            strings = list(event.tensor_proto.string_val)
+            pixels = [tf.io.decode_png(each).numpy().tolist() for each in strings[2:]]
+            about = events.SummaryMetadata(tag)
+            rows[tag] = (
+                event.step,
+                strings[:2],
+                pixels,
+                about.plugin_data.plugin_name,
+                about.summary_description,
+            )
+        found.append(rows)
+    assert found[0] == found[1]
+    assert len(found[0]["batch"][2]) == 3
+
+
+def test_an_output_of_the_program_keeps_its_writer(tmp_path):
+    from tensorboard import summary
+
+    module = importlib.import_module("tbq.patch")  # the attribute of `tbq` is the function
+    theirs = summary.Writer
+    tbq.patch()
+    try:
+        assert type(summary.Writer(summary.DirectoryOutput(str(tmp_path / "a")))) is theirs
+        writer = summary.Writer(str(tmp_path / "b"))
+        assert type(writer) is module.Writer
+        writer.close()
+    finally:
+        tbq.unpatch()

@@ -6,49 +6,19 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from devices import FLOATS, INTEGERS, both, counts, scalars, shared
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
 from tbq.write import device as devices
-from tbq.write import device_histogram, histogram, tally
-
-FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
-INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
-
-#: A fixture of pytest is the same for all examples: it only says where tensors are.
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-
-
-def scalars(events):
-    return [(value.tag, event.step, value.simple_value) for event in events for value in event.summary.value]
-
-
-def records(directory):
-    """The bytes of a run after the record of the file's version."""
-    (file,) = directory.glob("*tfevents*")
-    data = file.read_bytes()
-    return data[16 + int.from_bytes(data[:8], "little") :]
-
-
-def both(tmp_path_factory, call, **options):
-    """The records that `call` writes, with the device's path and with the host's."""
-    written = []
-    for captured in (devices.DEVICES, set()):
-        directory = tmp_path_factory.mktemp("run")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(devices, "DEVICES", captured)
-            with tbq.SummaryWriter(directory, **options) as writer:
-                call(writer)
-                assert bool(writer._waiting) == bool(captured)
-        written.append(records(directory))
-    return written
+from tbq.write import slots
 
 
 @given(
@@ -138,7 +108,7 @@ def test_from_many_threads(tmp_path, read_events, device):
 
 
 def test_inference_mode_no_grad_autocast_and_deterministic_algorithms(tmp_path, read_events, device):
-    devices._free.clear()
+    slots._free.clear()
     with tbq.SummaryWriter(tmp_path) as writer:
         with torch.inference_mode():
             writer.add_scalar("a", torch.tensor(1.0, device=device), 1)
@@ -196,7 +166,7 @@ def test_inside_torch_compile(tmp_path, read_events, device):
 
 
 def test_default_device_and_default_dtype(tmp_path, read_events, device):
-    devices._free.clear()
+    slots._free.clear()
     torch.set_default_dtype(torch.float64)
     torch.set_default_device(device)
     try:
@@ -253,7 +223,7 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
         with monkeypatch.context() as patch:
-            patch.setattr(devices.Slot, "fill", fail)
+            patch.setattr(slots.Slot, "fill", fail)
             writer.add_scalar("b", torch.tensor(1.0, device=device), 2)
         writer.add_scalar("c", torch.tensor(3.0, device=device), 3)
         with pytest.warns(TbqWarning, match="'b' at step 2: CUDA error: an illegal memory access"):
@@ -261,7 +231,7 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
     assert scalars(read_events(tmp_path)) == [("a", 1, 1), ("c", 3, 3)]
 
 
-@pytest.mark.parametrize("broken", ["refuse_capture", "_slot"])
+@pytest.mark.parametrize("broken", ["refuse_capture", "slot"])
 def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypatch, broken):
     """After a fork CUDA fails at the first question, be it about streams, captures or memory."""
 
@@ -273,7 +243,7 @@ def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypa
     with tbq.SummaryWriter(tmp_path) as writer:
         writer.add_scalar("good", tensor, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(devices, broken, fail)
+            patch.setattr(slots if broken == "slot" else devices, broken, fail)
             writer.add_scalar("lost", tensor, 3)
             writer.log({"first": tensor, "second": tensor}, 4)
             writer.add_histogram("histogram", tensor, 5)
@@ -314,194 +284,93 @@ raise SystemExit(3)
     assert [row[:2] for row in scalars(read_events(tmp_path))] == [*(("a", s) for s in range(100)), ("h", 0)]
 
 
-# Histograms.
-
-
-def counts(tensor, argument="values"):
-    """The HistogramProto of the device's path, and its sums apart."""
-    value, count = device_histogram.captured(tensor, argument)
-    while not value.ready():
-        pass
-    return parsed(tally.encode(value.result(), count, None, argument))
-
-
-def on_host(tensor):
-    return parsed(histogram.encode(tensor.cpu(), "tensorflow", None))
-
-
-def parsed(encoded):
-    from tensorboard.compat.proto.summary_pb2 import HistogramProto
-
-    message = HistogramProto.FromString(encoded)
-    return Result(message)
-
-
-class Result:
-    """Equal if all but the sums is equal bit for bit, and the sums up to the order of the additions."""
-
-    def __init__(self, message):
-        self.sums = np.array([message.sum, message.sum_squares])
-        self.largest = max(abs(message.min), abs(message.max))
-        self.scale = message.num * self.largest
-        message.ClearField("sum")
-        message.ClearField("sum_squares")
-        # Of 0 and -0 either is the least: they are equal, and a device has no first. All NaNs are one.
-        message.min = message.min + 0.0 if message.min == message.min else np.nan
-        message.max = message.max + 0.0 if message.max == message.max else np.nan
-        self.rest = message.SerializeToString()
-
-    def __eq__(self, other):
-        tolerance = 1e-13 * self.scale if np.isfinite(self.scale) else 0.0
-        # Close to the largest number, the order of the additions decides whether a sum is infinite.
-        first = 1 if 1e300 < self.largest < np.inf else 0
-        return self.rest == other.rest and np.allclose(
-            self.sums[first:], other.sums[first:], rtol=1e-11, atol=[tolerance, 0.0][first:], equal_nan=True
-        )
-
-    __hash__ = None
-
-
-EDGES = histogram.default_edges()
-SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 5e-324, 1e-45, 65504.0]
-
-
-@given(
-    values=st.lists(
-        st.one_of(
-            st.floats(),
-            st.floats(-10, 10),
-            st.sampled_from(SPECIAL),
-            st.sampled_from(EDGES.tolist()),
-            st.sampled_from(np.nextafter(EDGES, np.inf).tolist()),
-            st.sampled_from(np.nextafter(EDGES.astype(np.float32), np.float32(np.inf)).tolist()),
-            st.sampled_from(np.nextafter(EDGES.astype(np.float32), np.float32(-np.inf)).tolist()),
-        ),
-        min_size=1,
-        max_size=50,
-    ),
-    dtype=st.sampled_from([*FLOATS, torch.float8_e5m2]),
-    piece=st.sampled_from([1, 7, 1 << 24]),
-    large=st.sampled_from([0, 1 << 20]),
-    norms=st.booleans(),
-)
-@shared
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of sums of infinities on the host
-def test_histograms_are_those_of_the_host(device, values, dtype, piece, large, norms):
-    """In pieces or not, the way of large tensors or not, with an old torch or not."""
-    tensor = torch.tensor([*values, 1.0], dtype=torch.float64).to(dtype).to(device)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device_histogram, "PIECE", piece)
-        patch.setattr(device_histogram, "LARGE_PIECE", piece)
-        patch.setattr(device_histogram, "LARGE", large)
-        patch.setattr(device_histogram, "_has_norms", lambda torch: norms)
-        assert counts(tensor) == on_host(tensor)
-        known = tally.tally(device_histogram.row(tensor).cpu().numpy())
-    assert known.zeros == (tensor == 0).sum().item()
-    assert known.nonfinite == (~tensor.double().isfinite()).sum().item()
-
-
-@given(
-    lists=st.lists(
-        st.lists(st.one_of(st.floats(width=32), st.sampled_from(SPECIAL)), min_size=3, max_size=3),
-        min_size=2,
-        max_size=6,
-    ),
-    dtype=st.sampled_from([*FLOATS, torch.int32]),
-)
-@shared
-def test_many_tensors_together_are_as_each_alone(device, lists, dtype):
-    if not dtype.is_floating_point:
-        lists = [[x if abs(x) < 1e9 else 7.0 for x in each] for each in lists]
-    tensors = [torch.tensor(each, dtype=torch.float64).to(dtype).to(device) for each in lists]
-    assert list(device_histogram.together(tensors)) == [list(range(len(lists)))]
-    for tensor, vector in zip(tensors, device_histogram.rows(torch.stack(tensors)), strict=True):
-        got = tally.tally(vector.cpu().numpy())
-        want = tally.tally(device_histogram.row(tensor).cpu().numpy())
-        assert (got.counts == want.counts).all()
-        np.testing.assert_allclose(got[1:], want[1:], rtol=1e-12, equal_nan=True)
-
-
-def test_tensors_that_are_counted_together(monkeypatch):
-    monkeypatch.setattr(device_histogram, "SMALL", 8)
-    monkeypatch.setattr(device_histogram, "_TOGETHER", 20)
-    tensors = [torch.zeros(n) for n in (8, 9, 8, 8, 8, 8, 9, 4)] + [torch.zeros(4).half(), torch.zeros(4)]
-    assert list(device_histogram.together(tensors)) == [[0, 2, 3], [4, 5], [7, 9]]
-
-
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
-def test_every_edge_of_every_type(device, dtype):
-    near = np.concatenate([EDGES, np.nextafter(EDGES, np.inf), np.nextafter(EDGES, -np.inf)])
-    tensor = torch.from_numpy(near if dtype.is_floating_point else np.clip(near, -100, 100)).to(dtype)
-    if dtype.is_floating_point:
-        up = torch.nextafter(tensor.float(), torch.tensor(float("inf"))).to(dtype)
-        tensor = torch.cat([tensor, up])
-    assert counts(tensor.to(device)) == on_host(tensor)
-
-
-@pytest.mark.parametrize("piece", [5, 64, 1 << 24])
-def test_strides(device, monkeypatch, piece):
-    monkeypatch.setattr(device_histogram, "PIECE", piece)
-    monkeypatch.setattr(device_histogram, "LARGE", 50)
-    x = torch.randn(6, 5, 4, device=device)
-    for tensor in (
-        x,
-        x.transpose(0, 2),
-        x.permute(1, 2, 0),
-        x[::2, :, 1:],
-        x[:1].expand(7, 5, 4),
-        x[..., 0],
-        x[0, 0, :1],
-        x[:, 2].t(),
-        x.to(memory_format=torch.contiguous_format)[None].expand(3, 6, 5, 4),
-        torch.tensor(3.0, device=device),
-        x.flatten()[3:],
-    ):
-        assert counts(tensor) == on_host(tensor)
-        assert max(len(part) for part in device_histogram.pieces(tensor, piece)) <= piece
-
-
-def test_the_file_of_a_histogram(tmp_path_factory, device):
-    tensor = torch.randint(-50, 50, (1000,), device=device).float() / 8  # sums are exact
-
-    def call(writer):
-        writer.add_histogram("h", tensor, 3, walltime=5.0)
-        writer.add_histogram("m", tensor, 3, walltime=5.0, max_bins=20)
-
-    ours, theirs = both(tmp_path_factory, call)
-    assert ours == theirs
-
-
-def test_histograms_keep_the_value_of_the_moment(tmp_path, read_events, device):
-    tensor = torch.zeros(1000, device=device)
+def test_unsigned_numbers_beside_others(tmp_path, read_events, device):
+    """torch combines uint16 and uint32 with no other type."""
+    metrics = {
+        "a": torch.tensor(65535, dtype=torch.uint16, device=device),
+        "b": torch.tensor(-5, device=device),
+        "c": torch.tensor(2**32 - 1, dtype=torch.uint32, device=device),
+        "d": torch.tensor(3, dtype=torch.uint16, device=device),
+        "e": torch.tensor(True, device=device),
+    }
     with tbq.SummaryWriter(tmp_path) as writer:
-        for step in range(20):
-            tensor.fill_(step)
-            writer.add_histogram("h", tensor, step)
-            tensor.fill_(-1)
-    histograms = [event.summary.value[0].histo for event in read_events(tmp_path)[1:]]
-    assert [(h.min, h.max, h.num, h.sum) for h in histograms] == [(s, s, 1000, 1000 * s) for s in range(20)]
+        writer.log(metrics, 1)
+    assert scalars(read_events(tmp_path)) == [
+        ("a", 1, 65535), ("b", 1, -5), ("c", 1, 2**32), ("d", 1, 3), ("e", 1, 1),
+    ]  # fmt: skip
 
 
-def test_histograms_that_cannot_be_made(tmp_path, read_events, device):
+def test_inside_the_transformations_of_torch_func(tmp_path, read_events, device):
+    """What they hand to a function stands for a tensor and has no memory."""
     with tbq.SummaryWriter(tmp_path) as writer:
-        for tensor in (
-            torch.ones(0, device=device),
-            torch.ones(3, dtype=torch.complex64, device=device),
-            torch.ones(3, device="meta"),
-        ):
-            with pytest.raises(UsageError, match=r"values: .*tag 'h', step 4"):
-                writer.add_histogram("h", tensor, 4)
-        with pytest.raises(UsageError, match="max_bins"):
-            writer.add_histogram("h", torch.ones(3, device=device), 4, max_bins=0)
-        writer.add_histogram("h", torch.full((3,), float("nan"), device=device), 5)
-        writer.add_histogram("h", torch.ones(3, device=device), 6)
-        with pytest.warns(TbqWarning, match="'h' at step 5: values: has no value inside the bins"):
-            writer.flush()
-    assert [event.step for event in read_events(tmp_path)[1:]] == [6]
+
+        def loss(x):
+            writer.add_scalar("a", x * 2, 1)
+            writer.log({"b": x, "c": x + 1}, 1)
+            return x * 2
+
+        torch.func.grad(loss)(torch.tensor(3.0, device=device))
+        with pytest.raises(UsageError, match="BatchedTensor"):
+            torch.func.vmap(loss)(torch.ones(3, device=device))
+    assert scalars(read_events(tmp_path)) == [("a", 1, 6), ("b", 1, 3), ("c", 1, 4)]
 
 
-def test_other_bins_are_counted_on_the_host(tmp_path, read_events, device):
+def test_a_fake_tensor_has_no_value(tmp_path, device):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones((), device=device)
     with tbq.SummaryWriter(tmp_path) as writer:
-        writer.add_histogram("h", torch.arange(10.0, device=device), 1, bins=5)
-    (histo,) = [event.summary.value[0].histo for event in read_events(tmp_path)[1:]]
-    assert len(histo.bucket) == 6
+        for call in (writer.add_scalar, writer.add_histogram):
+            with pytest.raises(UsageError, match=r"fake tensor, which has no values \(tag 'a', step 1\)"):
+                call("a", fake, 1)
+
+
+def test_a_negated_view(tmp_path, read_events, device):
+    """torch negates the imaginary part of a conjugate only when it is read."""
+    with tbq.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("a", torch.tensor(2 + 3j, device=device).conj().imag, 1)
+        writer.log({"b": torch.tensor(2 + 3j, device=device).conj().imag}, 1)
+    assert scalars(read_events(tmp_path)) == [("a", 1, -3), ("b", 1, -3)]
+
+
+def test_lines_that_are_written_by_several_threads_take_their_values_once(device):
+    """Each line of `add_scalars` has its own file; a slot that is recycled twice would hold two later values."""
+
+    class Array:
+        taken = 0
+
+        def ready(self):
+            return True
+
+        def result(self):
+            Array.taken += 1
+            time.sleep(0.05)
+            return torch.arange(2).numpy()
+
+    group = slots.Group(Array())
+    parts = [slots.Part(group, lambda numbers, i=i: numbers[i].item()) for i in range(2)]
+    got = []
+    threads = [threading.Thread(target=lambda part=part: got.append(part.result())) for part in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sorted(got), Array.taken) == ([0, 1], 1)
+
+
+def test_numbers_that_look_like_memory_that_waits(tmp_path, read_events, device, monkeypatch):
+    """The mark of memory that the device has not written yet may also be a value: then the device is asked."""
+    from tbq.write import pending
+
+    monkeypatch.setattr(pending, "_PROBE_SECONDS", 0.01)
+    short = torch.tensor(slots._SHORT_MARK, dtype=torch.int32).view(torch.float32).to(device)
+    with tbq.SummaryWriter(tmp_path, exact=True) as writer:
+        writer.add_scalar("a", torch.tensor(slots._MARK, device=device), 1)
+        writer.add_scalar("b", short, 1)
+        writer.add_scalar("c", torch.tensor(1.0, device=device), 1)
+    values = [value.tensor for event in read_events(tmp_path)[1:] for value in event.summary.value]
+    assert int.from_bytes(values[0].tensor_content, "little") == slots._MARK or values[0].int64_val == [
+        slots._MARK
+    ]
+    assert len(values) == 3

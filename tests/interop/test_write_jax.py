@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import tbq
-from tbq.errors import TbqWarning, UsageError
+from tbq.errors import UsageError
 from tbq.write import histogram, jax_values, tally
 
 EDGES = histogram.default_edges()
@@ -61,15 +62,29 @@ def test_wrong_arrays(tmp_path, read_events):
         deleted.delete()
         with pytest.raises(UsageError, match="deleted"):
             writer.add_scalar("a", deleted, 1)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(jnp.zeros(1)), "is_ready", lambda self: False)
-            donated = jnp.ones(())
-            writer.add_scalar("donated", donated, 7)
-            donated.delete()
-            with pytest.warns(TbqWarning, match="'donated' at step 7"):
-                writer.flush()
         writer.add_scalar("good", jnp.ones(()), 1)
     assert scalars(read_events(tmp_path)) == [("good", 1, 1)]
+
+
+def test_values_that_are_donated_later(tmp_path, read_events):
+    """The state of a training is donated to its next step, which deletes the arrays that were logged."""
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def train(state):
+        product = state["w"] @ state["w"]
+        return {"w": product * 1e-3 + 1, "count": state["count"] + 1, "loss": product.sum()}
+
+    state = {"w": jnp.ones((600, 600)), "count": jnp.array(0), "loss": jnp.array(0.0)}
+    with tbq.SummaryWriter(tmp_path) as writer:
+        for step in range(6):
+            state = train(state)
+            writer.add_scalar("count", state["count"], step)
+            writer.log({"again": state["count"], "loss": state["loss"]}, step)
+            writer.add_histogram("w", state["w"], step)
+    rows = scalars(read_events(tmp_path))
+    for tag in ("count", "again"):
+        assert [row for row in rows if row[0] == tag] == [(tag, step, step + 1) for step in range(6)]
+    assert len([row for row in rows if row[0] == "w"]) == 6
 
 
 @pytest.mark.parametrize("piece", [7, 1 << 23])

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import tbq
-from tbq.errors import UsageError
+from tbq.errors import DependencyError, UsageError
 from tbq.write import histogram
 
 
@@ -194,6 +194,40 @@ def test_wrong_arguments(tmp_path, device):
                 writer.watch(**arguments)
         with pytest.raises(UsageError, match=r"^model:"):
             writer.add_model_statistics(None)
+
+
+def test_an_old_torch_without_the_hook(tmp_path, read_events, device, monkeypatch):
+    """Before torch 2.1 there is no hook for all optimizers: the error says so, and what works instead."""
+    monkeypatch.delattr(sys.modules["torch.optim.optimizer"], "register_optimizer_step_post_hook")
+    model = model_of(device)
+    with tbq.SummaryWriter(tmp_path) as writer:
+        with pytest.raises(
+            DependencyError, match=r"watch needs torch 2.1 or newer, and torch .* is installed"
+        ):
+            writer.watch(model)
+        writer.add_model_statistics(model, 1, statistics="norm")
+        writer.add_scalar("a", 1.0, 1)
+    rows = by_tag(read_events(tmp_path))
+    assert rows["a"] == [(1, 1.0)]
+    assert "parameters/0.weight/norm" in rows
+
+
+def test_a_torch_before_2_has_its_values_read_at_once(tmp_path, read_events, device):
+    """Tensors of torch 1 have no `untyped_storage`: the host's path takes them."""
+
+    class Old(torch.Tensor):
+        def __getattribute__(self, name):
+            if name == "untyped_storage":
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    with tbq.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("a", torch.tensor(2.5, device=device).as_subclass(Old), 1)
+        writer.log({"b": torch.tensor(3.5, device=device).as_subclass(Old)}, 1)
+        writer.add_histogram("h", torch.ones(3, device=device).as_subclass(Old), 1)
+        assert not writer._waiting
+    rows = by_tag(read_events(tmp_path))
+    assert (rows["a"], rows["b"], rows["h"][0][1].num) == ([(1, 2.5)], [(1, 3.5)], 3)
 
 
 DISTRIBUTED = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_the_file_has_everything_in_the_order_of_the_calls(tmp_path_factory, rea
             elif action == "arrive" and late:
                 late[number % len(late)].arrive()
             elif action == "look":
-                writer._file.pending.settle()
+                writer._file.flush(0.0)
             elif action == "flush" and all(value.arrived for value in late):
                 writer.flush()
                 assert logged(read_events(directory)) == want
@@ -264,3 +265,171 @@ def test_a_forked_child_leaves_late_values_to_its_parent(tmp_path, read_events):
     value.arrive()
     writer.close()
     assert sorted(logged(read_events(tmp_path))) == [("child", 1, 2.0), ("parent", 1, 1.0)]
+
+
+def test_ctrl_c_inside_flush_loses_nothing(tmp_path, read_events):
+    """The values arrive one by one, and KeyboardInterrupt comes at any moment of flush()."""
+    program = f"""
+import itertools, os, signal, sys, threading, time, tbq
+sys.path.insert(0, {str(FIXTURES)!r})
+from late import Late
+from tbq.write import pending
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Slow(Late):
+    def result(self):  # Python, in which an interrupt may come
+        return sum(self.number for _ in range(200)) / 200
+
+def interrupt():
+    while not done:
+        time.sleep(0.002)
+        os.kill(os.getpid(), signal.SIGINT)
+
+done = False
+writer = tbq.SummaryWriter({str(tmp_path)!r}, flush_secs=1000)
+for step in range(3000):
+    value = Slow(float(step))
+    value.arrive()
+    writer.add_scalar("a", value, step)
+threading.Thread(target=interrupt, daemon=True).start()
+while writer._waiting:
+    try:
+        writer.flush()
+    except KeyboardInterrupt:
+        pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+done = True
+writer.close()
+"""
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], timeout=100, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert logged(read_events(tmp_path)) == [("a", step, float(step)) for step in range(3000)]
+
+
+def test_flush_returns_though_another_thread_goes_on_logging(tmp_path):
+    stop = threading.Event()
+    with tbq.SummaryWriter(tmp_path) as writer:
+
+        def log():
+            before = Late(0.0)
+            for step in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
+                value = Late(0.0)  # there is always one that has not arrived
+                writer.add_scalar("b", value, step)
+                before.arrive()
+                before = value
+                time.sleep(0.001)
+            before.arrive()
+
+        thread = threading.Thread(target=log)
+        thread.start()
+        flushing = threading.Thread(target=writer.flush)
+        flushing.start()
+        flushing.join(20)
+        returned = not flushing.is_alive()
+        stop.set()
+        thread.join()
+        assert returned
+
+
+def test_max_queue_counts_late_values(tmp_path, read_events):
+    with tbq.SummaryWriter(tmp_path, flush_secs=1000, max_queue=3) as writer:
+        for step in range(3):
+            value = Late(1.0)
+            value.arrive()
+            writer.add_scalar("a", value, step)
+        until = time.monotonic() + 20
+        while len(read_events(tmp_path)) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(read_events(tmp_path)) == 4
+
+
+def test_the_flusher_does_not_spin_while_a_device_computes(tmp_path, monkeypatch):
+    value = Late(1.0)
+    with tbq.SummaryWriter(tmp_path, flush_secs=0) as writer:
+        looks = []
+        move = writer._file.pending.move
+        monkeypatch.setattr(writer._file.pending, "move", lambda: (looks.append(1), move()))
+        writer.add_scalar("a", value, 1)
+        time.sleep(0.3)
+        value.arrive()
+        assert 0 < len(looks) < 100
+
+
+def test_close_reports_notes_about_late_values(tmp_path):
+    values = [Late(1.0), Late(2.0)]
+    writer = tbq.SummaryWriter(tmp_path)
+    for step, value in zip((5, 4), values, strict=True):
+        writer.add_scalar("a", value, step)
+        value.arrive()
+    with pytest.warns(TbqWarning, match="the step decreased from 5 to 4"):
+        writer.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*was never closed:tbq.TbqWarning")
+def test_a_writer_that_is_collected_by_the_flusher_waits_for_its_values(tmp_path, read_events):
+    value = Late(3.0)
+    writer = tbq.SummaryWriter(tmp_path / "a", flush_secs=1000)
+    writer.add_scalar("a", value, 1)
+
+    class Trap:  # its destructor runs on the flusher's thread
+        def __init__(self, held):
+            self.held = held
+
+        def ready(self):
+            return True
+
+        def write(self, lost):
+            self.held.clear()
+
+        size = 0
+
+    with tbq.SummaryWriter(tmp_path / "b") as other:
+        other._file.pending.add(Trap([writer]))
+        del writer
+        timer = threading.Timer(0.3, value.arrive)
+        timer.start()
+        other.flush()
+        timer.join()
+    assert logged(read_events(tmp_path / "a")) == [("a", 1, 3.0)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals on this system")
+def test_sigterm_waits_for_late_values(tmp_path, read_events):
+    program = f"""
+import os, signal, sys, threading, time, tbq
+sys.path.insert(0, {str(FIXTURES)!r})
+from late import Late
+values = [Late(float(i)) for i in range(50)]
+writer = tbq.SummaryWriter({str(tmp_path)!r}, flush_secs=1000)
+for step, value in enumerate(values):
+    writer.add_scalar("a", value, step)
+threading.Timer(0.3, lambda: [value.arrive() for value in values]).start()
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep(60)
+"""
+    result = subprocess.run([sys.executable, "-c", program], timeout=100, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (-15, "")
+    assert logged(read_events(tmp_path)) == [("a", step, float(step)) for step in range(50)]
+
+
+def test_two_processes_on_one_directory(tmp_path, read_events):
+    """Each has its own file, and its own late values."""
+    program = f"""
+import sys, threading, tbq
+sys.path.insert(0, {str(FIXTURES)!r})
+from late import Late
+values = [Late(float(i)) for i in range(200)]
+with tbq.SummaryWriter({str(tmp_path)!r}, flush_secs=0.01) as writer:
+    threading.Timer(0.1, lambda: [value.arrive() for value in values]).start()
+    for step, value in enumerate(values):
+        writer.add_scalar(sys.argv[1], value, step)
+"""
+    processes = [subprocess.Popen([sys.executable, "-W", "ignore", "-c", program, name]) for name in "ab"]
+    assert [process.wait(timeout=100) for process in processes] == [0, 0]
+    assert len(list(tmp_path.glob("*tfevents*"))) == 2
+    rows = logged(read_events(tmp_path))
+    for name in "ab":
+        assert [row for row in rows if row[0] == name] == [(name, step, float(step)) for step in range(200)]

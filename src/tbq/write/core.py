@@ -156,17 +156,23 @@ class Core:
             f"{self._file.path or self.log_dir}: a value could not be logged: {message}. The others are written"
         )
 
+    def _report_notes(self) -> None:
+        """Report what the buffer noticed."""
+        file = self._file
+        where = file.path or self.log_dir
+        for kind, tag, before, step in file.buffer.notes():
+            if kind == "dropped" and (file.quiet or file.cause is None):
+                continue
+            fields = {"tag": tag, "before": before, "step": step, "dir": self.log_dir, "where": where}
+            warn(_NOTES[kind].format(**fields, cause=file.cause))
+
     def _report(self) -> None:
         """Report what the buffer noticed and what could not be written."""
         file = self._file
         failure = file.failure
         where = file.path or self.log_dir
         self._report_missing()
-        for kind, tag, before, step in file.buffer.notes():
-            if kind == "dropped" and (file.quiet or file.cause is None):
-                continue
-            fields = {"tag": tag, "before": before, "step": step, "dir": self.log_dir, "where": where}
-            warn(_NOTES[kind].format(**fields, cause=file.cause))
+        self._report_notes()
         if failure is None:
             missed, file.missed = file.missed, 0
             file.buffer.call_attention(False)

@@ -63,7 +63,7 @@ class EventFile:
         self.missed = 0  # events dropped during the last failure, until a caller is told
         self.lost = 0  # events that were not written when the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
-        self.pending = Pending(self.buffer)
+        self.pending = Pending(self.buffer, max_queue)
         self._suffix = suffix
         self._purge_step = purge_step
         self._start = start
@@ -102,7 +102,11 @@ class EventFile:
 
     def settle(self, patience: float | None) -> bool:
         """Wait for values that are still on a device; False if none arrived for `patience` seconds."""
-        return self.pending.settle(0.0 if flusher.is_current_thread() else patience)
+        if not self.pending.events:
+            return True
+        if flusher.is_current_thread() or not flusher.start():  # a destructor, or the end of the interpreter
+            return self.pending.settle(self.pending.move, self.max_wait if patience is None else patience)
+        return self.pending.settle(lambda: flusher.ask(self, "flush", wait=True, patience=patience), patience)
 
     def wait_for_room(self) -> None:
         """Wait until memory use is below the limit, as long as the disk accepts data."""
@@ -169,8 +173,7 @@ class EventFile:
         """
         if (self._head or self._backlog) and not self._write():
             return False
-        if not self.pending.settle():
-            flusher.ask(self, "wake")  # the device still computes: look again
+        self.pending.move()
         self._backlog, _ = self.buffer.take()
         return not self._backlog or self._write()
 

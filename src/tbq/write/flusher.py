@@ -27,6 +27,8 @@ Action = Literal["wake", "flush", "close"]
 # How long a disk that accepts nothing may delay the end of the process.
 _EXIT_SECONDS = 60.0
 _SIGNAL_SECONDS = 5.0
+# How often to look for values that a device still computes, at most.
+_LOOK_SECONDS = 0.01
 
 
 class Flusher:
@@ -57,8 +59,10 @@ class Flusher:
     def ask_all(self, files: list[EventFile], patience: float) -> None:
         """Flush several files, as long as there is progress."""
         if self.start() and not self.is_current_thread():
+            wait = patience
             for file in files:
-                file.settle(patience)
+                if not file.settle(wait):
+                    wait = 0.1  # the device has had its chance
             for question in [self._question(file, "flush") for file in files]:
                 if not self._answered(question, patience):
                     return
@@ -132,8 +136,13 @@ class Flusher:
                     done.release()
 
     def _drain(self, file: EventFile, action: Action, due: dict[EventFile, float]) -> None:
-        if not self._act(file, action) and action != "close":
+        written = self._act(file, action)
+        if action == "close":
+            return
+        if not written:
             due[file] = time.monotonic() + file.retry_secs
+        elif file.pending.events:  # the device still computes: look again
+            due[file] = time.monotonic() + max(file.flush_secs, _LOOK_SECONDS)
 
     def _act(self, file: EventFile, action: Action) -> bool:
         self._acting = True

@@ -1,6 +1,7 @@
 """Values of JAX arrays that are still computed, and histograms counted by jax.numpy where the array is.
 
-JAX arrays do not change, so that holding one is enough. Its copy to the host starts at the call, if the device can.
+JAX arrays do not change, but a function that an array is donated to deletes it: so a copy is kept, which JAX makes
+when the array is computed. Its transfer to the host starts at the call, if the device can.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Computed(Value):
             array.copy_to_host_async()
 
     def ready(self) -> bool:
-        """Whether it is computed, or was deleted (donated) since."""
-        return bool(self._array.is_deleted() or self._array.is_ready())
+        """Whether it is computed."""
+        return bool(self._array.is_ready())
 
     def result(self) -> Any:
         """The number, or the numbers as a NumPy array."""
@@ -53,7 +54,10 @@ def captured(array: Any, argument: str) -> Value | None:
         raise bad(argument, "got an array that was deleted, e.g. donated to a function")
     if local.is_ready() or local.dtype.kind == "c":
         return None
-    return Computed(local.reshape(()) if local.ndim else local)
+    try:
+        return Computed(sys.modules["jax"].numpy.array(local.reshape(()), copy=True))
+    except RuntimeError as error:
+        return Failed(error)
 
 
 def _local(array: Any, argument: str) -> Any:

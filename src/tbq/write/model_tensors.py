@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.write import device, device_histogram
-from tbq.write.device import Group, Part
 from tbq.write.pending import Failed, Value
+from tbq.write.slots import Group, Part
 from tbq.write.tally import Tally, tally
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """Events behind values that a device still computes, kept in the order in which they were logged.
 
 A call that logs such a value puts an event into the queue and returns. As long as the queue is not empty, all other
-events of the writer go through it too. The flusher moves events from its head to the native buffer when their values
-have arrived; `flush()` and `close()` wait until it is empty.
+events of the writer go through it too. The flusher, and nobody else, moves events from its head to the native buffer
+when their values have arrived: no Ctrl-C reaches its thread, which could lose an event halfway. `flush()` and
+`close()` look, ask it to, and wait until all that was logged before has been moved.
 """
 
 from __future__ import annotations
@@ -159,10 +160,12 @@ class EncodedEvent(Event):
 class Pending:
     """The queue of one writer. Its `scalar`, `scalars`, `value`, `summary` and `fields` are the buffer's, in turn."""
 
-    def __init__(self, buffer: _core.EventBuffer) -> None:
+    def __init__(self, buffer: _core.EventBuffer, max_queue: int | None = None) -> None:
         self.events: deque[Event] = deque()
         self.buffer = buffer
         self.lost: list[Lost] = []
+        self._batch = min(max_queue or BATCH, BATCH)
+        self._added = self._moved = 0
         self._size = 0
         self._closed = False
         self._lock = threading.RLock()
@@ -173,6 +176,7 @@ class Pending:
         self._lock = threading.RLock()
         self.events.clear()
         self.lost.clear()
+        self._moved = self._added
         self._size = 0
 
     def add(self, event: Event) -> int:
@@ -181,10 +185,11 @@ class Pending:
             if self._closed:
                 return CLOSED
             self.events.append(event)
+            self._added += 1
             self._size += event.size
             count = len(self.events)
         status = WAKE if count == 1 else 0
-        if count % BATCH == 0:
+        if count % self._batch == 0:
             status |= FULL
         return status | OVER if self.is_over() else status
 
@@ -197,22 +202,25 @@ class Pending:
         with self._lock:
             self._closed = True
 
-    def settle(self, patience: float | None = 0.0) -> bool:
-        """Move what has arrived to the buffer; wait for the rest while something arrives each `patience` seconds.
+    def settle(self, move: Callable[[], object], patience: float | None) -> bool:
+        """Wait until all that is in the queue now has left it; `move` is called when something can.
 
-        False if something has not arrived by then. None waits for as long as the device computes.
+        False if nothing arrived for `patience` seconds. None waits for as long as the device computes.
         """
-        moved, pause = time.monotonic(), _POLL_SECONDS[0]
-        asked = moved
-        while self.events:
-            if self._move():
-                moved = asked = time.monotonic()
-                pause = _POLL_SECONDS[0]
-                time.sleep(0)  # a caller may wait for the lock
-                continue
+        until = self._added
+        since = asked = time.monotonic()
+        pause = _POLL_SECONDS[0]
+        while self._moved < until:
+            moved = self._moved
+            if self.is_ready():
+                move()
             now = time.monotonic()
-            if patience is not None and now - moved >= patience:
-                return not self.events
+            if self._moved != moved:
+                since = asked = now
+                pause = _POLL_SECONDS[0]
+                continue
+            if patience is not None and now - since >= patience:
+                return False
             if now - asked >= _PROBE_SECONDS:
                 asked = now
                 self._probe()
@@ -220,21 +228,34 @@ class Pending:
             pause = min(2 * pause, _POLL_SECONDS[1])
         return True
 
+    def is_ready(self) -> bool:
+        """Whether the next event can be moved."""
+        with self._lock:
+            return bool(self.events) and self.events[0].ready()
+
+    def move(self) -> None:
+        """Move what has arrived to the buffer, of what is in the queue now: only the flusher calls this."""
+        for _ in range(len(self.events) // _MOVED + 1):
+            if not self._move():
+                return
+            time.sleep(0)  # a caller may wait for the lock
+
     def _move(self) -> int:
         """Write some ready events at the head; each leaves the queue after it is in the buffer, to keep the order."""
-        moved = 0
+        count = 0
         with self._lock:
-            while moved < _MOVED and self.events and self.events[0].ready():
+            while count < _MOVED and self.events and self.events[0].ready():
                 event = self.events[0]
                 try:
                     event.write(self.lost)
                 finally:
                     self.events.popleft()
                     self._size -= event.size
-                moved += 1
+                    self._moved += 1
+                count += 1
             if self.lost:
                 self.buffer.call_attention(True)
-        return moved
+        return count
 
     def _probe(self) -> None:
         with self._lock:

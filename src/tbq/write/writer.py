@@ -210,6 +210,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
 
     def _report_lost(self) -> None:
         file = self._file
+        self._report_notes()
         self._report_missing()
         if file.lost == 0 and file.failure is None:
             return

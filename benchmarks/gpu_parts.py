@@ -1,0 +1,165 @@
+"""What the pieces of the writer's work on a GPU cost, to choose between ways to do it: a part of `bench_gpu`."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = tuple[str, str, float, str, str]  # what, who, figure, unit, want
+
+
+def parts(rows: list[Row]) -> None:
+    """What the pieces cost on the device, to choose between them: captures of a scalar, passes of a histogram."""
+    import torch
+
+    from tbq.write import device, device_histogram, slots
+
+    def each(name: str, work: Callable[[], object], repeat: int = 200) -> None:
+        work()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        torch.cuda._sleep(20_000_000)  # so that the launches are all queued before the first one runs
+        start.record()
+        began = time.perf_counter()
+        for _ in range(repeat):
+            work()
+        caller = time.perf_counter() - began
+        end.record()
+        torch.cuda.synchronize()
+        micro = start.elapsed_time(end) * 1e3 / repeat
+        rows.append((f"part: {name}", f"host {caller / repeat * 1e6:.1f} µs", micro, "µs on the device", ""))
+
+    value = torch.tensor(1.5, device="cuda")
+    pinned = torch.zeros(8, dtype=torch.float64, pin_memory=True)
+    pinned32 = torch.zeros(8, dtype=torch.float32, pin_memory=True)
+    mapped = slots.as_seen_by(value.device, pinned)
+    rows.append(("part: page-locked memory is mapped", "", float(mapped is not pinned), "1 = yes", ""))
+    there = torch.zeros(8, dtype=torch.float64, device="cuda")
+    m, p, q, t = mapped[0], pinned[0], pinned32[0], there[0]
+    event = torch.cuda.Event()
+    each("scalar to mapped memory", lambda: m.copy_(value, non_blocking=True))
+    each("scalar to page-locked memory, converted", lambda: p.copy_(value, non_blocking=True))
+    each("scalar to page-locked memory, as it is", lambda: q.copy_(value, non_blocking=True))
+    each("scalar to memory of the device", lambda: t.copy_(value, non_blocking=True))
+    each("scalar to memory of the device, and an event", lambda: (t.copy_(value), event.record()))
+    each("clone", lambda: value.clone())
+    each("current stream", lambda: slots.current_stream(value.device))
+    each("is it capturing", lambda: torch.cuda.is_current_stream_capturing())
+    each("plain()", lambda: device.plain(value, ""))
+    ten = [value.clone() for _ in range(10)]
+    each("stack of ten", lambda: torch.stack(ten))
+    x = torch.randn(1 << 24, device="cuda")
+    d = x.double()
+    edges = device_histogram._edges("cuda:0", "float64")
+    edges32 = device_histogram._edges("cuda:0", "float32")
+    bins = torch.bucketize(d, edges, right=True, out_int32=True)
+    n = len(edges) + 1
+    few = 20
+    each("16M: double()", lambda: x.double(), few)
+    each("16M: bucketize of float64", lambda: torch.bucketize(d, edges, right=True, out_int32=True), few)
+    each("16M: bucketize of float32", lambda: torch.bucketize(x, edges32, right=True, out_int32=True), few)
+    each("16M: histc of int32", lambda: torch.histc(bins, bins=n, min=0, max=n), few)
+    each("16M: aminmax of float32", lambda: x.aminmax(), few)
+    each("16M: sum of float64", lambda: d.sum(), few)
+    each("16M: dot of float64", lambda: d.dot(d), few)
+    each("16M: clamp of float32", lambda: x.clamp(min=0), few)
+    each("16M: float64 norm of float32", lambda: torch._foreach_norm([x], 2, dtype=torch.float64), few)
+    for dtype in (torch.float32, torch.bfloat16):
+        other = x.to(dtype)
+        name = str(dtype).removeprefix("torch.")
+        each(f"16M {name}: the way of large tensors", lambda other=other: device_histogram.row(other), few)
+        each(
+            f"16M {name}: the way of others",
+            lambda other=other: device_histogram.rows(other.view(1, -1)),
+            few,
+        )
+    small = torch.randn(4096, device="cuda")
+    each("4096 numbers, counted", lambda: device_histogram.row(small), few)
+    hundred = [small.clone() for _ in range(100)]
+    each("100 times 4096 numbers, together", lambda: device_histogram.rows(torch.stack(hundred)), few)
+    hundred_million = torch.randn(100_000_000, device="cuda")
+    each("100M float32: launches alone", lambda: device_histogram.row(hundred_million), 5)
+    between(rows, value)
+    calls(rows, hundred_million)
+
+
+def between(rows: list[Row], value: Any) -> None:
+    """What ten captured scalars add between kernels that wait for each other: changes of engine count too."""
+    import torch
+
+    from tbq.write import slots
+
+    work = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    pinned = torch.zeros(16, dtype=torch.float64, pin_memory=True)
+    pinned32 = torch.zeros(16, dtype=torch.float32, pin_memory=True)
+    mapped = slots.as_seen_by(value.device, pinned)
+    ways: dict[str, list[Any]] = {
+        "nothing": [],
+        "mapped memory": list(mapped.unbind(0))[:10],
+        "the copy engine": list(pinned32.unbind(0))[:10],
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(7):
+        for name, targets in ways.items():
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize()
+            torch.cuda._sleep(20_000_000)
+            start.record()
+            for _ in range(20):
+                torch.mm(work, work)
+                for target in targets:
+                    target.copy_(value, non_blocking=True)
+            end.record()
+            torch.cuda.synchronize()
+            found[name].append(start.elapsed_time(end) * 1e3 / 20)
+    base = statistics.median(found["nothing"])
+    for name in list(ways)[1:]:
+        micro = statistics.median(found[name]) - base
+        rows.append(("part: ten scalars between kernels", name, micro, "µs on the device", ""))
+
+
+def calls(rows: list[Row], tensor: Any) -> None:
+    """The caller's time of a lone call to an idle device, as a program that logs now and then has it."""
+    import torch
+
+    import tbq
+    from tbq.write import device, device_histogram, slots
+
+    piece = tensor[: device_histogram.LARGE_PIECE]
+    limits = device_histogram._edges(str(tensor.device), "float32")
+    bins = torch.bucketize(piece, limits, right=True, out_int32=True)
+    count = len(limits) + 1
+    row = device_histogram.row(tensor)
+    with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        steps = iter(range(1_000_000))
+        work: dict[str, Callable[[], object]] = {
+            "add_histogram": lambda: writer.add_histogram("h", tensor, next(steps)),
+            "captured": lambda: device_histogram.captured(tensor, "values"),
+            "row": lambda: device_histogram.row(tensor),
+            "transferred": lambda: device.transferred(row, "float64", "values"),
+            "slot": lambda: slots.slot(tensor.device, "float64", len(row)),
+            "aminmax": lambda: tensor.aminmax(),
+            "clamp of a piece": lambda: piece.clamp(min=0),
+            "norm of a piece": lambda: torch._foreach_norm([piece], 1, dtype=torch.float64),
+            "bucketize of a piece": lambda: torch.bucketize(piece, limits, right=True, out_int32=True),
+            "histc of a piece": lambda: torch.histc(bins, bins=count, min=0, max=count),
+            "add_scalar": lambda: writer.add_scalar("s", row[0], next(steps)),
+            "a kernel": lambda: row.add_(0),
+            "nothing": lambda: None,
+        }
+        found: dict[str, list[float]] = {name: [] for name in work}
+        for _ in range(9):
+            for name, call in work.items():
+                torch.cuda.synchronize()
+                began = time.perf_counter()
+                call()
+                found[name].append(time.perf_counter() - began)
+    for name, each in found.items():
+        low, high = min(each) * 1e6, max(each) * 1e6
+        micro = statistics.median(each) * 1e6
+        rows.append((f"part: a lone call: {name}", f"{low:.0f} to {high:.0f}", micro, "µs of the caller", ""))

@@ -1,0 +1,235 @@
+"""Memory that a device writes to and the host looks at: where captured values arrive.
+
+It is page-locked memory. Its words have a mark in them until the device has written, so that the host only has to look:
+no thread but the caller's talks to the device, which a capture of a CUDA graph on another thread would not survive.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from tbq.write.pending import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Devices that write to page-locked memory by themselves; of others a copy is kept, and read by the flusher.
+MAPPED = {"cuda"}
+# What is in memory until the device has written: as a float, a signalling NaN, which no operation yields.
+_MARK = 0x7FF4_7462_7100_1715
+_SHORT_MARK = 0x7FA0_7462  # the same for float32
+_SLOTS = 256
+_WORDS = 1 << 15  # page-locked memory is slow to get: slots are made many at a time, up to so many words
+_KEPT = 4  # large slots that are recycled, of each size
+
+
+class Slot(Value):
+    """Words in memory that the device writes to: one number."""
+
+    __slots__ = ("_device", "_failure", "_home", "_mark", "_numbers", "_stream", "_words", "view")
+
+    def __init__(self, view: Any, words: Any, numbers: Any, home: deque[Slot], mark: int = _MARK) -> None:
+        self.view = view  # a tensor, the target of the device
+        self._numbers = numbers  # the same memory as floats or integers
+        self._words = words  # the same memory as integers
+        self._home = home
+        self._mark = mark
+        self._device: Any = None
+        self._stream: int | None = None
+        self._failure: BaseException | bool | None = False  # False: wait for it; None: it is there
+
+    def fill(self, tensor: Any) -> None:
+        """Copy `tensor` on its stream."""
+        device = self._device = tensor.device
+        self._stream = None if device.type == "cpu" else current_stream(device)
+        self._failure = False
+        self.view.copy_(tensor, non_blocking=True)
+
+    def ready(self) -> bool:
+        """Whether the device has written, or has failed."""
+        return self._words[0] != self._mark or self._failure is not False
+
+    def result(self) -> Any:
+        """The number; the slot is recycled."""
+        if isinstance(self._failure, BaseException):
+            raise self._failure  # never recycled: the device may still write
+        number = self._numbers[0]
+        self._words[0] = self._mark
+        self._home.append(self)
+        return number
+
+    def probe(self) -> None:
+        """Ask whether the stream has finished, or failed."""
+        try:
+            if self._stream is None or _stream(self._stream, self._device).query():
+                self._failure = None
+        except Exception as failure:
+            self._failure = failure
+
+
+class ArraySlot(Slot):
+    """The same for many numbers, as NumPy arrays."""
+
+    __slots__ = ()
+
+    def ready(self) -> bool:
+        """Whether the device has written all words, in whatever order."""
+        if self._failure is not False:
+            return True
+        words = self._words
+        if words[0] == _MARK or words[-1] == _MARK or bool((words == _MARK).any()):
+            return False
+        self._failure = None  # once is enough: many values may ask
+        return True
+
+    def result(self) -> Any:
+        """A copy of the numbers; the slot is recycled."""
+        if isinstance(self._failure, BaseException):
+            raise self._failure
+        numbers = self._numbers.copy()
+        if len(self._home) < max(_KEPT, _WORDS // len(numbers)):
+            self._words[:] = _MARK
+            self._home.append(self)
+        return numbers
+
+
+class Group:
+    """Values that arrive together; each `Part` takes its own."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self._numbers: Any = None
+        self._lock = threading.RLock()  # the lines of `add_scalars` are written by several threads
+
+    def numbers(self) -> Any:
+        """All numbers."""
+        with self._lock:
+            if self._numbers is None:
+                self._numbers = self.value.result()
+            return self._numbers
+
+
+class Part(Value):
+    """What one event takes of a `Group`."""
+
+    def __init__(self, group: Group, take: Callable[[Any], Any]) -> None:
+        self._group = group
+        self._take = take
+        self._taken: Any = None
+
+    def ready(self) -> bool:
+        """Whether the group has arrived."""
+        return self._group._numbers is not None or self._group.value.ready()
+
+    def result(self) -> Any:
+        """The part; several events may ask for it."""
+        if self._taken is None:
+            self._taken = self._take(self._group.numbers())
+        return self._taken
+
+    def probe(self) -> None:
+        """Ask for the group."""
+        self._group.value.probe()
+
+
+class Held(Value):
+    """A copy on a device that cannot write to the host's memory; `result` waits, but on the flusher's thread."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor.clone()
+
+    def result(self) -> Any:
+        """The number, or the numbers as an array."""
+        host = self._tensor.cpu()
+        return host.item() if host.ndim == 0 else host.numpy()
+
+
+# (device, dtype, how many numbers) -> free slots. deque's methods are atomic: no lock, which a signal handler or the
+# child of a fork could find taken.
+_free: dict[tuple[Any, str, int], deque[Slot]] = {}
+
+
+def _forget() -> None:
+    _free.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def slot(device: Any, dtype: str, count: int) -> Slot:
+    """Free memory for so many numbers, where the device can write to it."""
+    home = _free.get((device, dtype, count))
+    if home is None:
+        home = _free.setdefault((device, dtype, count), deque())
+    while True:
+        try:
+            return home.popleft()
+        except IndexError:
+            home.extend(_new_slots(device, dtype, count, home))
+
+
+def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[Slot]:
+    import numpy as np
+
+    torch = sys.modules["torch"]
+    number = max(1, min(_SLOTS, _WORDS // count))
+    with torch.inference_mode(False):  # a tensor of inference mode could not be changed outside of it
+        host = torch.zeros(
+            number * count, dtype=getattr(torch, dtype), device="cpu", pin_memory=device.type in MAPPED
+        )
+        # float32 is copied as it is, for which the copy engine needs less of the caller's time than a kernel does.
+        target = host if dtype == "float32" else as_seen_by(device, host)
+    numbers = host.numpy()
+    words = numbers.view(np.int32 if dtype == "float32" else np.int64)
+    mark = _SHORT_MARK if dtype == "float32" else _MARK
+    words[:] = mark
+    if count > 1:
+        parts = [slice(i * count, (i + 1) * count) for i in range(number)]
+        return [ArraySlot(target[part], words[part], numbers[part], home) for part in parts]
+    quick, values = memoryview(words), memoryview(numbers)
+    views = enumerate(target.unbind(0))
+    return [Slot(view, quick[i : i + 1], values[i : i + 1], home, mark) for i, view in views]
+
+
+class _Address:
+    """An address for `torch.as_tensor`."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host  # kept alive
+        self.__cuda_array_interface__ = {
+            "shape": tuple(host.shape),
+            "typestr": host.numpy().dtype.str,
+            "data": (host.data_ptr(), False),
+            "version": 2,
+        }
+
+
+def as_seen_by(device: Any, host: Any) -> Any:
+    """Page-locked memory as a tensor of the device, whose kernels write to it; `host` itself if that is impossible."""
+    if device.type not in MAPPED:
+        return host
+    torch = sys.modules["torch"]
+    try:
+        mapped = torch.as_tensor(_Address(host), device=device)
+    except Exception:  # whatever a version of torch does not support: then the device's copy engine writes
+        return host
+    return mapped if mapped.data_ptr() == host.data_ptr() and mapped.device == device else host
+
+
+def current_stream(device: Any) -> int:
+    """The address of the stream that work for `device` goes to now."""
+    torch = sys.modules["torch"]
+    quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time of current_stream()
+    return int(quick(device.index) if quick else torch.cuda.current_stream(device).cuda_stream)
+
+
+def _stream(address: int, device: Any) -> Any:
+    torch = sys.modules["torch"]
+    if address == 0:
+        return torch.cuda.default_stream(device)
+    return torch.cuda.ExternalStream(address, device=device)
