@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import missing, warn
+from tbq.errors import UsageError, missing, warn
+from tbq.select import closest
 from tbq.text import printable, shortened
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def styled(settings: dict[str, Any]) -> Iterator[None]:
             "ignore", message="Matplotlib currently does not support", category=UserWarning
         )
         warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
+        # Of values near the largest that there are.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="matplotlib")
         yield
 
 
@@ -86,6 +89,21 @@ def literal(text: Text) -> Text:
 def name_text(name: str, longest: int = _LONGEST) -> str:
     """A name of a log in a picture: on one line, harmless, not too long."""
     return printable(shortened(name, longest))
+
+
+def check_font(name: str) -> None:
+    """Raise if a font is not installed; matplotlib would take another, and say so for every letter."""
+    matplotlib()
+    from matplotlib import font_manager
+
+    known = {font.name for font in [*font_manager.fontManager.ttflist, *font_manager.fontManager.afmlist]}
+    if name.casefold() not in {each.casefold() for each in known}:
+        near = closest(name, sorted(known))
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise UsageError(
+            f"font: {name!r} is not installed{tip}",
+            hint="want serif, sans, mono, or a font that is installed",
+        )
 
 
 def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tbq.errors import SelectionError, warn
 from tbq.kinds.histograms import Histogram, HistogramTable
 from tbq.plot.colours import viridis
 from tbq.plot.scales import dress
-from tbq.plot.sheet import named, sheet
+from tbq.plot.sheet import named, sheet, side_by_side
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
     if len(series) > _MOST_PANELS:
         warn(f"{len(series):,} histograms: the first {_MOST_PANELS} are drawn; choose by tag=, run=")
     shown = list(series.items())[:_MOST_PANELS]
-    columns = options.columns or min(len(shown), 3)
+    columns = side_by_side(options, len(shown), 3)
     rows = -(-len(shown) // columns)
     several_runs = len({run for run, _ in series}) > 1
     size = (5.2, 3.6) if columns == 1 else (3.6 * columns, 2.9 * rows)

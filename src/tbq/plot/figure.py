@@ -11,6 +11,7 @@ from tbq.plot import ranges
 from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
 from tbq.plot.lines import Line, Panel
 from tbq.plot.scales import dress
+from tbq.plot.sheet import side_by_side
 from tbq.plot.style import DASHES, settings, size_of
 from tbq.table.pixels import envelope, grid, kept
 
@@ -41,10 +42,7 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
         own: Any = ax.figure
         legends(own, [ax], chart)
         return ax
-    columns = options.columns or (
-        1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3)
-    )
-    columns = min(columns, len(panels))
+    columns = side_by_side(options, len(panels), 2 if len(panels) == 4 else 3)
     rows = -(-len(panels) // columns)
     from tbq.plot.legend import labels_of, legends, room_aside
 
@@ -191,23 +189,22 @@ def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
 
 def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
     """Where values begin not to be finite: a cross on the axis for NaN, an arrow for infinities."""
-    lines = [*panel.lines, *panel.members]
-    for line in lines:
-        for wanted, marker, at in (
-            (np.isnan(line.y), "x", 0.0),
-            (np.isposinf(line.y), "^", 1.0),
-            (np.isneginf(line.y), "v", 0.0),
-        ):
-            begins = np.flatnonzero(wanted & ~np.append(False, wanted[:-1]))
+    for kind, marker, at in ((np.isnan, "x", 0.0), (np.isposinf, "^", 1.0), (np.isneginf, "v", 0.0)):
+        places: dict[str, list[Floats]] = {}
+        for line in panel.broken:
+            wanted = kind(line.y)
+            places.setdefault(line.colour, []).append(line.x[wanted & ~np.append(False, wanted[:-1])])
+        for colour, parts in places.items():
+            begins = np.sort(np.concatenate(parts))
             if not len(begins):
                 continue
-            column = grid(line.x[begins], *x_range, max(width // 4, 1), options.log_x)
+            column = grid(begins, *x_range, max(width // 4, 1), options.log_x)
             _, first = np.unique(column, return_index=True)
             ax.plot(
-                line.x[begins[first]],
+                begins[first],
                 np.full(len(first), at),
                 transform=ax.get_xaxis_transform(),
-                color=line.colour,
+                color=colour,
                 ls="none",
                 marker=marker,
                 ms=_weight() * 3.2,

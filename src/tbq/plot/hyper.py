@@ -16,7 +16,7 @@ from tbq.plot.backend import literal, name_text
 from tbq.plot.numbers import number
 from tbq.plot.options import order_of
 from tbq.plot.scales import dress
-from tbq.plot.sheet import named, sheet, tick_names
+from tbq.plot.sheet import named, sheet, side_by_side, tick_names
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -113,7 +113,7 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
 
 def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
     count = len(trials.given)
-    columns = options.columns or (2 if count in (2, 4) else min(count, 3))
+    columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
     with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (

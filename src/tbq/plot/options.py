@@ -103,7 +103,7 @@ class Options:
             choice("kind", made["kind"], KINDS)
         if not isinstance(made.get("x", ""), str):
             raise bad("x", made["x"], "step, relative, wall, or a tag")
-        check_weight(made.get("smooth", 0.0))
+        check_weight(made.get("smooth", 0.0), "smooth")
         for name in ("log_x", "log_y", "each"):
             if not isinstance(made.get(name, False), bool):
                 raise bad(name, made[name], "True or False")
@@ -208,8 +208,9 @@ def _size(given: Any) -> tuple[float | None, float | None]:
         match = _SIZE.fullmatch(given.strip())
         if not match:
             raise bad("size", given, want)
-        given = [float(part) for part in match.groups() if part is not None]
-    parts = list(given) if isinstance(given, Sequence) else [given]
+        parts: list[Any] = [float(part) for part in match.groups() if part is not None]
+    else:
+        parts = list(given) if isinstance(given, Sequence) else [given]
     if len(parts) not in (1, 2):
         raise bad("size", given, want)
     for part in parts:

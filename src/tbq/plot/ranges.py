@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,18 @@ from tbq.errors import SelectionError, UsageError, warn
 from tbq.text import counted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tbq.plot.lines import Floats, Line, Panel
     from tbq.plot.options import Options
 
 _LARGEST = 4e307
+_LEAST = 5e-324
+
+
+def on_axis(x: NDArray[Any]) -> Floats:
+    """x as an axis can have it: none so large that a span is infinite."""
+    return np.clip(np.asarray(x, np.float64), -_LARGEST, _LARGEST)
 
 
 def x_range(panel: Panel) -> tuple[float, float]:
@@ -63,9 +71,9 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
 def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:
     if log:
         if low == high:
-            return low / 3, high * 3
+            return max(low / 3, _LEAST), min(high * 3, 1e308)
         factor = (high / low) ** share if high / low < np.inf else 10.0
-        return max(low / factor, 5e-324), min(high * factor, 1e308)
+        return max(low / factor, _LEAST), min(high * factor, 1e308)
     if low == high:
         space = abs(low) * 0.1 or 1.0
         return low - space, high + space

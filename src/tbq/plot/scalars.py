@@ -16,7 +16,7 @@ from tbq.plot.groups import Groups, natural
 from tbq.plot.lines import AXES, Panel, panels
 from tbq.plot.options import order_of
 from tbq.query.reduce import tell_uneven
-from tbq.select import Selection
+from tbq.select import Selection, closest
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
 
@@ -51,14 +51,14 @@ def of_log(
     """The chart of a log's scalars."""
     wanted = Selection.of(tag)
     order = order_of(options.order)
-    extra = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
-    read = None if wanted.everything else [*(wanted.items or ()), *extra]
+    also = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
     runs = [each.name for each in reader.choose(run)]
     if options.kind == "difference" and run is not None:  # the first that was named is the first
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
-    table, result = read_scalars(reader, chosen, read, steps, details=True, **reading)
+    table, result = read_scalars(reader, chosen, tag, steps, details=True, also=also, **reading)
+    _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
     takeovers = _takeovers(result, chosen or reader.names)
     return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
@@ -74,7 +74,24 @@ def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
     known = names_in(arrow["run"])
     runs = Selection.of(run, "run").require(known)
     groups = Groups.of(runs, options.by, known=known, dark=options.dark)
+    if len(arrow):
+        _check_tags(options, names_in(arrow["tag"]), None)
     return _chart(arrow, Selection.of(tag), groups, options, table.began, {}, None)
+
+
+def _check_tags(options: Options, known: Sequence[str], where: str | None) -> None:
+    """Raise if no run has the tag on the x axis, or the one of the order."""
+    order = order_of(options.order)
+    wanted = {"x": None if options.x in AXES else options.x, "order": order[0] if order else None}
+    hints = {
+        "x": "x takes step, relative, wall, or a tag of scalars",
+        "order": "order takes name, best:TAG:min or best:TAG:max",
+    }
+    for what, tag in wanted.items():
+        if tag is not None and tag not in known:
+            near = closest(tag, list(known))
+            tip = f"; closest: {', '.join(near)}" if near else ""
+            raise SelectionError(f"{what}: no run has the tag {tag!r}{tip}", path=where, hint=hints[what])
 
 
 def _chart(

@@ -24,7 +24,7 @@ def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vect
         if options.kind == "difference":
             from tbq.plot.difference import difference
 
-            return difference(chart, vectors)
+            return difference(chart, vectors, ax)
         _only(options, ("curves",), table)
         return draw(chart, ax, vectors)
     if tag is not None or run is not None:

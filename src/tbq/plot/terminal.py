@@ -22,8 +22,10 @@ from tbq.plot.terminal_kinds import lines_of_table
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tbq.decode.reader import Reader
-    from tbq.plot.lines import Line, Panel
+    from tbq.plot.lines import Floats, Line, Panel
     from tbq.plot.options import Options
     from tbq.select import Names
 
@@ -94,7 +96,11 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     options = chart.options
     low, high = x_range(panel)
     columns = plot_width(room) * 2
-    curves = [_curve(line, low, high, columns, options, letters.get(line.group, "")) for line in panel.lines]
+    breaks = _breaks(panel, columns)
+    curves = [
+        _curve(line, low, high, columns, options, letters.get(line.group, ""), breaks.get(line.name, []))
+        for line in panel.lines
+    ]
     axis = cast("Axis", options.x if options.x in ("step", "relative", "wall") else "value")
     limits = _limits(panel, options)
     drawn = Chart(
@@ -107,11 +113,23 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     return [filled(title, room), *drawn]
 
 
-def _curve(line: Line, low: float, high: float, columns: int, options: Options, letter: str) -> Curve:
+def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
+    """Of each line the x where values begin not to be finite: its own, or those of the runs that it is the mean of."""
+    means = any(line.count is not None for line in panel.lines)
+    found: dict[str, list[Floats]] = {}
+    for line in panel.broken:
+        lost = ~np.isfinite(line.y)
+        begins = line.x[lost & ~np.append(False, lost[:-1])]
+        found.setdefault(line.group if means else line.name, []).append(begins)
+    return {name: np.unique(np.concatenate(parts))[:most].tolist() for name, parts in found.items()}
+
+
+def _curve(
+    line: Line, low: float, high: float, columns: int, options: Options, letter: str, breaks: Sequence[float]
+) -> Curve:
     at = grid(line.x, low, high, columns, options.log_x)
     finite = np.isfinite(line.y)
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
-    begins = np.flatnonzero(~finite & ~np.append(False, ~finite[:-1]))
     band = None
     if line.low is not None and line.high is not None:
         band = columns_of(at, line.low, columns).least, columns_of(at, line.high, columns).largest
@@ -126,9 +144,7 @@ def _curve(line: Line, low: float, high: float, columns: int, options: Options, 
         raw,
         pieces=_pieces(drawn, at[~finite]),
         raw_pieces=[] if raw is None else _pieces(raw, at[~finite]),
-        breaks=line.x[begins].tolist()
-        if len(begins) <= columns
-        else np.unique(line.x[begins])[:columns].tolist(),
+        breaks=breaks,
         band=band,
         takeovers=line.takeovers,
         value=float(known[-1]) if len(known) else None,
