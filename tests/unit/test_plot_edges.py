@@ -93,6 +93,16 @@ def test_a_seed_that_diverged_is_marked_on_its_band(each: bool) -> None:
     assert text(rows, by="re:(.)/", band="minmax", each=each).count("✕") == 1
 
 
+def test_a_spread_that_nearly_reaches_zero_does_not_stretch_a_log_axis() -> None:
+    rows = table({"a": [1.0, 1.0, 1e-9], "b": [1.0, 1.4, 2.0]})
+    low = 1.0 - float(np.std([1e-9, 2.0], ddof=1))
+    assert low < 0 or low < 0.1  # the band of the last step
+    for band, least in (("std", 0.2), ("sem", 0.2), ("minmax", 0.0)):
+        figure: Any = rows.plot(by="*", band=band, log_y=True)
+        bottom = figure.axes[0].get_ylim()[0]
+        assert bottom > least if least else bottom < 1e-9, band
+
+
 # ---- looks ----
 
 
@@ -146,3 +156,19 @@ def test_pgf_defines_what_it_uses(log: tbq.LogDir, tmp_path: Path) -> None:
     assert r"\mathdefault{" in made and r"\def\mathdefault#1{#1}" in made
     assert r"\textquotedbl{" not in made  # which the default encoding of LaTeX does not have
     assert "--" not in "".join(re.findall(r"\\selectfont(.*)\}\}%", made)), "an en dash that nobody wrote"
+
+
+# ---- hyperparameters ----
+
+
+def test_hyperparameters_that_are_no_numbers_to_draw(tmp_path: Path) -> None:
+    from tbq.write import SummaryWriter
+
+    for i, rate in enumerate((math.inf, math.nan, -math.inf)):
+        with SummaryWriter(str(tmp_path / f"runs/{i}")) as writer:
+            writer.add_scalar("m", float(i), 0)
+            writer.add_hparams({"lr": rate, "seed": i}, {"m": float(i)})
+    odd = tbq.open(tmp_path / "runs")
+    for kind in ("scatter", "parallel"):
+        odd.write_plot(tmp_path / f"{kind}.png", tag="m", kind=kind)  # type: ignore[arg-type]
+        assert "-inf" in odd.plot_text("m", kind=kind)  # type: ignore[arg-type]

@@ -37,10 +37,9 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     """From the least to the largest value that is drawn, or their quantiles, with a little space."""
     parts = list(values)
     if options.outliers is None:
-        parts += [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
-                  if end is not None]  # fmt: skip
         parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
         parts += [shown(member, options) for member in panel.members]
+        parts += _ends(panel, parts, options)
         ends = [
             (float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])
         ]
@@ -66,6 +65,17 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
         low, high = (low, spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
             spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
     return low, high
+
+
+def _ends(panel: Panel, parts: Sequence[Floats], options: Options) -> list[Floats]:
+    """The ends of bands. On a log axis a mean minus its spread may come as near to 0 as it likes: below a third of
+    the least value it does not stretch the axis."""
+    ends = [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
+            if end is not None]  # fmt: skip
+    if options.log_y and options.band in ("std", "sem", "ci95"):
+        least = min((float(np.nanmin(part)) for part in parts if np.isfinite(part).any()), default=np.nan)
+        ends = [np.fmax(end, np.where(np.isnan(end), np.nan, least / 3)) for end in ends]
+    return ends
 
 
 def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:

@@ -105,7 +105,9 @@ def _chart(
 ) -> Chart:
     if not len(arrow):
         raise SelectionError(
-            "nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is"
+            "nothing to draw: there is no scalar",
+            path=where,
+            hint="tbq tags lists what there is, with the steps of each tag",
         )
     # Once, instead of for each question that is asked of it.
     needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
@@ -168,12 +170,20 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
     for run, tag in _counts(arrow):
         if tag in there:
             there[tag].add(run)
+    having_any = set().union(*there.values())
+    without = [run for run in groups.of_run if run not in having_any] if len(tags) > 1 else []
+    if having_any:
+        _tell_runs(without, len(groups.of_run), f"none of the {len(tags)} tags")
     for tag in tags:
-        absent = [run for run in groups.of_run if run not in there[tag]]
-        if absent and there[tag]:
-            shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
-            verb = "has" if len(absent) == 1 else "have"
-            warn(f"{len(absent):,} of {len(groups.of_run):,} runs {verb} no {tag}: {shown}")
+        absent = [run for run in groups.of_run if run not in there[tag] and run not in without]
+        if there[tag]:
+            _tell_runs(absent, len(groups.of_run), f"no {tag}")
+
+
+def _tell_runs(absent: Sequence[str], count: int, what: str) -> None:
+    if absent:
+        shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
+        warn(f"{len(absent):,} of {count:,} runs {'has' if len(absent) == 1 else 'have'} {what}: {shown}")
 
 
 def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
