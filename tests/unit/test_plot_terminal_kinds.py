@@ -80,7 +80,7 @@ def test_hyperparameters_are_listed_from_the_best_on(log: tbq.LogDir) -> None:
     assert bars == sorted(bars) and bars[-1] == 16
     best = log.plot_text("val/accuracy", kind="scatter", order="best:val/accuracy:max").split("\n")[1:]
     assert [float(line.split()[0]) for line in best] == sorted(
-        (float(l.split()[0]) for l in best), reverse=True
+        (float(line.split()[0]) for line in best), reverse=True
     )
     few = log.plot_text("val/loss", kind="scatter", height=6).split("\n")
     assert few[-1] == "… and 4 more runs" and len(few) == 5

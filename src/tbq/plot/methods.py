@@ -62,11 +62,14 @@ class Pictures:
         from tbq.plot.pictures import picture
 
         options, reading = _split("log.write_plot", plotting)
-        ending = files.check(path, force, format)
-        figure: Any = picture(
-            self._reader.given(reading), tag, run, options, reading, vectors=ending in files.VECTORS
+        reader = self._reader.given(reading)
+        return files.save(
+            lambda vectors: picture(reader, tag, run, options, reading, vectors=vectors),
+            path,
+            format=format,
+            force=force,
+            title=options.title,
         )
-        return files.write(figure, path, format=ending, force=force, title=options.title or "")
 
     def plot_text(
         self,

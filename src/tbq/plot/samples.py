@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def rows_by_step(table: pa.Table) -> dict[tuple[str, str], dict[int, list[int]]]:
-    """Of each (run, tag) the rows of each step, in ascending order of steps; of several images or clips that were logged
-    at once, the first.
+    """Of each (run, tag) the rows of each step, in ascending order of steps; of several images or clips that were
+    logged at once, the first.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"run": ["a", "a"], "tag": ["x", "x"], "step": [5, 5], "index": [0, 1]})

@@ -50,7 +50,7 @@ def sheet(
 
 
 def side_by_side(options: Options, count: int, natural: int) -> int:
-    """How many of `count` panels are beside each other: as asked for, else what is natural; never more than there are."""
+    """How many of `count` panels are beside each other: as asked for, else what is natural; at most all."""
     return min(options.columns or natural, count)
 
 
