@@ -97,7 +97,8 @@ def test_a_spread_that_nearly_reaches_zero_does_not_stretch_a_log_axis() -> None
     rows = table({"a": [1.0, 1.0, 1e-9], "b": [1.0, 1.4, 2.0]})
     low = 1.0 - float(np.std([1e-9, 2.0], ddof=1))
     assert low < 0 or low < 0.1  # the band of the last step
-    for band, least in (("std", 0.2), ("sem", 0.2), ("minmax", 0.0)):
+    bands: list[tuple[Any, float]] = [("std", 0.2), ("sem", 0.2), ("minmax", 0.0)]
+    for band, least in bands:
         figure: Any = rows.plot(by="*", band=band, log_y=True)
         bottom = figure.axes[0].get_ylim()[0]
         assert bottom > least if least else bottom < 1e-9, band
@@ -111,6 +112,43 @@ def test_a_narrow_figure_with_long_names_has_a_height(tmp_path: Path) -> None:
     figure: Any = rows.plot(size="single")
     width, height = figure.get_size_inches()
     assert width == 3.25 and 1 < height < 4
+
+
+@pytest.mark.parametrize("style", ["screen", "paper", "talk"])
+@pytest.mark.parametrize("size", [None, "single", "4x2.5"])
+@pytest.mark.parametrize("count", [2, 9, 120])
+def test_a_legend_outside_covers_nothing(count: int, size: Any, style: str) -> None:
+    rows = table({f"method {i} of many": [1.0, 2.0, 1.0] for i in range(count)})
+    figure: Any = rows.plot(size=size, style=style, legend="outside", max_runs=200)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box, whole, axes = legend.get_window_extent(), figure.bbox, figure.axes[0].get_window_extent()
+    assert box.x0 >= -1 and box.y0 >= -1 and box.x1 <= whole.x1 + 1 and box.y1 <= whole.y1 + 1
+    assert not box.overlaps(axes)
+    assert axes.height > 0.25 * whole.height and axes.width > 0.25 * whole.width
+    texts = [text.get_text() for text in legend.get_texts()]
+    more = re.fullmatch(r"… and (\d+) more", texts[-1])
+    assert len(texts) + (int(more[1]) - 1 if more else 0) == count
+
+
+@pytest.mark.parametrize("legend", ["inside", "outside", "direct", "none", None])
+def test_a_legend_in_an_axes_of_the_user_covers_nothing(legend: Any) -> None:
+    rows = table({f"method {i}": [1.0 + i, 2.0, 1.0] for i in range(4 if legend == "direct" else 9)})
+    with plt.rc_context({"legend.fontsize": "small"}):
+        figure, ax = plt.subplots()
+        assert rows.plot(ax=ax, legend=legend) is ax
+        figure.draw_without_rendering()
+    if legend in ("outside", None):
+        assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    if legend == "direct":
+        assert sorted(text.get_text() for text in ax.texts) == [f"method {i}" for i in range(4)]
+    plt.close("all")
+
+
+def test_a_lone_point_of_a_band_shows_its_ends() -> None:
+    figure: Any = table({"a": [1.0], "b": [3.0]}).plot(by="*", band="minmax")
+    (ends,) = (each for each in figure.axes[0].collections if hasattr(each, "get_segments"))
+    assert ends.get_segments()[0].tolist() == [[0.0, 1.0], [0.0, 3.0]]
 
 
 def test_columns_are_never_more_than_panels(log: tbq.LogDir) -> None:
@@ -169,6 +207,7 @@ def test_hyperparameters_that_are_no_numbers_to_draw(tmp_path: Path) -> None:
             writer.add_scalar("m", float(i), 0)
             writer.add_hparams({"lr": rate, "seed": i}, {"m": float(i)})
     odd = tbq.open(tmp_path / "runs")
-    for kind in ("scatter", "parallel"):
-        odd.write_plot(tmp_path / f"{kind}.png", tag="m", kind=kind)  # type: ignore[arg-type]
-        assert "-inf" in odd.plot_text("m", kind=kind)  # type: ignore[arg-type]
+    kinds: list[Any] = ["scatter", "parallel"]
+    for kind in kinds:
+        odd.write_plot(tmp_path / f"{kind}.png", tag="m", kind=kind)
+        assert "-inf" in odd.plot_text("m", kind=kind)

@@ -80,6 +80,13 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
     return figure
 
 
+def points(setting: str) -> float:
+    """The size of letters that a setting asks for, in points; the user's may be a word such as "medium"."""
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=matplotlib().rcParams[setting]).get_size_in_points())
+
+
 def literal(text: Text) -> Text:
     """The text as it stands: `$` and `_` of a name are no mathematics."""
     text.set_parse_math(False)

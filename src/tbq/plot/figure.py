@@ -18,6 +18,7 @@ from tbq.table.pixels import envelope, grid, kept
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from tbq.plot.lines import Floats
     from tbq.plot.options import Options
@@ -44,13 +45,16 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
         return ax
     columns = side_by_side(options, len(panels), 2 if len(panels) == 4 else 3)
     rows = -(-len(panels) // columns)
-    from tbq.plot.legend import labels_of, legends, room_aside
+    from tbq.plot.legend import labels_of, legends, room_above, room_aside
 
     texts = [*labels_of(chart), *(panel.tag for panel in panels), options.title or "", chart.x_name]
     style = fonts_for(map(name_text, texts), settings(options))
-    figure_size = size_of(options, columns, rows, room_aside(chart, columns))
+    letters = style["legend.fontsize"]
+    width, height = size_of(options, columns, rows, room_aside(chart, letters))
+    if options.size[1] is None:
+        height += room_above(chart, width, letters)
     with styled(style):
-        figure = new_figure(style, figure_size)
+        figure = new_figure(style, (width, height))
         grid_of = figure.subplots(rows, columns, squeeze=False, sharex=False).ravel().tolist()
         for spare in grid_of[len(panels) :]:
             spare.remove()
@@ -142,13 +146,17 @@ def _line(
     x, y = line.x[rows], values[rows]
     weight = _weight() * thickness
     (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
-    there = np.isfinite(y)
-    alone = there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False)
+    alone = _alone(np.isfinite(y))
     if alone.any():  # a point without neighbours has no line
         ax.plot(
-            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0
+            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 3.2, mew=0
         )
     return drawn
+
+
+def _alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which points have no neighbour."""
+    return np.asarray(there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False))
 
 
 def _weight() -> float:
@@ -172,10 +180,21 @@ def _band(
         low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
         low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
     rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
-    if np.isfinite(low).any():
-        ax.fill_between(
-            line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2
-        )
+    there = np.isfinite(low) & np.isfinite(high)
+    if there.any():
+        x = line.x[rows]
+        ax.fill_between(x, low, high, where=there, color=line.colour, alpha=_BAND, lw=0, zorder=2)
+        alone = _alone(there)
+        if alone.any():  # a band of no width
+            ax.vlines(
+                x[alone],
+                low[alone],
+                high[alone],
+                color=line.colour,
+                alpha=2 * _BAND,
+                lw=_weight() * 2,
+                zorder=2,
+            )
 
 
 def _dashes(panel: Panel, options: Options) -> dict[str, Any]:

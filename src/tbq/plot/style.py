@@ -86,8 +86,7 @@ def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tu
             width = (6.4 if columns == 1 else 4.6 * columns) * (1.5 if "talk" in options.style else 1.0)
             width = min(width, 16.0) + aside
     if height is None:
-        each = max(width - aside * (not options.paper), width / 2) / columns  # a narrow one has no room aside
-        height = each * (0.66 if columns == 1 else 0.72) * rows
+        height = (width - aside) / columns * (0.66 if columns == 1 else 0.72) * rows
     return width, height
 
 
