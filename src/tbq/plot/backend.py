@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import warnings
 from collections.abc import Iterable, Iterator
@@ -52,19 +53,31 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
     """A figure that is drawn and saved with these settings, whatever the user's are; pyplot does not know it."""
     matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure: Figure = _picture()(figsize=size, layout="constrained", **options)
+    figure._tbq_settings = settings  # type: ignore[attr-defined]
+    FigureCanvasAgg(figure)
+    return figure
+
+
+@functools.cache
+def _picture() -> Any:
+    """The class of our figures, made when matplotlib is there."""
     from matplotlib.figure import Figure
 
     class Picture(Figure):
         """A figure with settings of its own; notebooks show it as it is."""
 
+        _tbq_settings: dict[str, Any]
+
         def draw(self, renderer: Any) -> None:
-            with styled(settings):
+            with styled(self._tbq_settings):
                 super().draw(renderer)
 
         def savefig(self, fname: Any, **given: Any) -> None:
             form = given.get("format") or str(fname).rpartition(".")[2]
             given.setdefault("metadata", METADATA.get(form))
-            with styled(settings):
+            with styled(self._tbq_settings):
                 super().savefig(fname, **given)
 
         def _repr_png_(self) -> bytes:
@@ -72,12 +85,10 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
             self.savefig(out, format="png")
             return out.getvalue()
 
-        def __reduce__(self) -> Any:  # a class of its own for each figure cannot be pickled
+        def __reduce__(self) -> Any:  # a class that is made in a function cannot be pickled
             raise TypeError("a picture of tbq cannot be pickled; save it with savefig")
 
-    figure = Picture(figsize=size, layout="constrained", **options)
-    FigureCanvasAgg(figure)
-    return figure
+    return Picture
 
 
 def points(setting: str) -> float:
