@@ -105,6 +105,15 @@ def test_groups_by_hyperparameter_are_in_order_of_value(log: tbq.LogDir) -> None
     assert list(lines) == ["lr=0.01 (n=2)", "lr=0.03 (n=2)", "lr=0.1 (n=2)", "lr=1 (n=1)"]
 
 
+def test_groups_by_two_hyperparameters_are_their_combinations(log: tbq.LogDir) -> None:
+    labels = list(
+        drawn(log.plot("val/loss", run="lr=*", by=["hparam.optimizer", "hparam.lr"], band="minmax"))
+    )
+    assert labels == [
+        "optimizer=adam, lr=0.01 (n=2)", "optimizer=adam, lr=0.03 (n=2)", "optimizer=sgd, lr=0.1 (n=2)",
+    ]  # fmt: skip
+
+
 def test_members_are_drawn_thin_behind_the_band(log: tbq.LogDir) -> None:
     figure = log.plot("val/loss", run="lr=*", by=SEEDS, band="std", each=True)
     thin = [line for line in figure.axes[0].get_lines() if line.get_alpha() == 0.35]
