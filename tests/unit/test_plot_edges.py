@@ -196,6 +196,14 @@ def test_pgf_defines_what_it_uses(log: tbq.LogDir, tmp_path: Path) -> None:
     assert "--" not in "".join(re.findall(r"\\selectfont(.*)\}\}%", made)), "an en dash that nobody wrote"
 
 
+def test_ticks_beyond_every_unit_are_powers_of_ten() -> None:
+    figure: Any = table({"a": [1e300, 2e300]}).plot()
+    figure.draw_without_rendering()
+    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert texts and all(re.fullmatch(r"[\d.]+e\+300", text) for text in texts)
+    assert "e+300" in text(table({"a": [1e300, 2e300]})) and "E" not in text(table({"a": [1e300, 2e300]}))
+
+
 # ---- hyperparameters ----
 
 

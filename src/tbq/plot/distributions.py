@@ -127,4 +127,5 @@ def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _option
     bar = figure.colorbar(drawn, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label("share of values")
+    dress(bar.ax.yaxis, "value")
     named(ax, x="step", y="value")
