@@ -189,6 +189,8 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
 
 def _placed(rows: _Rows, name: str) -> _Rows:
     """The rows that have a place on the x axis."""
+    if rows.x.dtype.kind == "i":
+        return rows
     there = np.isfinite(rows.x)
     if there.all():
         return rows

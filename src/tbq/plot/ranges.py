@@ -22,7 +22,10 @@ _LEAST = 5e-324
 
 def on_axis(x: NDArray[Any]) -> Floats:
     """x as an axis can have it: none so large that a span is infinite."""
-    return np.clip(np.asarray(x, np.float64), -_LARGEST, _LARGEST)
+    places: Floats = np.asarray(x, np.float64)
+    if not len(places) or (places.min() >= -_LARGEST and places.max() <= _LARGEST):
+        return places
+    return np.clip(places, -_LARGEST, _LARGEST)
 
 
 def x_range(panel: Panel) -> tuple[float, float]:
