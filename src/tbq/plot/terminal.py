@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tbq.arguments import whole
-from tbq.kinds.tables import table
 from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, clipped, filled, width
@@ -19,7 +18,6 @@ from tbq.plot.numbers import number
 from tbq.plot.pictures import found
 from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
-from tbq.plot.terminal_kinds import lines_of_table
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
@@ -61,6 +59,9 @@ def text(
         )
     drawn = found(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
+        from tbq.kinds.tables import table
+        from tbq.plot.terminal_kinds import lines_of_table
+
         rows = table(reader, drawn[0], run, tag=tag, steps=steps, **reading)
         return painted(lines_of_table(rows, options.kind, room, height or 16, colour), colour)
     if options.kind == "difference":
