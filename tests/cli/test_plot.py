@@ -51,7 +51,7 @@ def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
         (("--tag", "nosuch"), 1, "no tag matches 'nosuch'"),
         (("--style", "nice"), 2, "want one of screen, paper, talk, dark"),
         (("--by", "re:(", "--tag", "lr"), 2, "want a regular expression"),
-        (("--tag", "tone"), 2, "a terminal cannot show audio"),
+        (("--tag", "samples"), 2, "a terminal without colours cannot show images"),
         (("-o", "x.gif"), 2, "tbq cannot draw .gif files"),
         (("--smooth", "7", "--tag", "lr"), 2, "want a number from 0 to 1"),
     ],

@@ -31,6 +31,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("by", "want"),
     [
         ("re:(.*)/seed.*", {"lr=0.1": 2, "lr=1": 1}),
+        ("re:(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
+        ("re:(.*?)", {"lr=0.1/seed0": 1, "lr=0.1/seed1": 1, "lr=1/seed0": 1, "other": 1}),
         (r"re:(lr=[0-9.]+).*", {"lr=0.1": 2, "lr=1": 1}),
         (r"re:.*(seed\d)", {"seed0": 2, "seed1": 1}),
         (["lr=0.1/*", "lr=*"], {"lr=0.1/*": 2, "lr=*": 1}),
@@ -55,6 +57,8 @@ def test_runs_without_a_group_are_told_of() -> None:
         ("re:(", "want a regular expression"),
         ("nothing*", "no run matches the group"),
         ("(.*)/seed", "starts with re:"),
+        ("re:lr", "without brackets the expression must match the whole name of a run: 're:lr.*'"),
+        ("re:(seed)", r"must match from the start of a name: 're:\.\*\(seed\)'"),
         (3, r"group: got 3 \(int\), want a name, a glob"),
         (None, "group: got None"),
         ([3], r"group: got 3 \(int\)"),

@@ -105,6 +105,15 @@ def test_groups_by_hyperparameter_are_in_order_of_value(log: tbq.LogDir) -> None
     assert list(lines) == ["lr=0.01 (n=2)", "lr=0.03 (n=2)", "lr=0.1 (n=2)", "lr=1 (n=1)"]
 
 
+def test_groups_by_two_hyperparameters_are_their_combinations(log: tbq.LogDir) -> None:
+    labels = list(
+        drawn(log.plot("val/loss", run="lr=*", by=["hparam.optimizer", "hparam.lr"], band="minmax"))
+    )
+    assert labels == [
+        "optimizer=adam, lr=0.01 (n=2)", "optimizer=adam, lr=0.03 (n=2)", "optimizer=sgd, lr=0.1 (n=2)",
+    ]  # fmt: skip
+
+
 def test_members_are_drawn_thin_behind_the_band(log: tbq.LogDir) -> None:
     figure = log.plot("val/loss", run="lr=*", by=SEEDS, band="std", each=True)
     thin = [line for line in figure.axes[0].get_lines() if line.get_alpha() == 0.35]
@@ -212,7 +221,7 @@ def test_a_band_below_zero_reaches_the_end_of_a_log_axis() -> None:
         ({"style": "nice"}, "style: got 'nice' .*, want one of screen, paper, talk, dark"),
         ({"band": "wide"}, "band: got 'wide'"),
         ({"kind": "pie"}, "kind: got 'pie'"),
-        ({"smooth": 2}, "weight: got 2"),
+        ({"smooth": 2}, "smooth: got 2"),
         ({"ylim": "3:1"}, "ylim: got '3:1'"),
         ({"size": "huge"}, "size: got 'huge'"),
         ({"size": (0, 3)}, "0.5 to 100 inches"),
@@ -234,19 +243,18 @@ def test_a_wrong_argument_says_what_is_wanted(log: tbq.LogDir, options: Any, mes
 
 def test_patterns_that_match_nothing(log: tbq.LogDir) -> None:
     with pytest.raises(SelectionError, match=r"no run matches the group") as nothing:
-        log.plot("val/loss", by="re:(.*)/seed")
-    assert nothing.value.hint == "the expression must match the whole name of a run: 're:(.*)/seed.*'"
+        log.plot("val/loss", by="re:seed=.")
+    assert nothing.value.hint == "the expression must match from the start of a name: 're:.*seed=.'"
     with pytest.raises(SelectionError, match="no run has the hyperparameter 'learning'"):
         log.plot("val/loss", by="hparam.learning")
     with pytest.raises(SelectionError, match="no tag matches 'val/lss'; closest: val/loss"):
         log.plot("val/lss")
     with pytest.raises(SelectionError, match="of kind texts, which tbq does not draw"):
         log.plot("notes/text_summary")
-    with (
-        pytest.warns(TbqWarning, match="no tag matches 'tokens'"),
-        pytest.raises(SelectionError, match="x: no run has the tag 'tokens'"),
-    ):
-        log.plot("val/loss", x="tokens")
+    with pytest.raises(SelectionError, match="x: no run has the tag 'val/lss'; closest: val/loss"):
+        log.plot("train/loss", x="val/lss")
+    with pytest.raises(SelectionError, match="order: no run has the tag 'val/lss'; closest: val/loss"):
+        log.plot("train/loss", order="best:val/lss:min")
     with pytest.raises(SelectionError, match="nothing to draw: there is no scalar"):
         table([("a", "t", 1, 1.0)]).head(0).plot()
 

@@ -18,6 +18,15 @@ CASES: dict[str, dict[str, Any]] = {
     "narrow": {"tag": "loss", "width": 40, "height": 12},
     "usual": {"tag": "loss", "width": 80, "height": 16, "smooth": 0.6},
     "band": {"tag": "loss", "width": 72, "height": 14, "by": "re:(.*)/.*", "band": "minmax", "log_y": True},
+    "each": {"tag": "loss", "width": 72, "height": 14, "by": "re:(.*)/", "band": "std", "each": True},
+    "difference": {
+        "tag": "loss",
+        "width": 72,
+        "height": 20,
+        "run": ["a/0", "c/0"],
+        "kind": "difference",
+        "log_y": True,
+    },
     "panels": {"tag": ["loss", "acc"], "width": 120, "height": 15, "x": "relative"},
 }
 
@@ -81,9 +90,10 @@ def test_other_kinds(tmp_path: Path) -> None:
     assert "█" in demo.plot_text("weights/layer1", width=60)
     assert "classifier  media  step 100" in demo.plot_text("classifier", width=60)
     assert "▀" in demo.plot_text("samples", width=60, colour=True)
-    for tag, kind in (("tone", None), ("samples", None), ("val/loss", "parallel")):
-        with pytest.raises(UsageError, match=r"cannot show|not for a terminal"):
-            demo.plot_text(tag, kind=kind)
+    with pytest.raises(UsageError, match="a terminal without colours cannot show images"):
+        demo.plot_text("samples")
+    with pytest.raises(UsageError, match="kind confusion is of results, not of a log"):
+        demo.plot_text("val/loss", kind="confusion")
     with pytest.raises(UsageError, match="width: got 3"):
         demo.plot_text("val/loss", width=3)
     assert demo.image_text("samples", protocol="kitty").startswith("\x1b_Gf=100,a=T,c=32,")

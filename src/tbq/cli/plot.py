@@ -14,7 +14,7 @@ _EXAMPLES = """\b
 Examples:
   tbq plot runs --tag val/loss
   tbq plot runs --tag 'train/*' --smooth 0.6 -o curves.png
-  tbq plot runs --tag train/loss --run 'lr=*' --by 're:(.*)/seed=.*' --band ci95 --log-y --style paper -o loss.pdf
+  tbq plot runs --tag train/loss --run 'lr=*' --by 're:(.*)/seed' --band ci95 --log-y --style paper -o loss.pdf
   tbq plot runs --tag val/loss --kind parallel -o hparams.svg
   tbq plot runs --tag weights/layer1 -o weights.svg
 """
@@ -99,7 +99,7 @@ Examples:
     metavar="STYLE",
     help="screen, paper, talk or dark; or talk,dark.",
 )
-@click.option("--font", metavar="NAME", help="serif, sans, or a font that is installed.")
+@click.option("--font", metavar="NAME", help="serif, sans, mono, or a font that is installed.")
 @click.option("--width", type=int, metavar="N", help="Cells across, in the terminal.")
 @click.option("--height", type=int, metavar="N", help="Lines, in the terminal.")
 @read_options

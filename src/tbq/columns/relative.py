@@ -39,7 +39,8 @@ def relative_times(
         np.fmin.at(starts, codes, seconds)
     else:
         starts = np.array([*(began.get(name, 0.0) for name in names), 0.0])
-    values = seconds - starts[codes]
+    with np.errstate(invalid="ignore"):  # a wall time may be infinite
+        values = seconds - starts[codes]
     return pa.chunked_array([pa.array(values, from_pandas=False, mask=_absent(walls))])
 
 

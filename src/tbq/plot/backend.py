@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import missing, warn
+from tbq.errors import UsageError, missing, warn
+from tbq.select import closest
 from tbq.text import printable, shortened
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ def styled(settings: dict[str, Any]) -> Iterator[None]:
             "ignore", message="Matplotlib currently does not support", category=UserWarning
         )
         warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
+        # Of values near the largest that there are.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="matplotlib")
         yield
 
 
@@ -49,19 +53,31 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
     """A figure that is drawn and saved with these settings, whatever the user's are; pyplot does not know it."""
     matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure: Figure = _picture()(figsize=size, layout="constrained", **options)
+    figure._tbq_settings = settings  # type: ignore[attr-defined]
+    FigureCanvasAgg(figure)
+    return figure
+
+
+@functools.cache
+def _picture() -> Any:
+    """The class of our figures, made when matplotlib is there."""
     from matplotlib.figure import Figure
 
     class Picture(Figure):
         """A figure with settings of its own; notebooks show it as it is."""
 
+        _tbq_settings: dict[str, Any]
+
         def draw(self, renderer: Any) -> None:
-            with styled(settings):
+            with styled(self._tbq_settings):
                 super().draw(renderer)
 
         def savefig(self, fname: Any, **given: Any) -> None:
             form = given.get("format") or str(fname).rpartition(".")[2]
             given.setdefault("metadata", METADATA.get(form))
-            with styled(settings):
+            with styled(self._tbq_settings):
                 super().savefig(fname, **given)
 
         def _repr_png_(self) -> bytes:
@@ -69,12 +85,17 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
             self.savefig(out, format="png")
             return out.getvalue()
 
-        def __reduce__(self) -> Any:  # a class of its own for each figure cannot be pickled
+        def __reduce__(self) -> Any:  # a class that is made in a function cannot be pickled
             raise TypeError("a picture of tbq cannot be pickled; save it with savefig")
 
-    figure = Picture(figsize=size, layout="constrained", **options)
-    FigureCanvasAgg(figure)
-    return figure
+    return Picture
+
+
+def points(setting: str) -> float:
+    """The size of letters that a setting asks for, in points; the user's may be a word such as "medium"."""
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=matplotlib().rcParams[setting]).get_size_in_points())
 
 
 def literal(text: Text) -> Text:
@@ -86,6 +107,21 @@ def literal(text: Text) -> Text:
 def name_text(name: str, longest: int = _LONGEST) -> str:
     """A name of a log in a picture: on one line, harmless, not too long."""
     return printable(shortened(name, longest))
+
+
+def check_font(name: str) -> None:
+    """Raise if a font is not installed; matplotlib would take another, and say so for every letter."""
+    matplotlib()
+    from matplotlib import font_manager
+
+    known = {font.name for font in [*font_manager.fontManager.ttflist, *font_manager.fontManager.afmlist]}
+    if name.casefold() not in {each.casefold() for each in known}:
+        near = closest(name, sorted(known))
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise UsageError(
+            f"font: {name!r} is not installed{tip}",
+            hint="want serif, sans, mono, or a font that is installed",
+        )
 
 
 def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:

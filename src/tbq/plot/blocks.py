@@ -77,6 +77,14 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
         [Span("".join(_EIGHTHS[min(max(each - row * 8, 0), 8)] for each in eighths.tolist()))]
         for row in range(bars - 1, -1, -1)
     ]
+    lines.append([Span(value_axis(low, high, room), dim=True)])
+    if height >= 4:
+        lines.append(filled([Span(about, dim=True)], room))
+    return lines
+
+
+def value_axis(low: float, high: float, room: int) -> str:
+    """A line with the labels of ticks in it."""
     axis = ["─"] * room
     free = 0
     places = ticks.linear(low, high, max(room // 8, 2))
@@ -86,7 +94,4 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
         if start >= free:
             axis[start : start + len(label)] = label
             free = start + len(label) + 1
-    lines.append([Span("".join(axis), dim=True)])
-    if height >= 4:
-        lines.append(filled([Span(about, dim=True)], room))
-    return lines
+    return "".join(axis)

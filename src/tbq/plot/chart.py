@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # cells that a plot is at least wide, if there is room at all
 BROKEN = "✕"
+_NOISE = 4e-7  # how far apart numbers of 32 bits are that are meant to be the same
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Chart:
         low, high = float(values.min()), float(values.max())
         if self.log:
             return (low, high) if high > low else (low - 0.5, high + 0.5)
-        if low == high:
+        if high - low <= _NOISE * max(abs(low), abs(high)):
             space = abs(low) / 2 or 1.0
             return (low - space, high + space) if math.isfinite(low + space) else (low, high)
         if not math.isfinite(high - low):
@@ -164,7 +165,11 @@ class Chart:
             band = self.curves[i].band
             if band is not None:
                 bottom, top = (rows_of(self._scaled(end), low, high, canvas.height * 4) for end in band)
-                canvas.shade(top, bottom, i + len(self.curves))
+                for part in self.curves[i].pieces or [self.curves[i].columns]:
+                    there = ~np.isnan(part.least)
+                    canvas.shade(
+                        np.where(there, top, np.nan), np.where(there, bottom, np.nan), i + len(self.curves)
+                    )
 
     def _draw_columns(
         self, canvas: Canvas, columns: Columns, low: float, high: float, owner: int, behind: bool

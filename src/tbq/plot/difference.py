@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from tbq.plot.scalars import Chart
 
 
-def difference(chart: Chart, vectors: bool = False) -> Any:
-    """One column of panels per tag: the curves, and the second minus the first."""
-    options = chart.options
+def of_both(chart: Chart) -> Chart:
+    """The chart with the tags that both runs, or groups, have; an error if there are not two."""
     runs = list(dict.fromkeys(line.group for panel in chart.panels for line in panel.lines))
     if len(runs) != 2:
         raise UsageError(
@@ -33,8 +32,16 @@ def difference(chart: Chart, vectors: bool = False) -> Any:
     both = [panel for panel in chart.panels if len(panel.lines) == 2]
     if not both:
         raise SelectionError("nothing to draw: no tag is in both runs")
-    count = len(both)
-    chart = replace(chart, panels=both)
+    return replace(chart, panels=both)
+
+
+def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
+    """One column of panels per tag: the curves, and the second minus the first."""
+    if ax is not None:
+        raise UsageError("ax: a difference has Axes of its own, two for each tag", hint="omit ax")
+    options, chart = chart.options, of_both(chart)
+    both, count = chart.panels, len(chart.panels)
+    runs = [line.group for line in both[0].lines]
     size = (5.6, 4.4) if count == 1 else (4.2 * count, 4.2)
     grid_options = {"height_ratios": [2.2, 1], "sharex": "col"}
     with sheet(options, 2, count, [*runs, *(panel.tag for panel in both)], size, **grid_options) as (
@@ -89,6 +96,5 @@ def _below(ax: Any, x: Floats, values: Floats, options: Any, above: Any) -> None
     low, high = (min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)) if len(finite) else (0.0, 0.0)
     ax.set_ylim(*ranges.spaced(low, high, False, 0.08))
     dress(ax.yaxis, "value")
-    what = options.x if options.x in ("step", "relative", "wall") else "value"
-    dress(ax.xaxis, what, options.log_x)
+    dress(ax.xaxis, options.axis, options.log_x)
     above.tick_params(labelbottom=False)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, warn
 from tbq.kinds.histograms import Histogram, HistogramTable
 from tbq.plot.colours import viridis
+from tbq.plot.samples import rows_by_step
 from tbq.plot.scales import dress
-from tbq.plot.sheet import named, sheet
+from tbq.plot.sheet import named, sheet, side_by_side
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -26,19 +26,11 @@ _OVERLAP = 2.2  # how many ridges high the highest is
 
 def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = None) -> Any:
     """One panel per run and tag."""
-    series: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
-    arrow = table.to_arrow()
-    keys = zip(values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist(), strict=True)
-    for row, (run, tag, step) in enumerate(keys):
-        histogram = _solid(table.histogram(row))
-        if histogram is not None:
-            series.setdefault((run, tag), []).append((step, histogram))
-    if not series:
-        raise SelectionError("nothing to draw: no histogram has values")
+    series = series_of(table)
     if len(series) > _MOST_PANELS:
         warn(f"{len(series):,} histograms: the first {_MOST_PANELS} are drawn; choose by tag=, run=")
     shown = list(series.items())[:_MOST_PANELS]
-    columns = options.columns or min(len(shown), 3)
+    columns = side_by_side(options, len(shown), 3)
     rows = -(-len(shown) // columns)
     several_runs = len({run for run, _ in series}) > 1
     size = (5.2, 3.6) if columns == 1 else (3.6 * columns, 2.9 * rows)
@@ -54,7 +46,20 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
     return ax or figure
 
 
-def _solid(histogram: Histogram) -> Histogram | None:
+def series_of(table: HistogramTable) -> dict[tuple[str, str], list[tuple[int, Histogram]]]:
+    """The histograms of each run and tag that have values, by step; of two at one step the last."""
+    series: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
+    for key, steps in rows_by_step(table.to_arrow()).items():
+        for step, rows in steps.items():
+            histogram = solid(table.histogram(rows[-1]))
+            if histogram is not None:
+                series.setdefault(key, []).append((step, histogram))
+    if not series:
+        raise SelectionError("nothing to draw: no histogram has values")
+    return series
+
+
+def solid(histogram: Histogram) -> Histogram | None:
     """The buckets that have values and ends that can be drawn, as shares of the fullest; None if there are none."""
     full = (histogram.count > 0) & np.isfinite(histogram.count)
     full &= (np.abs(histogram.left) < _LARGEST) & (np.abs(histogram.right) < _LARGEST)  # false for NaN
@@ -64,13 +69,14 @@ def _solid(histogram: Histogram) -> Histogram | None:
     return Histogram(histogram.left[full], histogram.right[full], count / count.max())
 
 
-def _edges(histograms: list[tuple[int, Histogram]]) -> Any:
+def edges_of(histograms: list[tuple[int, Histogram]], bins: int = _BINS) -> Any:
+    """The ends of bins that all of the histograms fit into."""
     low = min(float(each.left[0]) for _, each in histograms)
     high = max(float(each.right[-1]) for _, each in histograms)
     if not low < high:
         space = abs(low) * 0.05 or 0.5
         low, high = low - space, high + space
-    return low + (high - low) * np.linspace(0, 1, _BINS + 1)
+    return low + (high - low) * np.linspace(0, 1, bins + 1)
 
 
 def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:
@@ -78,7 +84,7 @@ def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], opti
         places = np.linspace(0, len(histograms) - 1, _MOST_RIDGES).round().astype(int).tolist()
         warn(f"{counted(len(histograms), 'step')}: {_MOST_RIDGES} ridges are drawn; --kind heatmap draws all")
         histograms = [histograms[i] for i in places]
-    edges = _edges(histograms)
+    edges = edges_of(histograms)
     middle = (edges[1:] + edges[:-1]) / 2
     heights = [each.over(edges) / each.total for _, each in histograms]
     largest = max(float(height.max()) for height in heights)
@@ -105,12 +111,9 @@ def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], opti
 
 
 def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _options: Options) -> None:
-    edges = _edges(histograms)
-    order = sorted(range(len(histograms)), key=lambda i: histograms[i][0])
-    steps = np.array([histograms[i][0] for i in order], float)
-    shares = np.array([histograms[i][1].over(edges) / histograms[i][1].total for i in order])
-    steps, first = np.unique(steps, return_index=True)
-    shares = shares[first]
+    edges = edges_of(histograms)
+    steps = np.array([step for step, _ in histograms], float)
+    shares = np.array([each.over(edges) / each.total for _, each in histograms])
     gaps = np.diff(steps) / 2
     ends = [steps[0] - (gaps[0] if len(gaps) else 0.5), steps[-1] + (gaps[-1] if len(gaps) else 0.5)]
     borders = np.concatenate([ends[:1], steps[:-1] + gaps, ends[1:]])
@@ -124,4 +127,5 @@ def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _option
     bar = figure.colorbar(drawn, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label("share of values")
+    dress(bar.ax.yaxis, "value")
     named(ax, x="step", y="value")

@@ -11,12 +11,14 @@ from tbq.plot import ranges
 from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
 from tbq.plot.lines import Line, Panel
 from tbq.plot.scales import dress
+from tbq.plot.sheet import side_by_side
 from tbq.plot.style import DASHES, settings, size_of
 from tbq.table.pixels import envelope, grid, kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from tbq.plot.lines import Floats
     from tbq.plot.options import Options
@@ -41,18 +43,18 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
         own: Any = ax.figure
         legends(own, [ax], chart)
         return ax
-    columns = options.columns or (
-        1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else min(len(panels), 3)
-    )
-    columns = min(columns, len(panels))
+    columns = side_by_side(options, len(panels), 2 if len(panels) == 4 else 3)
     rows = -(-len(panels) // columns)
-    from tbq.plot.legend import labels_of, legends, room_aside
+    from tbq.plot.legend import labels_of, legends, room_above, room_aside
 
     texts = [*labels_of(chart), *(panel.tag for panel in panels), options.title or "", chart.x_name]
     style = fonts_for(map(name_text, texts), settings(options))
-    figure_size = size_of(options, columns, rows, room_aside(chart, columns))
+    letters = style["legend.fontsize"]
+    width, height = size_of(options, columns, rows, room_aside(chart, letters))
+    if options.size[1] is None:
+        height += room_above(chart, width, letters)
     with styled(style):
-        figure = new_figure(style, figure_size)
+        figure = new_figure(style, (width, height))
         grid_of = figure.subplots(rows, columns, squeeze=False, sharex=False).ravel().tolist()
         for spare in grid_of[len(panels) :]:
             spare.remove()
@@ -110,7 +112,7 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
         drawn.set_zorder(3)
     _marks(ax, panel, x_range, width, options)
     _takeovers(ax, panel)
-    dress(ax.xaxis, options.x if options.x in ("step", "relative", "wall") else "value", options.log_x)
+    dress(ax.xaxis, options.axis, options.log_x)
     dress(ax.yaxis, "value", options.log_y)
 
 
@@ -144,13 +146,17 @@ def _line(
     x, y = line.x[rows], values[rows]
     weight = _weight() * thickness
     (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
-    there = np.isfinite(y)
-    alone = there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False)
+    alone = _alone(np.isfinite(y))
     if alone.any():  # a point without neighbours has no line
         ax.plot(
-            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 2.2, mew=0
+            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 3.2, mew=0
         )
     return drawn
+
+
+def _alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which points have no neighbour."""
+    return np.asarray(there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False))
 
 
 def _weight() -> float:
@@ -174,10 +180,21 @@ def _band(
         low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
         low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
     rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
-    if np.isfinite(low).any():
-        ax.fill_between(
-            line.x[rows], low, high, where=np.isfinite(low), color=line.colour, alpha=_BAND, lw=0, zorder=2
-        )
+    there = np.isfinite(low) & np.isfinite(high)
+    if there.any():
+        x = line.x[rows]
+        ax.fill_between(x, low, high, where=there, color=line.colour, alpha=_BAND, lw=0, zorder=2)
+        alone = _alone(there)
+        if alone.any():  # a band of no width
+            ax.vlines(
+                x[alone],
+                low[alone],
+                high[alone],
+                color=line.colour,
+                alpha=2 * _BAND,
+                lw=_weight() * 2,
+                zorder=2,
+            )
 
 
 def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
@@ -191,23 +208,22 @@ def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
 
 def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
     """Where values begin not to be finite: a cross on the axis for NaN, an arrow for infinities."""
-    lines = [*panel.lines, *panel.members]
-    for line in lines:
-        for wanted, marker, at in (
-            (np.isnan(line.y), "x", 0.0),
-            (np.isposinf(line.y), "^", 1.0),
-            (np.isneginf(line.y), "v", 0.0),
-        ):
-            begins = np.flatnonzero(wanted & ~np.append(False, wanted[:-1]))
+    for kind, marker, at in ((np.isnan, "x", 0.0), (np.isposinf, "^", 1.0), (np.isneginf, "v", 0.0)):
+        places: dict[str, list[Floats]] = {}
+        for line in panel.broken:
+            wanted = kind(line.y)
+            places.setdefault(line.colour, []).append(line.x[wanted & ~np.append(False, wanted[:-1])])
+        for colour, parts in places.items():
+            begins = np.sort(np.concatenate(parts))
             if not len(begins):
                 continue
-            column = grid(line.x[begins], *x_range, max(width // 4, 1), options.log_x)
+            column = grid(begins, *x_range, max(width // 4, 1), options.log_x)
             _, first = np.unique(column, return_index=True)
             ax.plot(
-                line.x[begins[first]],
+                begins[first],
                 np.full(len(first), at),
                 transform=ax.get_xaxis_transform(),
-                color=line.colour,
+                color=colour,
                 ls="none",
                 marker=marker,
                 ms=_weight() * 3.2,

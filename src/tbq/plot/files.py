@@ -33,6 +33,14 @@ def format_of(path: StrPath, format: str | None = None) -> str:
     return ending
 
 
+def save(
+    draw: Callable[[bool], Figure], path: StrPath, *, format: str | None, force: bool, title: str | None
+) -> str:
+    """Write what `draw` draws; it is told whether the file has vectors, and called only if the file can be written."""
+    ending = check(path, force, format)
+    return write(draw(ending in VECTORS), path, format=ending, force=force, title=title or "")
+
+
 def check(path: StrPath, force: bool, format: str | None = None) -> str:
     """The format; an error, before anything is read, if the file cannot be written."""
     ending = format_of(path, format)

@@ -42,13 +42,23 @@ class Groups:
         if by == "run":
             chosen = pick([*known, *runs])
             return cls({run: run for run in runs}, list(runs), {run: chosen[run] for run in runs}, True)
-        if isinstance(by, str) and by.startswith(HPARAM):
-            given = _of_hparam(runs, by.removeprefix(HPARAM), reader)
-            names = sorted(set(given.values()), key=_value_key)
-            labels = {value: f"{by.removeprefix(HPARAM)}={_text(value)}" for value in names}
-            of_run = {run: labels[given[run]] for run in runs if run in given}
-            ordered = list(dict.fromkeys(labels[value] for value in names))
-            numeric = len(ordered) > 2 and all(_is_number(value) for value in names)
+        wanted = [by] if isinstance(by, str) else list(by)
+        if all(each.startswith(HPARAM) for each in wanted):
+            names = [each.removeprefix(HPARAM) for each in wanted]
+            given = [_of_hparam(runs, name, reader) for name in names]
+            values = {run: tuple(of[run] for of in given) for run in runs if all(run in of for of in given)}
+            of_run = {
+                run: ", ".join(f"{name}={_text(value)}" for name, value in zip(names, parts, strict=True))
+                for run, parts in values.items()
+            }
+            if not of_run:
+                raise SelectionError(f"no run has all of {', '.join(wanted)}")
+            ordered = list(
+                dict.fromkeys(
+                    of_run[run] for run in sorted(values, key=lambda run: [*map(_value_key, values[run])])
+                )
+            )
+            numeric = len(wanted) == 1 and len(ordered) > 2 and all(_is_number(v) for (v,) in values.values())
             return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
         of_run = group_runs(runs, by)
         names = sorted(set(of_run.values()), key=natural)

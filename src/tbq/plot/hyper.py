@@ -16,7 +16,7 @@ from tbq.plot.backend import literal, name_text
 from tbq.plot.numbers import number
 from tbq.plot.options import order_of
 from tbq.plot.scales import dress
-from tbq.plot.sheet import named, sheet, tick_names
+from tbq.plot.sheet import named, sheet, side_by_side, tick_names
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST = 12  # hyperparameters
 
 
-class _Trials:
+class Trials:
     """The runs that have the metric: its value, and those of the hyperparameters that differ."""
 
     def __init__(
@@ -40,6 +40,7 @@ class _Trials:
         self.label = f"best {metric}" if ways else metric
         if column not in arrow.column_names:
             raise SelectionError(f"no run has {metric!r}", path=reader.path)
+        self.ascending = best is None or best[1] == "min"
         values = np.array([math.nan if v is None else v for v in arrow[column].to_pylist()], float)
         keep = np.flatnonzero(np.isfinite(values))
         left = [name for i, name in enumerate(values_of(arrow["run"])) if not np.isfinite(values[i])]
@@ -81,18 +82,24 @@ def hyperparameters(
     kind: str,
     ax: Any = None,
 ) -> Any:
-    """The picture; the metric is the tag's last value, or its best if the order says so."""
+    """The picture, of one kind or the other."""
+    found = trials(reader, tag, run, steps, options, reading)
+    return (_parallel if kind == "parallel" else _scatter)(found, options, ax)
+
+
+def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: Any) -> Trials:
+    """The runs and their metric: the tag's last value, or its best if the order says so."""
     metric = tag if isinstance(tag, str) else tag[0] if tag and len(tag) == 1 else None
     if metric is None:
-        raise UsageError(f"kind {kind}: name the metric", hint="one tag, e.g. --tag val/loss")
-    trials = _Trials(reader, metric, run, steps, options, reading)
-    return (_parallel if kind == "parallel" else _scatter)(trials, options, ax)
+        raise UsageError(f"kind {options.kind}: name the metric", hint="one tag, e.g. --tag val/loss")
+    return Trials(reader, metric, run, steps, options, reading)
 
 
 def _is_numeric(cells: list[Any]) -> bool:
-    return all(
-        each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in cells
-    )
+    """Whether they have an axis of numbers: all are numbers, and not only nan and inf."""
+    given = [each for each in cells if each is not None]
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in given)
+    return numbers and any(math.isfinite(each) for each in given)
 
 
 def _is_log(values: Any) -> bool:
@@ -111,9 +118,9 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
     return np.array([math.nan if text is None else names.index(text) for text in texts], float), names
 
 
-def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
+def _scatter(trials: Trials, options: Options, ax: Any) -> Any:
     count = len(trials.given)
-    columns = options.columns or (2 if count in (2, 4) else min(count, 3))
+    columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
     with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (
@@ -146,7 +153,7 @@ def _scatter(trials: _Trials, options: Options, ax: Any) -> Any:
     return ax or figure
 
 
-def _parallel(trials: _Trials, options: Options, ax: Any) -> Any:
+def _parallel(trials: Trials, options: Options, ax: Any) -> Any:
     columns: list[tuple[str, Any, list[str] | None, bool]] = []
     for name, cells in trials.given.items():
         places, names = _places(cells)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq.plot.backend import literal, name_text
+from tbq.plot.backend import literal, name_text, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +19,8 @@ MOST = 20  # entries
 _INSIDE = 6
 _DIRECT = 6
 _DIRECT_LETTERS = 22
+_LINE = 1.4  # the height of an entry, in that of its letters
+_ROWS = 8  # of a legend above the panels, for which a figure grows
 
 
 def labels_of(chart: Chart) -> list[str]:
@@ -40,12 +42,37 @@ def place_of(chart: Chart) -> str:
     return "inside" if len(labels) <= _INSIDE else "outside"
 
 
-def room_aside(chart: Chart, columns: int) -> float:
-    """Inches that a legend beside the panels takes."""
-    if place_of(chart) != "outside" or chart.options.paper:
+def room_aside(chart: Chart, size: float) -> float:
+    """Inches that a legend beside the panels takes; `size` is that of its letters in points."""
+    if place_of(chart) != "outside" or is_above(chart, size):
         return 0.0
+    return _aside(chart, size)
+
+
+def is_above(chart: Chart, size: float) -> bool:
+    """Whether a legend outside is above the panels: in papers, and if the width that was given has no room for it."""
+    width = chart.options.size[0]
+    return chart.options.paper or (width is not None and _aside(chart, size) > 0.4 * width)
+
+
+def _aside(chart: Chart, size: float) -> float:
     longest = max((len(name_text(label)) for label in labels_of(chart)), default=0)
-    return min(0.5 + 0.068 * longest, 3.5) if columns else 0.0
+    return min(0.5 + 0.0085 * size * longest, 0.44 * size)
+
+
+def room_above(chart: Chart, width: float, size: float) -> float:
+    """Inches that a legend above the panels takes; `size` is that of its letters in points."""
+    if place_of(chart) != "outside" or not is_above(chart, size):
+        return 0.0
+    labels = [name_text(label) for label in labels_of(chart)]
+    rows = -(-len(labels) // beside(labels, width, size))
+    return min(rows, _ROWS) * size * _LINE / 72
+
+
+def beside(labels: Sequence[str], width: float, size: float) -> int:
+    """How many entries of a legend fit beside each other: of each its letters, its line, and the space around them."""
+    each = size * (0.5 * max(map(len, labels), default=1) + 4)
+    return max(1, min(len(labels), int(width * 72 / each)))
 
 
 def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
@@ -54,6 +81,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     if place == "none":
         return
     if place == "direct":
+        figure.draw_without_rendering()  # for the layout
         fitted = [_direct(ax) for ax in axes]
         if all(fitted):
             return
@@ -61,22 +89,28 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
             for text in [each for each in ax.texts if each.get_label() == "end"]:
                 text.remove()
         place = "outside" if len(axes) > 1 else "inside"
-    handles, labels = _entries(axes, chart)
-    options: dict[str, Any] = {}
+    size = points("legend.fontsize")
+    names = list(dict.fromkeys(map(name_text, labels_of(chart))))
+    width, height = figure.get_figwidth(), figure.get_figheight()
+    over = place == "outside" and is_above(chart, size)
+    columns = beside(names, width, size) if over else 1
+    share = 0.95 if place == "outside" and not over else 0.45  # panels keep more than half of the height
+    rows = max(1, int(height * share * 72 / (size * _LINE)))
+    handles, labels = _entries(axes, chart, min(MOST, max(rows * columns, 2)))
     if place == "inside":
         made = axes[0].legend(handles, labels, loc="best")
-    elif chart.options.paper:
-        widest = max(map(len, labels), default=1)
-        options["ncols"] = max(1, min(len(labels), int(figure.get_figwidth() * 14 / (widest + 6))))
-        made = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, **options)
+    elif not figure.get_constrained_layout():  # a figure of the user's, which makes no room
+        made = axes[0].legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+    elif over:
+        made = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
     else:
         made = figure.legend(handles, labels, loc="outside right upper")
     for text in made.get_texts():
         literal(text)
 
 
-def _entries(axes: Sequence[Axes], chart: Chart) -> tuple[list[Any], list[str]]:
-    """The line and the name of each group, at most `MOST` of them."""
+def _entries(axes: Sequence[Axes], chart: Chart, most: int) -> tuple[list[Any], list[str]]:
+    """The line and the name of each group, at most so many of them."""
     from matplotlib.lines import Line2D
 
     first: dict[str, Any] = {}
@@ -85,7 +119,7 @@ def _entries(axes: Sequence[Axes], chart: Chart) -> tuple[list[Any], list[str]]:
             if drawn.get_zorder() == 3:
                 first.setdefault(str(drawn.get_label()), drawn)
     names = [name for name in dict.fromkeys(map(name_text, labels_of(chart))) if name in first]
-    shown = names if len(names) <= MOST else names[: MOST - 1]
+    shown = names if len(names) <= most else names[: most - 1]
     handles = [first[name] for name in shown]
     if len(shown) < len(names):
         handles.append(Line2D([], [], ls="none"))
@@ -95,8 +129,6 @@ def _entries(axes: Sequence[Axes], chart: Chart) -> tuple[list[Any], list[str]]:
 
 def _direct(ax: Axes) -> bool:
     """Labels at the ends of lines, pushed apart if they would overlap; False if they do not fit."""
-    import matplotlib
-
     figure: Any = ax.figure
     ends: dict[str, tuple[float, float, str]] = {}
     for drawn in ax.get_lines():
@@ -108,9 +140,8 @@ def _direct(ax: Axes) -> bool:
             ends.setdefault(str(drawn.get_label()), (x[there[-1]], y[there[-1]], str(drawn.get_color())))
     if not ends:
         return True
-    figure.draw_without_rendering()
     box = ax.get_window_extent()
-    size = float(matplotlib.rcParams["legend.fontsize"])
+    size = points("legend.fontsize")
     height = size * 1.15 * figure.dpi / 72
     if height * len(ends) > box.height:
         return False

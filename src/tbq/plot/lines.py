@@ -14,8 +14,8 @@ from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
+from tbq.plot.ranges import on_axis
 from tbq.query.reduce import reduce
-from tbq.select import closest
 from tbq.table.smooth import smoothed
 from tbq.text import counted
 
@@ -58,11 +58,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """The lines of one tag, and behind them the runs that they are the mean of."""
+    """The lines of one tag, behind them the runs that they are the mean of, and those with values that are not finite:
+    a mean leaves NaN out, but where a run diverged is marked."""
 
     tag: str
     lines: list[Line]
     members: list[Line] = field(default_factory=list)
+    broken: list[Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -94,20 +96,22 @@ def panels(
     takeovers: Takeovers | None = None,
 ) -> list[Panel]:
     """One panel per tag; the table has their scalars, and those of the tag on the x axis."""
-    rows = _rows(table, options, began)
+    rows = _placed(_rows(table, options, began), options.x)
     if options.log_x:
         rows = _positive_x(rows, tags)
     lines: dict[str, list[Line]] = {tag: [] for tag in tags}
     x_of = _takeover_x(options.x, began or {})
     for run, tag, part in rows.blocks():
-        if tag not in lines or run not in groups.of_run or (options.band != "none" and not options.each):
+        if tag not in lines or run not in groups.of_run:
+            continue
+        if options.band != "none" and not options.each and np.isfinite(rows.value[part]).all():
             continue
         group = groups.of_run[run]
         lines[tag].append(
             Line(
                 run,
                 groups.colours[group],
-                np.asarray(rows.x[part], np.float64),
+                on_axis(rows.x[part]),
                 rows.value[part],
                 raw=rows.raw[part] if options.smooth else None,
                 group=group,
@@ -118,17 +122,18 @@ def panels(
     for of_tag in lines.values():
         of_tag.sort(key=lambda line: place[line.group])
     if options.band == "none":
-        return [Panel(tag, of_tag) for tag, of_tag in lines.items() if of_tag]
+        return [Panel(tag, of_tag, broken=_broken(of_tag)) for tag, of_tag in lines.items() if of_tag]
     means = _bands(rows, tags, groups, options)
+    members = {tag: [replace(line, raw=None, takeovers=()) for line in lines[tag]] for tag in tags}
     return [
-        Panel(
-            tag,
-            means[tag],
-            [replace(line, raw=None, takeovers=()) for line in lines[tag]] if options.each else [],
-        )
+        Panel(tag, means[tag], members[tag] if options.each else [], _broken(members[tag]))
         for tag in tags
         if means[tag]
     ]
+
+
+def _broken(lines: Sequence[Line]) -> list[Line]:
+    return [line for line in lines if not np.isfinite(line.y).all()]
 
 
 def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) -> _Rows:
@@ -168,10 +173,8 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
             last = np.unique(steps[::-1], return_index=True)  # of two at one step the last counts
             axis[run] = last[0], values[::-1][last[1]]
     if not axis:
-        near = closest(name, rows.tags)
-        tip = f"; closest: {', '.join(near)}" if near else ""
         raise SelectionError(
-            f"x: no run has the tag {name!r}{tip}", hint="x takes step, relative, wall, or a tag of scalars"
+            f"x: no run that is drawn has the tag {name!r}", hint="choose others by run, --run"
         )
     x = np.full(len(rows.x), np.nan)
     for run, tag, part in rows.blocks():
@@ -182,6 +185,18 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
         warn(f"{counted(int(left.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
              f"left out: {name} has no value around their steps")  # fmt: skip
     return _only(replace(rows, x=x), ~np.isnan(x))
+
+
+def _placed(rows: _Rows, name: str) -> _Rows:
+    """The rows that have a place on the x axis."""
+    if rows.x.dtype.kind == "i":
+        return rows
+    there = np.isfinite(rows.x)
+    if there.all():
+        return rows
+    left = counted(int((~there).sum()), "point")
+    warn(f"{left} left out: the {'time' if name in AXES else 'value'} on the x axis is not finite")
+    return _only(rows, there)
 
 
 def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
@@ -240,7 +255,7 @@ def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -
                 Line(
                     of_group,
                     groups.colours[of_group],
-                    x[at],
+                    on_axis(x[at]),
                     center[at],
                     low[at],
                     high[at],

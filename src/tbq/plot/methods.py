@@ -31,7 +31,7 @@ class Pictures:
     ) -> Figure | Axes:
         """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
 
-        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed", `band` draws
         their mean with "std", "sem", "ci95", "minmax" or "quantiles"; docs/plot.md has `smooth`, `log_y`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()
@@ -62,11 +62,14 @@ class Pictures:
         from tbq.plot.pictures import picture
 
         options, reading = _split("log.write_plot", plotting)
-        ending = files.check(path, force, format)
-        figure: Any = picture(
-            self._reader.given(reading), tag, run, options, reading, vectors=ending in files.VECTORS
+        reader = self._reader.given(reading)
+        return files.save(
+            lambda vectors: picture(reader, tag, run, options, reading, vectors=vectors),
+            path,
+            format=format,
+            force=force,
+            title=options.title,
         )
-        return files.write(figure, path, format=ending, force=force, title=options.title or "")
 
     def plot_text(
         self,

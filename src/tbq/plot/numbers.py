@@ -30,9 +30,13 @@ def compact(value: float) -> str:
 
     >>> compact(950), compact(1204), compact(20_000), compact(3_400_000), compact(-1500)
     ('950', '1.2k', '20k', '3.4M', '-1.5k')
+    >>> compact(2e20), compact(-1.5e300)
+    ('200E', '-1.5e+300')
     """
     if not math.isfinite(value):
         return str(value)
+    if abs(value) >= 1e21:  # beyond the last unit
+        return number(value, 3)
     size = 0
     while abs(value) >= 999.5 and size < len(_UNITS) - 1:
         value /= 1000

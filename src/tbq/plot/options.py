@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
 from tbq.decode.options import Reading
+from tbq.live.view import AXES
 from tbq.select import Steps
 from tbq.table.smooth import check_weight
 
@@ -103,7 +104,7 @@ class Options:
             choice("kind", made["kind"], KINDS)
         if not isinstance(made.get("x", ""), str):
             raise bad("x", made["x"], "step, relative, wall, or a tag")
-        check_weight(made.get("smooth", 0.0))
+        check_weight(made.get("smooth", 0.0), "smooth")
         for name in ("log_x", "log_y", "each"):
             if not isinstance(made.get(name, False), bool):
                 raise bad(name, made[name], "True or False")
@@ -132,6 +133,11 @@ class Options:
     def paper(self) -> bool:
         """Whether the picture is for a paper, which has its own captions."""
         return "paper" in self.style
+
+    @property
+    def axis(self) -> Literal["step", "relative", "wall", "value"]:
+        """What the x axis counts; the numbers of a tag are values like any others."""
+        return self.x if self.x in AXES else "value"
 
     @property
     def dark(self) -> bool:
@@ -208,8 +214,9 @@ def _size(given: Any) -> tuple[float | None, float | None]:
         match = _SIZE.fullmatch(given.strip())
         if not match:
             raise bad("size", given, want)
-        given = [float(part) for part in match.groups() if part is not None]
-    parts = list(given) if isinstance(given, Sequence) else [given]
+        parts: list[Any] = [float(part) for part in match.groups() if part is not None]
+    else:
+        parts = list(given) if isinstance(given, Sequence) else [given]
     if len(parts) not in (1, 2):
         raise bad("size", given, want)
     for part in parts:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "–": "--", "…": r"\dots{}", "−": r"\ensuremath{-}",
-    "×": r"\ensuremath{\times}", "≤": r"\ensuremath{\leq}",
+    "|": r"\textbar{}", '"': r"\textquotedblright{}", "'": "'{}", "`": "`{}", "-": "-{}", "–": "--", "…": r"\dots{}",
+    "−": r"\ensuremath{-}", "×": r"\ensuremath{\times}", "≤": r"\ensuremath{\leq}",
 }  # fmt: skip
 
 
@@ -23,6 +23,8 @@ def escaped(text: str) -> str:
 
     >>> print(escaped("val_loss 50% $x$"))
     val\_loss 50\% \$x\$
+
+    What LaTeX would join stays apart, and only commands are used that every encoding of fonts has.
     """
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
@@ -61,7 +63,7 @@ def pgf(figure: Figure) -> str:
     out = io.StringIO()
     out.write(
         "%% Made by tbq plot. In the preamble: \\usepackage{pgf}; then \\input{<this file>}\n"
-        "\\begingroup\n\\makeatletter\n\\begin{pgfpicture}\n"
+        "\\begingroup\n\\makeatletter\n\\def\\mathdefault#1{#1}\n\\begin{pgfpicture}\n"
         f"\\pgfpathrectangle{{\\pgfpointorigin}}{{\\pgfqpoint{{{width:f}in}}{{{height:f}in}}}}\n"
         "\\pgfusepath{use as bounding box, clip}\n"
     )

@@ -41,17 +41,13 @@ def picture(
         from tbq.plot.hyper import hyperparameters
 
         return hyperparameters(reader, tag, run, steps, options, reading, options.kind, ax)
-    if options.kind in ("confusion", "weights"):
-        raise UsageError(
-            f"kind {options.kind} is of results, not of a log", hint=f"tbq.results.{options.kind}(…).plot()"
-        )
     drawn = found(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
         return _of_table(reader, drawn[0], tag, run, steps, options, reading, ax)
     if options.kind == "difference":
         from tbq.plot.difference import difference
 
-        return difference(drawn, vectors)
+        return difference(drawn, vectors, ax)
     from tbq.plot.figure import draw
 
     return draw(drawn, ax, vectors)
@@ -63,6 +59,10 @@ def found(
     """The chart of scalars, or the name of the table of what the tag has instead."""
     from tbq.plot.scalars import of_log
 
+    if options.kind in ("confusion", "weights"):
+        raise UsageError(
+            f"kind {options.kind} is of results, not of a log", hint=f"tbq.results.{options.kind}(…).plot()"
+        )
     if options.kind in _TABLES:
         return (_TABLES[options.kind],)
     try:

@@ -11,7 +11,7 @@ from tbq.errors import SelectionError
 from tbq.plot.backend import literal, name_text
 from tbq.plot.colours import colours, ordinal, print_colours
 from tbq.plot.scales import dress
-from tbq.plot.sheet import named, sheet
+from tbq.plot.sheet import named, sheet, side_by_side
 
 if TYPE_CHECKING:
     from tbq.plot.options import Options
@@ -31,7 +31,7 @@ def precision_recall(table: Table, options: Options, ax: Any = None) -> Any:
             curves.setdefault(tag, {}).setdefault((run, step), []).append((recall, precision))
     if not curves:
         raise SelectionError("nothing to draw: no precision-recall curve has points")
-    side = options.columns or min(len(curves), 3)
+    side = side_by_side(options, len(curves), 3)
     rows = -(-len(curves) // side)
     texts = [*curves, *(run for of_tag in curves.values() for run, _ in of_tag)]
     with sheet(options, rows, side, texts, (4.2 * side, 3.8 * rows), ax) as (figure, axes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,21 @@ from tbq.errors import SelectionError, UsageError, warn
 from tbq.text import counted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tbq.plot.lines import Floats, Line, Panel
     from tbq.plot.options import Options
 
 _LARGEST = 4e307
+_LEAST = 5e-324
+
+
+def on_axis(x: NDArray[Any]) -> Floats:
+    """x as an axis can have it: none so large that a span is infinite."""
+    places: Floats = np.asarray(x, np.float64)
+    if not len(places) or (places.min() >= -_LARGEST and places.max() <= _LARGEST):
+        return places
+    return np.clip(places, -_LARGEST, _LARGEST)
 
 
 def x_range(panel: Panel) -> tuple[float, float]:
@@ -29,10 +40,9 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     """From the least to the largest value that is drawn, or their quantiles, with a little space."""
     parts = list(values)
     if options.outliers is None:
-        parts += [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
-                  if end is not None]  # fmt: skip
         parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
         parts += [shown(member, options) for member in panel.members]
+        parts += _ends(panel, parts, options)
         ends = [
             (float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])
         ]
@@ -60,12 +70,23 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     return low, high
 
 
+def _ends(panel: Panel, parts: Sequence[Floats], options: Options) -> list[Floats]:
+    """The ends of bands. On a log axis a mean minus its spread may come as near to 0 as it likes: below a third of
+    the least value it does not stretch the axis."""
+    ends = [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
+            if end is not None]  # fmt: skip
+    if options.log_y and options.band in ("std", "sem", "ci95"):
+        least = min((float(np.nanmin(part)) for part in parts if np.isfinite(part).any()), default=np.nan)
+        ends = [np.fmax(end, np.where(np.isnan(end), np.nan, least / 3)) for end in ends]
+    return ends
+
+
 def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, float]:
     if log:
         if low == high:
-            return low / 3, high * 3
+            return max(low / 3, _LEAST), min(high * 3, 1e308)
         factor = (high / low) ** share if high / low < np.inf else 10.0
-        return max(low / factor, 5e-324), min(high * factor, 1e308)
+        return max(low / factor, _LEAST), min(high * factor, 1e308)
     if low == high:
         space = abs(low) * 0.1 or 1.0
         return low - space, high + space

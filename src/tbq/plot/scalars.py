@@ -17,7 +17,7 @@ from tbq.plot.groups import Groups, natural
 from tbq.plot.lines import Panel, panels
 from tbq.plot.options import order_of
 from tbq.query.reduce import tell_uneven
-from tbq.select import Selection
+from tbq.select import Selection, closest
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
 
@@ -52,14 +52,14 @@ def of_log(
     """The chart of a log's scalars."""
     wanted = Selection.of(tag)
     order = order_of(options.order)
-    extra = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
-    read = None if wanted.everything else [*(wanted.items or ()), *extra]
+    also = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
     runs = [each.name for each in reader.choose(run)]
     if options.kind == "difference" and run is not None:  # the first that was named is the first
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
-    table, result = read_scalars(reader, chosen, read, steps, details=True, **reading)
+    table, result = read_scalars(reader, chosen, tag, steps, details=True, also=also, **reading)
+    _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
     takeovers = _takeovers(result, chosen or reader.names)
     return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
@@ -75,7 +75,24 @@ def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
     known = names_in(arrow["run"])
     runs = Selection.of(run, "run").require(known)
     groups = Groups.of(runs, options.by, known=known, dark=options.dark)
+    if len(arrow):
+        _check_tags(options, names_in(arrow["tag"]), None)
     return _chart(arrow, Selection.of(tag), groups, options, table.began, {}, None)
+
+
+def _check_tags(options: Options, known: Sequence[str], where: str | None) -> None:
+    """Raise if no run has the tag on the x axis, or the one of the order."""
+    order = order_of(options.order)
+    wanted = {"x": None if options.x in AXES else options.x, "order": order[0] if order else None}
+    hints = {
+        "x": "x takes step, relative, wall, or a tag of scalars",
+        "order": "order takes name, best:TAG:min or best:TAG:max",
+    }
+    for what, tag in wanted.items():
+        if tag is not None and tag not in known:
+            near = closest(tag, list(known))
+            tip = f"; closest: {', '.join(near)}" if near else ""
+            raise SelectionError(f"{what}: no run has the tag {tag!r}{tip}", path=where, hint=hints[what])
 
 
 def _chart(
@@ -89,7 +106,9 @@ def _chart(
 ) -> Chart:
     if not len(arrow):
         raise SelectionError(
-            "nothing to draw: there is no scalar", path=where, hint="tbq tags lists what there is"
+            "nothing to draw: there is no scalar",
+            path=where,
+            hint="tbq tags lists what there is, with the steps of each tag",
         )
     # Once, instead of for each question that is asked of it.
     needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
@@ -152,12 +171,20 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
     for run, tag in _counts(arrow):
         if tag in there:
             there[tag].add(run)
+    having_any = set().union(*there.values())
+    without = [run for run in groups.of_run if run not in having_any] if len(tags) > 1 else []
+    if having_any:
+        _tell_runs(without, len(groups.of_run), f"none of the {len(tags)} tags")
     for tag in tags:
-        absent = [run for run in groups.of_run if run not in there[tag]]
-        if absent and there[tag]:
-            shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
-            verb = "has" if len(absent) == 1 else "have"
-            warn(f"{len(absent):,} of {len(groups.of_run):,} runs {verb} no {tag}: {shown}")
+        absent = [run for run in groups.of_run if run not in there[tag] and run not in without]
+        if there[tag]:
+            _tell_runs(absent, len(groups.of_run), f"no {tag}")
+
+
+def _tell_runs(absent: Sequence[str], count: int, what: str) -> None:
+    if absent:
+        shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
+        warn(f"{len(absent):,} of {count:,} runs {'has' if len(absent) == 1 else 'have'} {what}: {shown}")
 
 
 def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:

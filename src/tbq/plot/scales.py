@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,8 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
 
         def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
             low, high = min(vmin, vmax), max(vmin, vmax)
-            return self.raise_if_exceeds(_places(what, log, low, high, _room(self.axis, what, log)))
+            places = _places(what, log, low, high, _room(self.axis, what, log))
+            return self.raise_if_exceeds(list(places))
 
     class Labels(ticker.Formatter):
         """Labels that are made together, so that they agree."""
@@ -68,17 +70,18 @@ def _room(axis: Any, what: str, log: bool) -> int:
     return max(2, min(int(points / each), 6 if log else 8))
 
 
-def _places(what: str, log: bool, low: float, high: float, most: int) -> list[float]:
+@functools.lru_cache(maxsize=256)  # the layout of a figure asks a hundred times
+def _places(what: str, log: bool, low: float, high: float, most: int) -> tuple[float, ...]:
     if log:
-        return ticks.logarithmic(low, high, most)
+        return tuple(ticks.logarithmic(low, high, most))
     if what == "relative":
-        return ticks.times(low, high, most)
+        return tuple(ticks.times(low, high, most))
     if what == "wall":
-        return ticks.times(low, high, most, ticks.local_offset(low))
+        return tuple(ticks.times(low, high, most, ticks.local_offset(low)))
     places = ticks.linear(low, high, most)
     if what == "step":
-        return [place for place in places if place == int(place)] or places
-    return places
+        places = [place for place in places if place == int(place)] or places
+    return tuple(places)
 
 
 def _between_powers(low: float, high: float) -> list[float]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq.columns.codes import values_of
 from tbq.errors import DamageError, SelectionError, warn
 from tbq.kinds.audio import waveform
 from tbq.plot.backend import literal, name_text
+from tbq.plot.samples import rows_by_step
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet
 from tbq.table.pixels import grid, kept
@@ -28,16 +28,7 @@ def images(table: Table, options: Options) -> Any:
     from tbq.export.pictures import picture
 
     arrow = table.to_arrow()
-    cells: dict[tuple[str, str], dict[int, int]] = {}
-    keys = (
-        values_of(arrow["run"]),
-        values_of(arrow["tag"]),
-        arrow["step"].to_pylist(),
-        arrow["index"].to_pylist(),
-    )
-    for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
-        if not index:  # the first of several
-            cells.setdefault((run, tag), {})[step] = row
+    cells = rows_by_step(arrow)
     if not cells:
         raise SelectionError("nothing to draw: there is no image")
     steps = sorted({step for of in cells.values() for step in of})
@@ -61,7 +52,7 @@ def images(table: Table, options: Options) -> Any:
                 for spine in ax.spines.values():
                     spine.set_visible(False)
                 if step in cells[key]:
-                    _image(ax, picture, data[cells[key][step]].as_py())
+                    _image(ax, picture, data[cells[key][step][-1]].as_py())
                 if i == 0:
                     ax.set_title(f"step {step:,}", loc="center")
                 if j == 0:
@@ -83,31 +74,7 @@ def _image(ax: Any, picture: Any, data: bytes) -> None:
 
 def audio(table: Table, options: Options) -> Any:
     """The last clip of each run and tag: its waveform above its spectrogram."""
-    arrow = table.to_arrow()
-    last: dict[tuple[str, str], tuple[int, int]] = {}
-    keys = (
-        values_of(arrow["run"]),
-        values_of(arrow["tag"]),
-        arrow["step"].to_pylist(),
-        arrow["index"].to_pylist(),
-    )
-    for row, (run, tag, step, index) in enumerate(zip(*keys, strict=True)):
-        if not index:
-            last[run, tag] = (step, row)
-    clips = []
-    for (run, tag), (step, row) in last.items():
-        try:
-            rate, samples = waveform(arrow["data"][row].as_py() or b"")
-        except DamageError as failure:
-            warn(f"{run}, {tag}: {failure.message}")
-            continue
-        if rate > 0 and len(samples):
-            clips.append((f"{run} · {tag} · step {step:,}", rate, _loudness(samples)))
-    if not clips:
-        raise SelectionError("nothing to draw: no audio clip can be read")
-    if len(clips) > _MOST_CLIPS:
-        warn(f"{len(clips):,} audio clips: the first {_MOST_CLIPS} are drawn; choose by run=, tag=")
-    clips = clips[:_MOST_CLIPS]
+    clips = clips_of(table, _MOST_CLIPS)
     size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)
     with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (
         figure,
@@ -123,7 +90,27 @@ def audio(table: Table, options: Options) -> Any:
     return figure
 
 
-def _loudness(samples: Any) -> Any:
+def clips_of(table: Table, most: int) -> list[tuple[str, int, Any]]:
+    """The name, the rate and the amplitudes of the last clip of each run and tag, at most so many."""
+    arrow = table.to_arrow()
+    clips = []
+    for (run, tag), steps in rows_by_step(arrow).items():
+        step = max(steps)
+        try:
+            rate, samples = waveform(arrow["data"][steps[step][-1]].as_py() or b"")
+        except DamageError as failure:
+            warn(f"{run}, {tag}: {failure.message}")
+            continue
+        if rate > 0 and len(samples):
+            clips.append((f"{run} · {tag} · step {step:,}", rate, _amplitude(samples)))
+    if not clips:
+        raise SelectionError("nothing to draw: no audio clip can be read")
+    if len(clips) > most:
+        warn(f"{len(clips):,} audio clips: the first {most} are drawn; choose by run=, tag=")
+    return clips[:most]
+
+
+def _amplitude(samples: Any) -> Any:
     """The mean of the channels, from -1 to 1."""
     values = samples.astype(np.float64)
     if samples.dtype.kind == "u":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tbq.plot.backend import check_font
+
 if TYPE_CHECKING:
     from tbq.plot.options import Options
 
@@ -62,6 +64,8 @@ def settings(options: Options) -> dict[str, Any]:
         made |= {name: made[name] * _TALK for name in _SCALED}
     if options.font is not None:
         family = _FAMILIES.get(options.font)
+        if family is None:
+            check_font(options.font)
         made["font.family"] = family or [options.font, *([made["font.family"]])]
         if family == "serif":
             made["mathtext.fontset"] = "stix"
@@ -82,8 +86,7 @@ def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tu
             width = (6.4 if columns == 1 else 4.6 * columns) * (1.5 if "talk" in options.style else 1.0)
             width = min(width, 16.0) + aside
     if height is None:
-        each = (width - aside * (not options.paper)) / columns
-        height = each * (0.66 if columns == 1 else 0.72) * rows
+        height = (width - aside) / columns * (0.66 if columns == 1 else 0.72) * rows
     return width, height
 
 

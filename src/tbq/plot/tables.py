@@ -24,7 +24,7 @@ def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vect
         if options.kind == "difference":
             from tbq.plot.difference import difference
 
-            return difference(chart, vectors)
+            return difference(chart, vectors, ax)
         _only(options, ("curves",), table)
         return draw(chart, ax, vectors)
     if tag is not None or run is not None:
@@ -38,9 +38,13 @@ def write(
     """Write what `picture` draws."""
     from tbq.plot import files
 
-    ending = files.check(path, force, format)
-    figure = picture(table, tag, run, None, given, vectors=ending in files.VECTORS)
-    return files.write(figure, path, format=ending, force=force, title=given.get("title") or "")
+    return files.save(
+        lambda vectors: picture(table, tag, run, None, given, vectors=vectors),
+        path,
+        format=format,
+        force=force,
+        title=given.get("title"),
+    )
 
 
 def chosen(table: Table, tag: Names, run: Names) -> Table:

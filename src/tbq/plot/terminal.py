@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.arguments import whole
-from tbq.errors import UsageError
-from tbq.kinds.tables import table
-from tbq.live.view import AXES
 from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, clipped, filled, width
-from tbq.plot.chart import Axis, Chart, Curve, plot_width
+from tbq.plot.chart import Chart, Curve, plot_width
+from tbq.plot.colours import GREY
+from tbq.plot.lines import Line, Panel
 from tbq.plot.numbers import number
 from tbq.plot.pictures import found
 from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
-from tbq.plot.terminal_kinds import lines_of_table
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tbq.decode.reader import Reader
-    from tbq.plot.lines import Line, Panel
+    from tbq.plot.lines import Floats
     from tbq.plot.options import Options
     from tbq.select import Names
 
@@ -47,17 +47,25 @@ def text(
     room = whole("width", room, least=_NARROW, most=_LARGEST)
     if height is not None:
         height = whole("height", height, least=6, most=_LARGEST)
-    if options.kind in ("scatter", "parallel", "confusion", "weights"):
-        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
     reading = dict(reading)
     steps = reading.pop("steps", None)
     options = replace(options, style=(*options.style, "dark"))  # its colours are for any ground
+    if options.kind in ("scatter", "parallel"):
+        from tbq.plot.hyper import trials
+        from tbq.plot.terminal_hyper import lines_of_trials
+
+        return painted(
+            lines_of_trials(trials(reader, tag, run, steps, options, reading), room, height), colour
+        )
     drawn = found(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
+        from tbq.kinds.tables import table
+        from tbq.plot.terminal_kinds import lines_of_table
+
         rows = table(reader, drawn[0], run, tag=tag, steps=steps, **reading)
-        return painted(lines_of_table(rows, room, height or 16, colour), colour)
-    if options.kind not in (None, "curves"):
-        raise UsageError(f"kind {options.kind} is not for a terminal", hint="write a file: -o picture.png")
+        return painted(lines_of_table(rows, options.kind, room, height or 16, colour), colour)
+    if options.kind == "difference":
+        return painted(_difference(drawn, room, height, colour), colour)
     return painted(lines_of(drawn, room, height, colour), colour)
 
 
@@ -91,15 +99,40 @@ def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> lis
     return out + legend
 
 
+def _difference(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
+    """The curves of two runs, and below them the second minus the first."""
+    from tbq.plot.difference import of_both, subtracted
+
+    chart = of_both(chart)
+    below = []
+    for panel in chart.panels:
+        first, second = panel.lines
+        x, values = subtracted(first, second)
+        name = f"{panel.tag}: {second.group} − {first.group}"
+        lost = np.where(np.isfinite(values), values, np.nan)
+        below.append(Panel(name, [Line("difference", GREY, x, lost, group="difference")]))
+    plain = replace(chart.options, log_y=False, ylim=(None, None), outliers=None, title=None, legend="none")
+    upper = None if height is None else max(height * 2 // 3, 6)
+    lower = 10 if upper is None else max((height or 0) - upper, 6)
+    return [
+        *lines_of(chart, room, upper, colour),
+        *lines_of(Scalars(below, plain), room, lower, colour),
+    ]
+
+
 def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[str, str]) -> list[Cells]:
     options = chart.options
     low, high = x_range(panel)
     columns = plot_width(room) * 2
-    curves = [_curve(line, low, high, columns, options, letters.get(line.group, "")) for line in panel.lines]
-    axis: Axis = options.x if options.x in AXES else "value"
+    breaks = _breaks(panel, columns)
+    curves = [
+        _curve(line, low, high, columns, options, letters.get(line.group, ""), breaks.get(line.name, []))
+        for line in panel.lines
+    ]
+    curves += [_member(line, low, high, columns, options) for line in panel.members]
     limits = _limits(panel, options)
     drawn = Chart(
-        curves, low, high, axis, options.log_y, log_x=options.log_x, legend=False, limits=limits
+        curves, low, high, options.axis, options.log_y, log_x=options.log_x, legend=False, limits=limits
     ).lines(room, height - 1)
     title: Cells = [Span(clipped(panel.tag, room - 2), bold=True)]
     about = chart.x_name if options.x != "step" else ""
@@ -108,16 +141,28 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     return [filled(title, room), *drawn]
 
 
-def _curve(line: Line, low: float, high: float, columns: int, options: Options, letter: str) -> Curve:
+def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
+    """Of each line the x where values begin not to be finite: its own, or those of the runs that it is the mean of."""
+    means = any(line.count is not None for line in panel.lines)
+    found: dict[str, list[Floats]] = {}
+    for line in panel.broken:
+        lost = ~np.isfinite(line.y)
+        begins = line.x[lost & ~np.append(False, lost[:-1])]
+        found.setdefault(line.group if means else line.name, []).append(begins)
+    return {name: np.unique(np.concatenate(parts))[:most].tolist() for name, parts in found.items()}
+
+
+def _curve(
+    line: Line, low: float, high: float, columns: int, options: Options, letter: str, breaks: Sequence[float]
+) -> Curve:
     at = grid(line.x, low, high, columns, options.log_x)
     finite = np.isfinite(line.y)
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
-    begins = np.flatnonzero(~finite & ~np.append(False, ~finite[:-1]))
     band = None
     if line.low is not None and line.high is not None:
         band = columns_of(at, line.low, columns).least, columns_of(at, line.high, columns).largest
         if options.log_y:
-            band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, drawn.least, np.nan)), band[1]
+            band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, 5e-324, np.nan)), band[1]
     known = line.y[finite]
     raw = None if line.raw is None else columns_of(at, positive(line.raw, options.log_y), columns)
     return Curve(
@@ -127,14 +172,21 @@ def _curve(line: Line, low: float, high: float, columns: int, options: Options, 
         raw,
         pieces=_pieces(drawn, at[~finite]),
         raw_pieces=[] if raw is None else _pieces(raw, at[~finite]),
-        breaks=line.x[begins].tolist()
-        if len(begins) <= columns
-        else np.unique(line.x[begins])[:columns].tolist(),
+        breaks=breaks,
         band=band,
         takeovers=line.takeovers,
         value=float(known[-1]) if len(known) else None,
         letter=letter,
     )
+
+
+def _member(line: Line, low: float, high: float, columns: int, options: Options) -> Curve:
+    """A run behind the mean that it is part of: drawn faintly, as what is not smoothed."""
+    at = grid(line.x, low, high, columns, options.log_x)
+    drawn = columns_of(at, positive(line.y, options.log_y), columns)
+    nothing = Columns(*(np.full(columns, np.nan) for _ in range(4)))
+    gaps = _pieces(drawn, at[~np.isfinite(line.y)])
+    return Curve(line.name, line.colour, nothing, drawn, raw_pieces=gaps)
 
 
 def _pieces(columns: Columns, broken: Any) -> list[Columns]:
@@ -154,7 +206,8 @@ def _pieces(columns: Columns, broken: Any) -> list[Columns]:
 
 def _limits(panel: Panel, options: Options) -> tuple[float, float] | None:
     """The range of values, if it is not what is drawn."""
-    if options.outliers is None and options.ylim == (None, None):
+    banded = options.log_y and options.band != "none"
+    if options.outliers is None and options.ylim == (None, None) and not banded:
         return None
     return y_range(panel, [shown(line, options) for line in panel.lines], options)
 

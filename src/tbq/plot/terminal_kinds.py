@@ -1,4 +1,4 @@
-"""What a terminal shows of kinds that are not scalars: the last histogram as bars, the last image, a PR curve."""
+"""What a terminal shows of kinds that are not scalars: histograms as bars, images, PR curves, audio as a waveform."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, UsageError
 from tbq.kinds.histograms import HistogramTable
 from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import Line, Span, clipped
 from tbq.plot.chart import Chart, Curve, plot_width
-from tbq.plot.colours import colours
+from tbq.plot.colours import PALETTE, colours
+from tbq.plot.samples import rows_by_step
 from tbq.table.pixels import columns_of, grid
 
 if TYPE_CHECKING:
@@ -23,32 +23,36 @@ if TYPE_CHECKING:
 _MOST = 6
 
 
-def lines_of_table(table: Table, room: int, height: int, colour: bool) -> list[Line]:
-    """The last value of each run and tag, one below the other."""
+def lines_of_table(table: Table, kind: str | None, room: int, height: int, colour: bool) -> list[Line]:
+    """The last value of each run and tag, one below the other; of histograms every step, if that is asked for."""
+    if kind in ("ridge", "heatmap"):
+        from tbq.plot.terminal_histograms import lines_of_histograms
+
+        return lines_of_histograms(
+            HistogramTable(table.to_arrow(), "histograms"), kind, room, height, colour, _MOST
+        )
+    if table.kind == "audio":
+        return _audio(table, room, height)
     arrow = table.to_arrow()
-    last: dict[tuple[str, str], tuple[int, list[int]]] = {}
-    keys = (values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist())
-    for row, (run, tag, step) in enumerate(zip(*keys, strict=True)):
-        if (run, tag) not in last or last[run, tag][0] != step:
-            last[run, tag] = (step, [])
-        last[run, tag][1].append(row)
-    if not last:
+    found = rows_by_step(arrow)
+    if not found:
         raise SelectionError(f"nothing to draw: there are no {table.kind}")
-    if table.kind not in ("histograms", "images", "pr_curves") or (table.kind == "images" and not colour):
-        what = "a terminal" if table.kind == "audio" else "a terminal without colours"
-        raise UsageError(f"{what} cannot show {table.kind}", hint="write a file: -o picture.png")
+    if table.kind == "images" and not colour:
+        raise UsageError("a terminal without colours cannot show images", hint="write a file: -o picture.png")
     out: list[Line] = []
-    for (run, tag), (step, rows) in list(last.items())[:_MOST]:
+    for (run, tag), steps in list(found.items())[:_MOST]:
+        step = max(steps)
+        rows = steps[step]
         out.append([Span(clipped(f"{tag}  {run}  step {step:,}", room), bold=True)])
         if table.kind == "histograms":
-            out += histogram_bars(HistogramTable(arrow, "histograms").histogram(rows[0]), room, height - 1)
+            out += histogram_bars(HistogramTable(arrow, "histograms").histogram(rows[-1]), room, height - 1)
         elif table.kind == "images":
-            size = f"{arrow['width'][rows[0]].as_py()} × {arrow['height'][rows[0]].as_py()}"
-            out += half_blocks(arrow["data"][rows[0]].as_py() or b"", size, room, height - 1)
+            size = f"{arrow['width'][rows[-1]].as_py()} × {arrow['height'][rows[-1]].as_py()}"
+            out += half_blocks(arrow["data"][rows[-1]].as_py() or b"", size, room, height - 1)
         else:
             out += _precision(arrow.take(rows), run, room, height - 1)
-    if len(last) > _MOST:
-        out.append([Span(f"… and {len(last) - _MOST:,} more", dim=True)])
+    if len(found) > _MOST:
+        out.append([Span(f"… and {len(found) - _MOST:,} more", dim=True)])
     return out
 
 
@@ -59,3 +63,19 @@ def _precision(rows: pa.Table, run: str, room: int, height: int) -> list[Line]:
     drawn = columns_of(grid(x, 0.0, 1.0, columns), y, columns)
     curve = Curve(run, colours([run])[run], drawn)
     return Chart([curve], 0.0, 1.0, "value", legend=False, limits=(0.0, 1.0)).lines(room, height)
+
+
+def _audio(table: Table, room: int, height: int) -> list[Line]:
+    """The waveform of the last clip of each run and tag, over seconds."""
+    from tbq.plot.strips import clips_of
+
+    out: list[Line] = []
+    columns = plot_width(room) * 2
+    for name, rate, values in clips_of(table, _MOST):
+        out.append([Span(clipped(f"{name} · {rate:,} Hz", room), bold=True)])
+        x = np.arange(len(values)) / rate
+        end = max(float(x[-1]), 1e-9)
+        curve = Curve(name, PALETTE[0], columns_of(grid(x, 0.0, end, columns), values, columns))
+        reach = float(np.abs(values).max()) or 1.0
+        out += Chart([curve], 0.0, end, "value", legend=False, limits=(-reach, reach)).lines(room, height - 1)
+    return out

@@ -13,12 +13,15 @@ from tbq.select import Selection, closest
 def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
     r"""The group of each run that has one; runs without one are reported.
 
-    `re:EXPR` must match the whole name of a run, as everywhere; the group is named by its first brackets, else by the
-    whole name. Anything else is a name or a glob, which also names the group. The first of several that fits a run
-    counts.
+    `re:EXPR` with brackets puts a run into the group that the first brackets name; it must match the name of the run
+    from its start, and need not reach its end. Without brackets it must match the whole name, as everywhere, which is
+    then the group. Anything else is a name or a glob, which also names the group. The first of several that fits a
+    run counts.
 
     >>> group_runs(["lr0.1/seed0", "lr0.1/seed1", "lr1/seed0"], r"re:(.*)/seed\d+")
     {'lr0.1/seed0': 'lr0.1', 'lr0.1/seed1': 'lr0.1', 'lr1/seed0': 'lr1'}
+    >>> group_runs(["lr0.1/seed0", "lr1/seed0"], "re:(.*)/seed")
+    {'lr0.1/seed0': 'lr0.1', 'lr1/seed0': 'lr1'}
     >>> group_runs(["a/0", "a/1"], "a/*")
     {'a/0': 'a/*', 'a/1': 'a/*'}
     """
@@ -48,10 +51,12 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
 def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str:
     bare = next((each for each in given if "(" in each and not each.startswith("re:")), None)
     if bare is not None:
-        return f"a regular expression starts with re: and matches the whole name, e.g. 're:{bare}.*'"
+        return f"a regular expression starts with re:, e.g. 're:{bare}'"
     for each in given:
         if each.startswith("re:") and any(re.match(each[3:], run, re.DOTALL) for run in runs):
-            return f"the expression must match the whole name of a run: '{each}.*'"
+            return f"without brackets the expression must match the whole name of a run: '{each}.*'"
+        if each.startswith("re:") and any(re.search(each[3:], run, re.DOTALL) for run in runs):
+            return f"the expression must match from the start of a name: 're:.*{each[3:]}'"
     return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
 
 
@@ -62,7 +67,11 @@ def _matching(runs: Sequence[str], expression: str) -> dict[str, str]:
         pattern = re.compile(expression.removeprefix("re:"), re.DOTALL)
     except re.error as wrong:
         raise bad("group", expression, "a regular expression after 're:'", hint=str(wrong)) from None
-    matches = {run: pattern.fullmatch(run) for run in runs}
-    return {
-        run: (match[1] if pattern.groups else None) or match[0] for run, match in matches.items() if match
-    }
+    groups: dict[str, str] = {}
+    for run in runs:
+        match = pattern.fullmatch(run)  # first, so that `(.*?)` is the whole name
+        if match is None and pattern.groups:
+            match = pattern.match(run)
+        if match is not None:
+            groups[run] = (match[1] if pattern.groups else None) or match[0]
+    return groups

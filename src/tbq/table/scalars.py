@@ -12,6 +12,8 @@ from tbq.select import steps as _steps
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -41,19 +43,24 @@ def read_scalars(
     tag: Names = None,
     steps: Steps = None,
     details: bool = False,
+    also: Sequence[str] = (),
     **reading: Unpack[Reading],
 ) -> tuple[Table, Result]:
-    """The table of scalars, and the result it was made of; with `details` that has the sessions."""
+    """The table of scalars, and the result it was made of; with `details` that has the sessions.
+
+    `also` names tags that are read beside those that are selected, if they are there.
+    """
     runs = reader.choose(run)
     tags = Selection.of(tag)
-    options = Options.of(reading, tag=tags, steps=_steps(steps))
+    wider = Selection.of([*(tags.items or ()), *also]) if also and not tags.everything else tags
+    options = Options.of(reading, tag=wider, steps=_steps(steps))
     result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), details)
     arrow = table_of(result.scalars([each.name for each in runs]))
     if tags.everything:
         return Table(arrow, "scalars", logdir=reader.path, began=reader.began), result
     known = result.tags("scalars")
-    names = reader.require(tags, known, result)
-    if any(name not in names for name in known if tags.matches(name)):  # `loss[0]` was a name, not a pattern
+    names = [*reader.require(tags, known, result), *also]
+    if any(name not in names for name in known if wider.matches(name)):  # `loss[0]` was a name, not a pattern
         arrow = having(arrow, "tag", names)
     table = Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
     return table, result

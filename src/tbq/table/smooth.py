@@ -54,8 +54,8 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
     return list(out.tolist())
 
 
-def check_weight(weight: float) -> None:
+def check_weight(weight: float, argument: str = "weight") -> None:
     """Raise if this is not a weight for smoothing."""
     number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
     if not number or not 0 <= weight <= 1:
-        raise bad("weight", weight, "a number from 0 to 1", hint="TensorBoard's default is 0.6")
+        raise bad(argument, weight, "a number from 0 to 1", hint="TensorBoard's default is 0.6")
