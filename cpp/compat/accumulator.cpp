@@ -18,6 +18,20 @@ Bytes within(Bytes bytes, Range range) {
 
 std::string text_of(Bytes bytes, Range range) { return std::string(as_text(within(bytes, range))); }
 
+// Whether it is a value of a summary; all else is what an event may be instead of one.
+bool in_summary(const ValueRef& value) {
+  switch (value.field) {
+    case ValueField::graph_def:
+    case ValueField::meta_graph_def:
+    case ValueField::run_metadata:
+    case ValueField::log_message:
+    case ValueField::session_log:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Accumulator::Accumulator(Sizes sizes, ParseVersion parse_version)
@@ -207,6 +221,7 @@ void Accumulator::purge(const EventRef& event, Bytes bytes, bool by_tags) {
   LogNote note{.what = LogNote::purge};
   if (by_tags) {
     for (const ValueRef& value : event.values) {
+      if (!in_summary(value)) continue;
       const std::string_view name = as_text(within(bytes, value.tag));
       if (name.empty()) {  // TensorBoard takes no name for every name
         purge_all(event.step, note.purged);
