@@ -56,8 +56,8 @@ def test_every_answer_is_the_same_while_a_log_grows(
     folder = tmp_path_factory.mktemp("run")
     mine, other = both(str(folder), sizes, purge_orphaned_data=purge)
     early = data.draw(st.booleans(), label="first event before any reload")
-    for number, records in enumerate(logs):
-        path = folder / f"events.out.tfevents.{number}"
+    for place, records in enumerate(logs):
+        path = folder / f"events.out.tfevents.{place}"
         cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=2), label="cuts"))
         for start, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
             with path.open("ab") as file:
