@@ -135,9 +135,11 @@ class PythonAccumulator {
       const nb::gil_scoped_release free;
       const std::lock_guard turn(mutex_);
       accumulator_.set_purge(purge);
-      const auto path = keep ? nullptr : std::make_shared<const std::string>(file.path());
+      RecordPlace place;
+      if (!keep) place.path = std::make_shared<const std::string>(file.path());
       error = file.read([&](Bytes event, uint64_t at) {
-        accumulator_.add(event, {path, at});
+        place.offset = at;
+        accumulator_.add(event, place);
         return ++count < most;
       });
     }
@@ -225,15 +227,15 @@ class PythonAccumulator {
       const std::lock_guard turn(mutex_);
       const std::string name = name_of(tag);
       if (const auto rows = accumulator_.values(LegacyKind::tensors, name)) {
-        count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
+        const size_t most = room.shape(0) / sizeof(LegacyScalar);
         std::string scratch;
-        for (size_t i = 0; i < count; ++i) {
-          const LegacyValue& row = (*rows)[i];
+        rows->for_each([&](const LegacyValue& row) {
+          if (count == most) return;
           LegacyScalar out{row.wall_time, row.step, std::numeric_limits<double>::quiet_NaN()};
           std::string_view message;
           plain = row.payload.read(scratch, message) && float_of(message, out.value) && plain;
-          std::memcpy(room.data() + i * sizeof(LegacyScalar), &out, sizeof(LegacyScalar));
-        }
+          std::memcpy(room.data() + count++ * sizeof(LegacyScalar), &out, sizeof(LegacyScalar));
+        });
       }
     }
     return nb::make_tuple(count, plain);

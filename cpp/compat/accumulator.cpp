@@ -18,6 +18,20 @@ Bytes within(Bytes bytes, Range range) {
 
 std::string text_of(Bytes bytes, Range range) { return std::string(as_text(within(bytes, range))); }
 
+// Whether it is a value of a summary; all else is what an event may be instead of one.
+bool in_summary(const ValueRef& value) {
+  switch (value.field) {
+    case ValueField::graph_def:
+    case ValueField::meta_graph_def:
+    case ValueField::run_metadata:
+    case ValueField::log_message:
+    case ValueField::session_log:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Accumulator::Accumulator(Sizes sizes, ParseVersion parse_version)
@@ -43,29 +57,32 @@ void Accumulator::add(Bytes bytes, const RecordPlace& place) {
     notes_.push_back({.what = LogNote::file_version, .bytes = text_of(bytes, event_.file_version)});
   }
   maybe_purge(event_, bytes);
+  const ValueRef* instead = nullptr;  // of a summary; protobuf keeps the last one
   for (const ValueRef& value : event_.values) {
-    switch (value.field) {
-      case ValueField::graph_def:
-        if (event_.what != schema::Event::graph_def) break;
-        notes_.push_back({.what = LogNote::graph, .bytes = text_of(bytes, value.payload)});
-        break;
-      case ValueField::meta_graph_def:
-        if (event_.what != schema::Event::meta_graph_def) break;
-        notes_.push_back({.what = LogNote::meta_graph, .bytes = text_of(bytes, value.payload)});
-        break;
-      case ValueField::run_metadata:
-        if (event_.what != schema::Event::tagged_run_metadata) break;
-        notes_.push_back({.what = LogNote::run_metadata,
-                          .tag = text_of(bytes, value.tag),
-                          .bytes = text_of(bytes, value.payload)});
-        break;
-      case ValueField::log_message:
-      case ValueField::session_log:
-        break;
-      default:
-        if (event_.what == schema::Event::summary) add_value(event_, value, bytes, place);
-        break;
+    if (!in_summary(value)) {
+      instead = &value;
+    } else if (event_.what == schema::Event::summary) {
+      add_value(event_, value, bytes, place);
     }
+  }
+  if (instead) add_instead(*instead, bytes);
+}
+
+void Accumulator::add_instead(const ValueRef& value, Bytes bytes) {
+  struct Known {
+    uint32_t what;
+    ValueField field;
+    LogNote::What note;
+  };
+  static constexpr Known known[] = {
+      {schema::Event::graph_def, ValueField::graph_def, LogNote::graph},
+      {schema::Event::meta_graph_def, ValueField::meta_graph_def, LogNote::meta_graph},
+      {schema::Event::tagged_run_metadata, ValueField::run_metadata, LogNote::run_metadata},
+  };
+  for (const Known& each : known) {
+    if (each.what != event_.what || each.field != value.field) continue;
+    notes_.push_back(
+        {.what = each.note, .tag = text_of(bytes, value.tag), .bytes = text_of(bytes, value.payload)});
   }
 }
 
@@ -207,6 +224,7 @@ void Accumulator::purge(const EventRef& event, Bytes bytes, bool by_tags) {
   LogNote note{.what = LogNote::purge};
   if (by_tags) {
     for (const ValueRef& value : event.values) {
+      if (!in_summary(value)) continue;
       const std::string_view name = as_text(within(bytes, value.tag));
       if (name.empty()) {  // TensorBoard takes no name for every name
         purge_all(event.step, note.purged);

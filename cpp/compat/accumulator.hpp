@@ -109,6 +109,7 @@ class Accumulator {
   void note_plain(int64_t step, double wall_time);
   Tag* known(std::string_view name);
   void add_value(const EventRef& event, const ValueRef& value, Bytes bytes, const RecordPlace& place);
+  void add_instead(const ValueRef& value, Bytes bytes);
   void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payload payload);
   void maybe_purge(const EventRef& event, Bytes bytes);
   void purge(const EventRef& event, Bytes bytes, bool by_tags);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -107,15 +108,60 @@ class PlainRows {
   size_t closed_ = 0;  // rows in the chunks before it
 };
 
-// Rows of any values.
+// Rows of any values, in chunks too.
 template <class Row>
-class OwningRows : public std::vector<Row> {
+class OwningRows {
  public:
-  void erase_at(size_t index) { this->erase(this->begin() + static_cast<std::ptrdiff_t>(index)); }
+  size_t size() const { return closed_ + (chunks_.empty() ? 0 : chunks_.back().size()); }
+  bool empty() const { return size() == 0; }
+  void push_back(Row row) {
+    if (chunks_.empty() || chunks_.back().size() == chunks_.back().capacity()) add_chunk();
+    chunks_.back().push_back(std::move(row));
+  }
+  Row& back() { return chunks_.back().back(); }  // after a push_back()
+  const Row& operator[](size_t index) const {
+    size_t chunk = 0;
+    while (index >= chunks_[chunk].size()) index -= chunks_[chunk++].size();
+    return chunks_[chunk][index];
+  }
+  template <class Take>
+  void for_each(Take&& take) const {
+    for (const std::vector<Row>& chunk : chunks_) std::for_each(chunk.begin(), chunk.end(), take);
+  }
+  void erase_at(size_t index) {
+    join();
+    chunks_.front().erase(chunks_.front().begin() + static_cast<std::ptrdiff_t>(index));
+  }
   template <class Predicate>
   void erase_if(Predicate predicate) {
-    this->erase(std::remove_if(this->begin(), this->end(), predicate), this->end());
+    if (empty()) return;
+    join();
+    std::vector<Row>& rows = chunks_.front();
+    rows.erase(std::remove_if(rows.begin(), rows.end(), predicate), rows.end());
   }
+
+ private:
+  static constexpr size_t kFirst = 8;
+  static constexpr size_t kLargest = 8192;
+
+  void add_chunk() {
+    const size_t before = chunks_.empty() ? 0 : chunks_.back().capacity();
+    closed_ = size();
+    chunks_.emplace_back().reserve(std::clamp(2 * before, kFirst, kLargest));
+  }
+  // Makes one chunk of all.
+  void join() {
+    if (chunks_.size() <= 1) return;
+    std::vector<Row> all;
+    all.reserve(size() + kFirst);
+    for (std::vector<Row>& chunk : chunks_) std::move(chunk.begin(), chunk.end(), std::back_inserter(all));
+    chunks_.clear();
+    chunks_.push_back(std::move(all));
+    closed_ = 0;
+  }
+
+  std::vector<std::vector<Row>> chunks_;
+  size_t closed_ = 0;  // rows in the chunks before the last
 };
 
 // A Row has a `step`.

@@ -11,7 +11,7 @@ import pytest
 from compatlog import KINDS, files, logged, outcome, plain, state
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from protolog import header, record, scalar
+from protolog import event, header, number, record, scalar, tensor_value
 from tensorboard.backend.event_processing import event_accumulator as theirs
 from tensorboard.backend.event_processing import event_file_loader as their_loaders
 from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer as TheirMultiplexer
@@ -56,8 +56,8 @@ def test_every_answer_is_the_same_while_a_log_grows(
     folder = tmp_path_factory.mktemp("run")
     mine, other = both(str(folder), sizes, purge_orphaned_data=purge)
     early = data.draw(st.booleans(), label="first event before any reload")
-    for number, records in enumerate(logs):
-        path = folder / f"events.out.tfevents.{number}"
+    for place, records in enumerate(logs):
+        path = folder / f"events.out.tfevents.{place}"
         cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=2), label="cuts"))
         for start, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
             with path.open("ab") as file:
@@ -85,7 +85,7 @@ def test_one_file_by_its_path(
     reload_both(*both(str(path), sizes))
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 100])
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 100])
 def test_long_series_have_the_same_survivors(tmp_path: Path, size: int) -> None:
     """Thousands of points of tags that come in any order, with restarts, in several reloads."""
     chance = random.Random(size)
@@ -93,17 +93,19 @@ def test_long_series_have_the_same_survivors(tmp_path: Path, size: int) -> None:
     step = 0
     for _ in range(4000):
         step += 1
-        tag = chance.choice("abc")
-        records.append(scalar(tag, step, chance.random()))
+        tag = chance.choice("abct")
+        value = chance.random()
+        tensor = event(step, 5.0, tensor_value(tag, number(value)))
+        records.append(tensor if tag == "t" else scalar(tag, step, value))
         if chance.random() < 0.002:
             step = max(0, step - 300)
             records.append(_start(step))
     path = tmp_path / "events.out.tfevents.1"
-    mine, other = both(str(tmp_path), {"scalars": size})
+    mine, other = both(str(tmp_path), {"scalars": size, "tensors": size})
     for end in (1500, 1501, len(records)):
         path.write_bytes(b"".join(records[:end]))
         reload_both(mine, other)
-    assert len(mine.Scalars("a")) <= size
+    assert len(mine.Scalars("a")) <= (size or 4000)
 
 
 def _start(step: int) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from protolog import event, header, number, scalar, strings, tensor_value, write
-from tensorboard.compat.proto import summary_pb2
+from tensorboard.compat.proto import summary_pb2, types_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tbq.compat.tbparse import SummaryReader
@@ -135,6 +135,48 @@ def comparable(cell: Any) -> Any:
     if isinstance(cell, list):  # tbparse sorts rows of one step by an algorithm that is not stable
         return sorted(map(repr, map(comparable, cell)))
     return repr(float(cell)) if isinstance(cell, float) else cell
+
+
+@pytest.mark.parametrize("pivot", [False, True])
+def test_integers_beside_floats_and_vectors(
+    tmp_path: Path, tbparse: Any, monkeypatch: pytest.MonkeyPatch, pivot: bool
+) -> None:
+    """Whether they stay integers depends on what else a file, or in a pivoted frame a tag, has."""
+    from tensorboard.compat.tensorflow_stub import dtypes
+
+    for name in ("int4", "uint4"):  # tbparse cannot read integers without them
+        monkeypatch.setattr(dtypes, name, object(), raising=False)
+    vector = number(1.0)
+    vector.float_val.append(2.0)
+    vector.tensor_shape.dim.add().size = 2
+    whole, half = number(3, types_pb2.DT_INT64), number(0.5)
+    for file, tags in {
+        "a": {"both": [whole, vector], "whole": [whole], "half": [half]},
+        "b": {"whole": [whole], "half": [half]},
+        "c": {"whole": [whole]},
+    }.items():
+        rows = [
+            event(step, 1.0, tensor_value(tag, tensor))
+            for tag, tensors in tags.items()
+            for step, tensor in enumerate(tensors)
+        ]
+        write(tmp_path / file, header(), *rows, file="x.tfevents")
+    for path in (tmp_path, tmp_path / "a", tmp_path / "b", tmp_path / "c"):
+        options: dict[str, Any] = {"pivot": pivot, "extra_columns": {"dir_name"}}
+        ours = SummaryReader(str(path), **options).tensors
+        theirs = tbparse.SummaryReader(str(path), **options).tensors
+        same(ours, theirs)
+        name = "both" if pivot and "both" in ours else "value" if not pivot else "whole"
+        assert [type(cell) for cell in ours[name]] == [type(cell) for cell in theirs[name]]
+
+
+def test_all_texts_also_without_other_kinds(tmp_path: Path, tbparse: Any) -> None:
+    """tbparse keeps the last text of a tag only, unless tensors are asked for too."""
+    rows = [event(step, 1.0, tensor_value("t", strings(b"%d" % step), "text")) for step in range(3)]
+    write(tmp_path, header(), *rows, file="x.tfevents")
+    everything = SummaryReader(str(tmp_path), event_types={"text"}).text
+    same(everything, tbparse.SummaryReader(str(tmp_path)).text)
+    assert len(everything) == 3 > len(tbparse.SummaryReader(str(tmp_path), event_types={"text"}).text)
 
 
 @pytest.mark.parametrize(

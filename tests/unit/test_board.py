@@ -53,6 +53,21 @@ def test_a_version_that_needs_an_older_numpy(monkeypatch: pytest.MonkeyPatch) ->
         tbq.board("runs")
 
 
+@pytest.mark.parametrize(
+    ("tensorboard", "protobuf", "lost"),
+    [("2.16.2", "7.36.2", True), ("2.16.2", "4.25.3", False), ("2.21.0", "7.36.2", False)],
+)
+def test_dashboards_that_an_old_version_cannot_show(
+    monkeypatch: pytest.MonkeyPatch, tensorboard: str, protobuf: str, lost: bool
+) -> None:
+    """TensorBoard 2.16 answers them with status 500 beside protobuf 5 and later."""
+    from importlib import import_module, metadata
+
+    versions = {"tensorboard": tensorboard, "protobuf": protobuf}
+    monkeypatch.setattr(metadata, "version", versions.__getitem__)
+    assert ("protobuf<5" in import_module("tbq.board").dashboards_lost()) == lost
+
+
 def test_without_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 

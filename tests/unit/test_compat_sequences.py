@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda it: it.__delitem__(0) or list(it), lambda it: it.__setitem__(0, EVENTS[3]) or list(it),
     lambda it: list(pickle.loads(pickle.dumps(it))), lambda it: list(copy.deepcopy(it)),
     lambda it: {"a": it}["a"] is it,
+    lambda it: isinstance(it, list), lambda it: isinstance(it, tuple), lambda it: isinstance(it, Sequence),
     lambda it: [*it, *it], lambda it: max(it, key=lambda each: each.value),
 ]  # fmt: skip
 
@@ -84,6 +85,9 @@ def test_events_are_tuples_and_dataclasses(accumulator: EventAccumulator) -> Non
     wall_time, step, value = first
     assert dataclasses.asdict(first) == {"wall_time": wall_time, "step": step, "value": value}
     assert [field.name for field in dataclasses.fields(first)] == list(first._fields)
+    assert [field.type for field in dataclasses.fields(first)] == [float, int, float]
+    assert vars(first) == first.__dict__ == dataclasses.asdict(first)
+    assert pickle.loads(pickle.dumps(first)) == first == copy.copy(first)
     assert dataclasses.replace(first, step=9).step == first._replace(step=9).step == 9
     assert first == ScalarEvent(wall_time=1003, step=3, value=0.75)
     assert type(accumulator.Tensors("t")[0]) is TensorEvent

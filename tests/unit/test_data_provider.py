@@ -289,3 +289,54 @@ print(ours.list_hyperparameters(ctx, experiment_ids=[]))
         "runs: expected `None` or collection of strings; got <class 'str'>: 'media'",
         "ListHyperparametersResult(hyperparameters=[], session_groups=[])",
     ]
+
+
+ODD_PLUGINS = ("scalars", "histograms", "images", "audio", "text", "hparams", "mesh", "graphs", "mine", "")
+
+
+@pytest.mark.parametrize("data_class", [0, 1, 2, 3, 9])
+@pytest.mark.parametrize("plugin", ODD_PLUGINS)
+def test_a_tag_whose_metadata_is_odd_does_not_hide_the_others(
+    tmp_path: Path, plugin: str, data_class: int
+) -> None:
+    """Metadata may say of any value that it is of any plugin and class; the dashboards must go on without it."""
+    from protolog import event, header, number, scalar, tensor_value
+    from protolog import write as write_log
+
+    odd = tensor_value("odd", number(0.5), plugin)
+    odd.metadata.data_class = data_class
+    later = tensor_value("odd", number(0.25))
+    rows = [scalar("loss", 1, 0.5), event(1, 5.0, odd), event(2, 6.0, later), scalar("odd", 3, 0.125)]
+    write_log(tmp_path, header(), *rows)
+    provider = DataProvider(tmp_path)
+    assert scalars(provider)["."]["loss"] == [0.5]
+    for name in ODD_PLUGINS:
+        wanted: Any = {"experiment_id": "", "plugin_name": name}
+        for kind in ("scalars", "tensors", "blob_sequences"):
+            getattr(provider, f"list_{kind}")(CTX, **wanted)
+            getattr(provider, f"read_{kind}")(CTX, downsample=100, **wanted)
+        provider.read_last_scalars(CTX, **wanted)
+
+
+def test_a_scalar_that_becomes_a_tensor_without_metadata(tmp_path: Path) -> None:
+    from protolog import event, header, number, scalar, tensor_value
+    from protolog import write as write_log
+
+    write_log(tmp_path, header(), scalar("loss", 1, 0.5), event(2, 6.0, tensor_value("loss", number(0.25))))
+    assert scalars(DataProvider(tmp_path))["."]["loss"][0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error"),
+    [
+        ({"experiment_id": ""}, "plugin_name"),
+        ({"plugin_name": "scalars"}, "experiment_id"),
+        ({"experiment_id": "", "plugin_name": "scalars", "other": 3}, "other"),
+        ({"experiment_id": 3, "plugin_name": "scalars"}, "experiment_id"),
+    ],
+)
+def test_arguments_that_are_missing_or_unknown(tmp_path: Path, wanted: Any, error: str) -> None:
+    provider = DataProvider(write(tmp_path, [0.5]).parent)
+    for name in ("list_scalars", "read_scalars", "read_last_scalars", "list_tensors", "read_blob_sequences"):
+        with pytest.raises(TypeError, match=error):
+            getattr(provider, name)(CTX, **wanted)

@@ -25,6 +25,8 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     extra "board".
     """
     check_version()
+    if words := dashboards_lost():
+        print(f"tbq board: {words}", file=sys.stderr)
     # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing of this.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     from tbq.board.program import execute
@@ -89,3 +91,16 @@ def check_version() -> None:
             f"TensorBoard {version} does not work with NumPy {numpy}",
             hint="pip install 'tensorboard>=2.17', or 'numpy<2'",
         )
+
+
+def dashboards_lost() -> str:
+    """What to say of a TensorBoard that cannot show some of its dashboards with the protobuf that is installed."""
+    from importlib import metadata
+
+    version, protobuf = metadata.version("tensorboard"), metadata.version("protobuf")
+    if not version.startswith("2.16.") or int(protobuf.split(".")[0]) < 5:
+        return ""
+    return (
+        f"TensorBoard {version} cannot show hparams and custom scalars with protobuf {protobuf} "
+        "(hint: pip install 'protobuf<5', or 'tensorboard>=2.17')"
+    )

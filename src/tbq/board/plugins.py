@@ -18,7 +18,7 @@ from tensorboard.plugins.scalar.scalars_plugin import OutputFormat, ScalarsPlugi
 from werkzeug import exceptions, wrappers
 
 from tbq.board.points import Form, points_json
-from tbq.compat.provider.classes import provider
+from tbq.compat.provider.requests import Request
 
 
 def _route(method: Callable[[Any, Any], Any]) -> Any:
@@ -95,8 +95,8 @@ class FastMetrics(MetricsPlugin):  # type: ignore[misc]
 
 
 def _series_json(data: Any, tag: str, runs: list[str] | None, most: int, form: Form) -> dict[str, bytes]:
-    wanted = provider().RunTagFilter(runs=runs, tags=[tag])
-    return {run: points_json(points, form) for run, _, points in data.points("scalars", wanted, most)}
+    wanted = Request("", "scalars", None if runs is None else frozenset(runs), frozenset([tag]))
+    return {run: points_json(points, form) for run, _, points in data.points(wanted, most)}
 
 
 def _object(members: dict[str, bytes]) -> bytes:

@@ -6,12 +6,21 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 from tbq.arguments import bad
 from tbq.compat.provider.classes import errors, provider
 from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, Series, index_run
-from tbq.compat.provider.requests import at_most, decode_key, encode_key, validate
+from tbq.compat.provider.requests import (
+    Request,
+    Wanted,
+    WantedValues,
+    decode_key,
+    encode_key,
+    requested,
+    requested_values,
+    validate,
+)
 from tbq.compat.provider.values import blobs, spread, tensors, thin
 from tbq.decode.options import Restarts
 from tbq.live.follower import follow
@@ -127,25 +136,17 @@ class DataProvider:
                 run_class(run_id=run, run_name=run, start_time=self._starts.get(run)) for run in self._index
             ]
 
-    def list_scalars(
-        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
-    ) -> _Lists:
+    def list_scalars(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
         """What is known of series of scalars."""
-        validate(ctx, experiment_id)
-        return self._list(plugin_name, run_tag_filter, SCALAR, provider().ScalarTimeSeries)
+        return self._list(requested(ctx, **wanted), SCALAR, provider().ScalarTimeSeries)
 
-    def list_tensors(
-        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
-    ) -> _Lists:
+    def list_tensors(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
         """What is known of series of tensors."""
-        validate(ctx, experiment_id)
-        return self._list(plugin_name, run_tag_filter, TENSOR, provider().TensorTimeSeries)
+        return self._list(requested(ctx, **wanted), TENSOR, provider().TensorTimeSeries)
 
-    def list_blob_sequences(
-        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
-    ) -> _Lists:
+    def list_blob_sequences(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
         """What is known of series of images, clips and graphs."""
-        validate(ctx, experiment_id)
+        request = requested(ctx, **wanted)
 
         def longest(run: str, series: Series) -> dict[str, Any]:
             values = self._values_of(run, series)
@@ -154,82 +155,54 @@ class DataProvider:
                 "max_length": max((lengths[row] for row, _, _ in values.places(series.source)), default=0)
             }
 
-        return self._list(
-            plugin_name, run_tag_filter, BLOB_SEQUENCE, provider().BlobSequenceTimeSeries, longest
-        )
+        return self._list(request, BLOB_SEQUENCE, provider().BlobSequenceTimeSeries, longest)
 
-    def read_scalars(
-        self,
-        ctx: Any = None,
-        *,
-        experiment_id: str,
-        plugin_name: str,
-        downsample: int | None = None,
-        run_tag_filter: Any = None,
-    ) -> _Lists:
+    def read_scalars(self, ctx: Any = None, **wanted: Unpack[WantedValues]) -> _Lists:
         """The points of series of scalars."""
-        validate(ctx, experiment_id)
-        most = at_most(downsample)
+        request, most = requested_values(ctx, **wanted)
         datum = provider().ScalarDatum
         found: _Lists = {}
-        for run, series, points in self.points(plugin_name, run_tag_filter, most):
+        for run, series, points in self.points(request, most):
             rows = zip(points.steps.tolist(), points.wall_times.tolist(), points.values.tolist(), strict=True)
             found.setdefault(run, {})[series.tag] = [datum(*row) for row in rows]
         return found
 
-    def read_last_scalars(
-        self, ctx: Any = None, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None
-    ) -> _Lists:
+    def read_last_scalars(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
         """The last point of series of scalars."""
-        validate(ctx, experiment_id)
+        request = requested(ctx, **wanted)
         datum = provider().ScalarDatum
         found: _Lists = {}
         with self._fresh():
-            for run, series in self._select(plugin_name, run_tag_filter, SCALAR):
+            for run, series in self._select(request, SCALAR):
                 _refuse_tensors(series)
                 last = series.listed
                 if last.kind == "scalars":
                     point = datum(last.last_step, last.last_wall_time, last.last_value)
                 else:
-                    point = datum(*(column[-1].item() for column in self._points(run, series)))
+                    points = self._points(run, series)
+                    if len(points.steps) == 0:  # nothing that can be read
+                        continue
+                    point = datum(*(column[-1].item() for column in points))
                 found.setdefault(run, {})[series.tag] = point
         return found
 
-    def read_tensors(
-        self,
-        ctx: Any = None,
-        *,
-        experiment_id: str,
-        plugin_name: str,
-        downsample: int | None = None,
-        run_tag_filter: Any = None,
-    ) -> _Lists:
+    def read_tensors(self, ctx: Any = None, **wanted: Unpack[WantedValues]) -> _Lists:
         """The values of series of tensors."""
-        validate(ctx, experiment_id)
-        most = at_most(downsample)
+        request, most = requested_values(ctx, **wanted)
         datum = provider().TensorDatum
         found: _Lists = {}
-        for run, series in self._selected(plugin_name, run_tag_filter, TENSOR):
+        for run, series in self._selected(request, TENSOR):
             values = self._values_of(run, series)
             rows = spread(values.places(series.source), most)
             found.setdefault(run, {})[series.tag] = [datum(*each) for each in tensors(values, series, rows)]
         return found
 
-    def read_blob_sequences(
-        self,
-        ctx: Any = None,
-        *,
-        experiment_id: str,
-        plugin_name: str,
-        downsample: int | None = None,
-        run_tag_filter: Any = None,
-    ) -> _Lists:
+    def read_blob_sequences(self, ctx: Any = None, **wanted: Unpack[WantedValues]) -> _Lists:
         """The keys of images, clips and graphs, by step."""
-        validate(ctx, experiment_id)
-        most = at_most(downsample)
+        request, most = requested_values(ctx, **wanted)
         reference, datum = provider().BlobReference, provider().BlobSequenceDatum
         found: _Lists = {}
-        for run, series in self._selected(plugin_name, run_tag_filter, BLOB_SEQUENCE):
+        for run, series in self._selected(request, BLOB_SEQUENCE):
             values = self._values_of(run, series)
             lengths = values.blob_lengths()
             by_step: dict[int, tuple[int, float]] = {}
@@ -240,7 +213,7 @@ class DataProvider:
                     wall_time=wall_time,
                     step=step,
                     values=tuple(
-                        reference(encode_key(experiment_id, plugin_name, run, series.tag, step, index))
+                        reference(encode_key(*request[:2], run, series.tag, step, index))
                         for index in range(lengths[row])
                     ),
                 )
@@ -282,11 +255,9 @@ class DataProvider:
         """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
         return []
 
-    def points(
-        self, plugin_name: str, run_tag_filter: Any, most: int
-    ) -> Iterator[tuple[str, Series, Points]]:
+    def points(self, request: Request, most: int) -> Iterator[tuple[str, Series, Points]]:
         """Run, series and points of scalars, as arrays."""
-        for run, series in self._selected(plugin_name, run_tag_filter, SCALAR):
+        for run, series in self._selected(request, SCALAR):
             _refuse_tensors(series)
             yield run, series, thin(self._points(run, series), most)
 
@@ -310,56 +281,61 @@ class DataProvider:
                 self._stale.clear()
         return self._lock
 
-    def _select(self, plugin_name: str, run_tag_filter: Any, data_class: int) -> Iterator[tuple[str, Series]]:
-        runs = None if run_tag_filter is None else run_tag_filter.runs
-        tags = None if run_tag_filter is None else run_tag_filter.tags
+    def _select(self, request: Request, data_class: int) -> Iterator[tuple[str, Series]]:
+        runs = request.runs
         chosen = self._index if runs is None else [run for run in sorted(runs) if run in self._index]
         for run in chosen:
             of_run = self._index[run]
             for tag, series in of_run.items():
-                if tags is not None and tag not in tags:
+                if request.tags is not None and tag not in request.tags:
                     continue
-                if series.data_class == data_class and series.plugin == plugin_name:
+                if series.data_class == data_class and series.plugin == request.plugin:
                     yield run, series
 
-    def _selected(self, plugin_name: str, run_tag_filter: Any, data_class: int) -> list[tuple[str, Series]]:
+    def _selected(self, request: Request, data_class: int) -> list[tuple[str, Series]]:
         with self._fresh():
-            return list(self._select(plugin_name, run_tag_filter, data_class))
+            return list(self._select(request, data_class))
 
     def _list(
         self,
-        plugin_name: str,
-        run_tag_filter: Any,
+        request: Request,
         data_class: int,
         make: Any,
         further: Callable[[str, Series], dict[str, Any]] | None = None,
     ) -> _Lists:
-        found: _Lists = {}
+        """What is known of the series; of requests for all of them it is kept until a run changes."""
+        plugin = request.plugin
         with self._fresh():
-            everything = run_tag_filter is None
+            if request.runs is not None or request.tags is not None:
+                return self._listed(request, data_class, make, further)
             known = self._lists
-            if everything:
-                missing = [run for run in self._index if (run, plugin_name, data_class) not in known]
-                chosen = provider().RunTagFilter(runs=missing) if missing else None
-            else:
-                chosen = run_tag_filter
-            if not everything or missing:
-                for run, series in self._select(plugin_name, chosen, data_class):
-                    listed = series.listed
-                    found.setdefault(run, {})[series.tag] = make(
-                        max_step=listed.max_step,
-                        max_wall_time=listed.max_wall_time,
-                        plugin_content=series.content,
-                        description=listed.description,
-                        display_name=series.display_name,
-                        **(further(run, series) if further else {}),
-                    )
-            if not everything:
-                return found
-            for run in missing:
-                known[run, plugin_name, data_class] = found.get(run, {})
-            lists = ((run, known[run, plugin_name, data_class]) for run in self._index)
+            missing = frozenset(run for run in self._index if (run, plugin, data_class) not in known)
+            if missing:
+                found = self._listed(request._replace(runs=missing), data_class, make, further)
+                for run in missing:
+                    known[run, plugin, data_class] = found.get(run, {})
+            lists = ((run, known[run, plugin, data_class]) for run in self._index)
             return {run: dict(series) for run, series in lists if series}
+
+    def _listed(
+        self,
+        request: Request,
+        data_class: int,
+        make: Any,
+        further: Callable[[str, Series], dict[str, Any]] | None,
+    ) -> _Lists:
+        found: _Lists = {}
+        for run, series in self._select(request, data_class):
+            listed = series.listed
+            found.setdefault(run, {})[series.tag] = make(
+                max_step=listed.max_step,
+                max_wall_time=listed.max_wall_time,
+                plugin_content=series.content,
+                description=listed.description,
+                display_name=series.display_name,
+                **(further(run, series) if further else {}),
+            )
+        return found
 
     def _values_of(self, run: str, series: Series) -> RunValues:
         key = run, series.listed.kind

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    from tbq.compat.messages import Message
+from typing import Any, NamedTuple, TypeVar
 
 _T = TypeVar("_T")
 
 
 def _also_dataclass(cls: type[_T]) -> type[_T]:
-    """Give a named tuple what `dataclasses` looks for, so that `asdict`, `fields` and `replace` take it."""
-    names: Sequence[str] = cls._fields  # type: ignore[attr-defined]
-    cls.__dataclass_fields__ = dataclasses.make_dataclass(  # type: ignore[attr-defined]
-        cls.__name__, names, frozen=True
-    ).__dataclass_fields__
-    return cls
+    """Give a named tuple what `dataclasses` and `vars` look for: `asdict`, `fields` and `replace` take it."""
+    types = typing.get_type_hints(cls).items()
+    namespace = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__slots__": (),
+        "__dict__": property(lambda self: self._asdict()),
+        "__dataclass_fields__": dataclasses.make_dataclass(
+            cls.__name__, types, frozen=True
+        ).__dataclass_fields__,  # type: ignore[attr-defined]
+    }
+    return type(cls.__name__, (cls,), namespace)
 
 
 @_also_dataclass
@@ -90,4 +94,4 @@ class TensorEvent(NamedTuple):
 
     wall_time: float
     step: int
-    tensor_proto: Message | Any
+    tensor_proto: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import struct
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -173,7 +174,9 @@ def _counts(field: FieldSpec, value: Any) -> bool:
     """Whether protobuf lists a field with this value: not if it is the default and nothing can tell."""
     if field.repeated:
         return bool(value)
-    return field.presence or value != field.default
+    if field.presence or value != field.default:
+        return True
+    return isinstance(value, float) and math.copysign(1, value) < 0  # -0.0 is not the default
 
 
 def raw_fields(data: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:

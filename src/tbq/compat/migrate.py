@@ -5,7 +5,7 @@ These are the rules of TensorBoard's `data_compat` and `dataclass_compat`, in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Field numbers of Event and of Summary.Value.
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
+_WHAT = frozenset(range(3, 10))  # those of which an event has one, the last
 _TAG, _TENSOR, _METADATA = 1, 8, 9
 
 SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # DataClass
@@ -51,7 +52,7 @@ class Migration:
         if all(after is before for after, before in zip(new, old, strict=True)):
             return (event,)
         values = b"".join(wire.message(1, value.SerializeToString()) for value in new)
-        data = _with_field(event.SerializeToString(), _SUMMARY, wire.message(_SUMMARY, values))
+        data = _with_field(event.SerializeToString(), _SUMMARY, wire.message(_SUMMARY, values), _WHAT)
         return (message_class("tensorboard.Event")(data),)
 
     def _value(self, value: Message) -> Message:
@@ -132,8 +133,13 @@ def _blob_event(event: Message, tag: str, plugin: str, blob: bytes) -> Message:
     return type(event)(head + wire.message(_SUMMARY, wire.message(1, value)))
 
 
-def _with_field(data: bytes, number: int, field: bytes) -> bytes:
-    """A message in which a field is replaced, or added, in the order of numbers."""
-    parts = [(each, data[begin:end]) for each, _, _, begin, _, end in raw_fields(data) if each != number]
+def _with_field(data: bytes, number: int, field: bytes, replaced: Set[int] = frozenset()) -> bytes:
+    """A message in which a field is added in the order of numbers, in place of itself and of those `replaced`."""
+    fields = raw_fields(data)
+    parts = [
+        (each, data[begin:end])
+        for each, _, _, begin, _, end in fields
+        if each != number and each not in replaced
+    ]
     before = b"".join(part for each, part in parts if each < number)
     return before + field + b"".join(part for each, part in parts if each > number)

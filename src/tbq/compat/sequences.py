@@ -35,6 +35,15 @@ class ScalarEvents(np.ndarray[Any, Any]):
         return super().__new__(cls, (count,), SCALAR_DTYPE)
 
     @property
+    def __class__(self) -> type:
+        """For `isinstance(events, list)`."""
+        return list if self._is_list else ScalarEvents
+
+    @__class__.setter
+    def __class__(self, _other: type) -> None:
+        raise TypeError("the class of events stays as it is")
+
+    @property
     def _is_list(self) -> bool:
         """Whether this holds events; what NumPy makes of it may not."""
         return self.ndim == 1 and self.dtype.names == SCALAR_DTYPE.names
@@ -173,6 +182,15 @@ class Events(MutableSequence[_T]):
         self._make = make
         self._made: dict[int, _T] = {}
         self._items: list[_T] | None = None
+
+    @property
+    def __class__(self) -> type:
+        """For `isinstance(events, list)`."""
+        return list
+
+    @__class__.setter
+    def __class__(self, _other: type) -> None:
+        raise TypeError("the class of events stays as it is")
 
     def _list(self) -> list[_T]:
         """All of them, from now on as a list."""

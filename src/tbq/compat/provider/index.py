@@ -29,6 +29,9 @@ _CLASSES = {
     "graph_run_metadata_graph": BLOB_SEQUENCE, "graph_keras_model": BLOB_SEQUENCE,
 }  # fmt: skip
 
+# Kinds that are kept as numbers, and not as they were logged.
+_KEPT_AS = {"scalars": SCALAR, "histograms": TENSOR}
+
 
 class Series(NamedTuple):
     """One series; `source` is the tag it has in tbq's tables."""
@@ -64,8 +67,10 @@ def _precedes(a: Series, b: Series) -> bool:
 
 def _series(listed: Listed) -> Series | None:
     tag = listed.tag
-    if listed.field in _CONVERTED:
-        plugin, content = _CONVERTED[listed.field]
+    # A scalar without metadata began as a simple value, whatever came later.
+    field = "simple_value" if listed.kind == "scalars" and not listed.has_metadata else listed.field
+    if field in _CONVERTED:
+        plugin, content = _CONVERTED[field]
         return Series(tag, tag, listed, plugin, content, listed.display_name or tag, _CLASSES[plugin])
     if listed.field == "graph_def":
         return Series(RUN_GRAPH, tag, listed, "graphs", b"", "", BLOB_SEQUENCE)
@@ -74,4 +79,6 @@ def _series(listed: Listed) -> Series | None:
     if listed.field not in ("tensor", "none") or not listed.has_metadata:
         return None
     data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
+    if data_class != _KEPT_AS.get(listed.kind, data_class):  # not kept in a form that could be given
+        data_class = 0
     return Series(tag, tag, listed, listed.plugin, listed.content, listed.display_name, data_class)

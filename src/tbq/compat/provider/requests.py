@@ -4,9 +4,46 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, NamedTuple, Required, TypedDict
 
 from tbq.compat.provider.classes import errors
+
+
+class Wanted(TypedDict, total=False):
+    """What the methods that give series take; `run_tag_filter` is for all of them if it is None."""
+
+    experiment_id: Required[str]
+    plugin_name: Required[str]
+    run_tag_filter: Any
+
+
+class WantedValues(Wanted, total=False):
+    """What those take that give several values of each series: how many at most, which must be said."""
+
+    downsample: int | None
+
+
+class Request(NamedTuple):
+    """A request that was checked."""
+
+    experiment_id: str
+    plugin: str
+    runs: frozenset[str] | None  # None for all
+    tags: frozenset[str] | None
+
+
+def requested(ctx: Any, *, experiment_id: str, plugin_name: str, run_tag_filter: Any = None) -> Request:
+    """The request for series of a plugin."""
+    validate(ctx, experiment_id)
+    if run_tag_filter is None:
+        return Request(experiment_id, plugin_name, None, None)
+    return Request(experiment_id, plugin_name, run_tag_filter.runs, run_tag_filter.tags)
+
+
+def requested_values(ctx: Any, *, downsample: Any = None, **wanted: Any) -> tuple[Request, int]:
+    """The same, and how many values of each."""
+    request = requested(ctx, **wanted)
+    return request, at_most(downsample)
 
 
 def validate(ctx: Any, experiment_id: Any) -> None:

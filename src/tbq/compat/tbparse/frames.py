@@ -42,9 +42,11 @@ def long_frame(parts: Sequence[Part], extra: set[str]) -> Frame:
     """One row per value, sorted by folder, file (if asked for), tag and step."""
     series: dict[tuple[Key, str], list[Rows]] = {}
     for part in parts:
+        floats = _has_floats_only(part)
         for tag, rows in part.rows.items():
             if len(rows):
-                series.setdefault((_key(part, extra), tag), []).append(rows)
+                known = _without_integers(rows) if floats else rows
+                series.setdefault((_key(part, extra), tag), []).append(known)
     if not series:
         return {}
     blocks = [(key, tag, _by_step(_joined(series[key, tag]))) for key, tag in sorted(series)]
@@ -179,14 +181,23 @@ def _merged(values: Iterable[Any]) -> Any:
 
 
 def _without_integers(rows: Rows) -> Rows:
-    """Integers beside absent values are floats."""
+    """Integers beside absent values are floats, unless a column has other things than numbers."""
     columns = {
-        name: [float(value) if type(value) is int else value for value in column]
-        if isinstance(column, list)
+        name: list(map(float, column))
+        if isinstance(column, list) and all(type(value) in (int, float) for value in column)
         else column
         for name, column in rows.columns.items()
     }
     return Rows(rows.steps, rows.wall_times, columns)
+
+
+def _has_floats_only(part: Part) -> bool:
+    """Whether the values of a file are numbers, of which some are floats: then all of them are."""
+    types: set[type] = set()
+    for rows in part.rows.values():
+        values = rows.columns.get("value", ())
+        types |= {float} if isinstance(values, np.ndarray) else set(map(type, values))
+    return types == {int, float}
 
 
 def _joined(rows: Sequence[Rows]) -> Rows:
