@@ -10,7 +10,9 @@ namespace tbq {
 
 namespace {
 
-bool tagged(ValueField field) { return field < ValueField::graph_def || field == ValueField::run_metadata; }
+// Whether it is a Summary.Value, which can have metadata.
+bool in_summary(ValueField field) { return field < ValueField::graph_def; }
+bool tagged(ValueField field) { return in_summary(field) || field == ValueField::run_metadata; }
 
 bool number(const ValueRef& value, Bytes payload, double* out) {
   if (value.field == ValueField::simple_value) {
@@ -105,7 +107,7 @@ Decision Decisions::of_event(Bytes payload) {
         tag.metadata_lost = tag.metadata_lost || value.has_metadata;
       } else {
         if (state->rule->renamed && tagged(value.field)) edit.tag = &state->rule->tag;
-        if (tagged(value.field) && !tag.metadata_kept && needs_metadata(tag, value, payload)) {
+        if (in_summary(value.field) && !tag.metadata_kept && needs_metadata(tag, value, payload)) {
           const std::string& metadata = tag.report().metadata_bytes;
           edit.metadata = {reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()};
         }
