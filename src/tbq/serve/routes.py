@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.errors import SelectionError, TbqError
-from tbq.serve import curves, runs
+from tbq.serve import curves, groups, points, runs
 from tbq.serve.params import BusyError, NotFoundError, Params, TooMuchError
 from tbq.serve.wire import Answer, json_answer
 
@@ -23,7 +23,13 @@ ROUTES: dict[str, Route] = {
     "state": Route(runs.state),
     "runs": Route(runs.runs),
     "tags": Route(runs.tags),
-    "curves": Route(curves.curves, ("tag", "runs", "x", "low", "high", "width", "smooth")),
+    "groups": Route(groups.groups, ("by",)),
+    "curves": Route(
+        curves.curves,
+        ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
+    ),
+    "nearest": Route(points.nearest, ("tag", "runs", "x", "axis", "smooth")),
+    "points": Route(points.points, ("tag", "runs", "format")),
 }
 
 

@@ -101,10 +101,15 @@ class Index:
         series = self.of_run.get(run)
         return [] if series is None else series.takeovers.get(self.code(tag), [])
 
-    def rows_of(self, run: str) -> int:
-        """How many values a run has."""
+    def rows_of(self, run: str, tag: str | None = None) -> int:
+        """How many values a run has, of all tags or of scalars of one."""
         series = self.of_run.get(run)
-        return 0 if series is None else int(series.rows.sum())
+        if series is None:
+            return 0
+        if tag is None:
+            return int(series.rows.sum())
+        wanted = (series.tag == self.code(tag)) & (series.kind == self.kind_code("scalars"))
+        return int(series.rows[wanted].sum())
 
     def totals(self) -> list[tuple[str, dict[str, int], int]]:
         """Each tag that a run has, with how many runs have it by kind, and all its rows; sorted as people sort."""
