@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.errors import SelectionError, TbqError
-from tbq.serve import curves, groups, points, runs
+from tbq.errors import SelectionError, TbqError, collected_warnings
+from tbq.serve import curves, filters, groups, metrics, points, runs, sql
 from tbq.serve.params import BusyError, NotFoundError, Params, TooMuchError
 from tbq.serve.wire import Answer, json_answer
 
@@ -28,6 +28,10 @@ ROUTES: dict[str, Route] = {
         curves.curves,
         ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
     ),
+    "metrics": Route(metrics.metrics, ("columns",)),
+    "filter": Route(filters.filter_runs, ("where",)),
+    "summary.csv": Route(filters.summary_csv, ("runs", "columns")),
+    "schema": Route(sql.tables),
     "nearest": Route(points.nearest, ("tag", "runs", "x", "axis", "smooth")),
     "points": Route(points.points, ("tag", "runs", "format")),
 }
@@ -39,7 +43,7 @@ def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]]) -> Answer:
     try:
         if route is None:
             raise NotFoundError(f"no such address: api/{path[:100]}")
-        with log.asking():
+        with log.asking(), collected_warnings():
             return route.answer(log, Params(pairs, route.params))
     except TbqError as wrong:
         return failed(wrong)
