@@ -309,4 +309,6 @@ def _places(paths: list[str]) -> list[tuple[str, str]]:
             if os.sep in each:  # a mere name gives nothing away
                 found[each] = shown_name(absolute.name)
         found |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
+    with contextlib.suppress(RuntimeError):  # no home
+        found[str(Path.home())] = "~"
     return sorted(found.items(), key=lambda item: -len(item[0]))

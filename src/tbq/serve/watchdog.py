@@ -24,6 +24,7 @@ class Watchdog:
         self._lock = threading.Lock()
         self._connections: list[duckdb.DuckDBPyConnection] = []
         self._stopped = False
+        self._ended = threading.Event()
         self.late = False  # time is up
 
     def watch(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -43,14 +44,20 @@ class Watchdog:
             with contextlib.suppress(Exception):  # one that is closed already
                 connection.interrupt()
 
+    def give_up(self) -> None:
+        """Nobody waits for the answer any more: interrupt until it has ended."""
+        threading.Thread(target=self._insist, name="tbq watchdog", daemon=True).start()
+
     def _time_is_up(self) -> None:
         self.late = True
+        self._insist()
+
+    def _insist(self) -> None:
         # A query that has not begun to run yet would not notice: again and again until the end.
         while not self._ended.wait(0.05):
             self.stop()
 
     def __enter__(self) -> Watchdog:
-        self._ended = threading.Event()
         self._timer.start()
         return self
 
