@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.errors import SelectionError, TbqError, UsageError, collected_warnings
-from tbq.serve import curves, filters, groups, media, metrics, points, runs, sql, values
+from tbq.serve import commands, curves, filters, groups, health, media, metrics, points, runs, sql, values
 from tbq.serve.params import BusyError, NotFoundError, Params, TooMuchError
 from tbq.serve.wire import Answer, json_answer
 
@@ -44,6 +44,11 @@ ROUTES: dict[str, Route] = {
     "mesh": Route(values.mesh, ("run", "tag", "step")),
     "graph": Route(values.graph, ("run", "tag", "under")),
     "hparams": Route(values.hparams),
+    "health": Route(health.health, ("wait",)),
+    "explain": Route(health.explain, ("code",)),
+    "command": Route(
+        commands.command, ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width")
+    ),
     "schema": Route(sql.tables),
     "nearest": Route(points.nearest, ("tag", "runs", "x", "axis", "smooth")),
     "points": Route(points.points, ("tag", "runs", "format")),
