@@ -18,6 +18,10 @@ from tbq.serve.guard import Guard
 from tbq.serve.state import Change, LiveLog
 
 
+# Writers that begin where others were.
+pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+
+
 def write(path: Path, values: list[float], first: int = 0, tag: str = "loss") -> None:
     with tbq.SummaryWriter(path) as writer:
         for step, value in enumerate(values, first):
@@ -182,11 +186,12 @@ def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
         except BaseException as error:
             wrong.append(error)
 
-    threads = [threading.Thread(target=ask) for _ in range(6)]
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(6)]
     for thread in threads:
         thread.start()
-    for number in range(25):
+    for number in range(60):
         write(tmp_path / f"run{number % 7}", [1.0] * 20, first=number)
+        time.sleep(0.02)
         if number % 9 == 8:
             shutil.rmtree(tmp_path / f"run{number % 7}")
     done.set()

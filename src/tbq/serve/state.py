@@ -200,7 +200,8 @@ class LiveLog:
             return True
         if time.monotonic() >= self._states_due:
             states = self.states_now()
-            others = {run for run, state in states.items() if self._shown_states.get(run) != state}
+            known = self._shown_states
+            others = {run for run, state in states.items() if known.get(run, state) != state}
             self._shown_states, self._states_due = states, time.monotonic() + _STATES_EVERY
             if others:
                 self._tell(others)
