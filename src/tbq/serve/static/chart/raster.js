@@ -1,0 +1,97 @@
+// Many curves at once: each is written pixel column by pixel column into an image, which takes milliseconds for a
+// thousand where strokes of a canvas take seconds. Both ends of a column are blended by how much of a pixel they cover.
+
+/** @typedef {{ width: number, height: number, pixels: Uint8ClampedArray, left: number, right: number, top: number, bottom: number }} Raster */
+
+/** @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels @param {number} red @param {number} green @param {number} blue @param {number} alpha */
+function span(r, column, high, low, red, green, blue, alpha) {
+  if (high < r.top) high = r.top;
+  if (low > r.bottom) low = r.bottom;
+  if (!(low > high)) return;
+  const { pixels, width } = r;
+  let row = high | 0;
+  const end = low | 0;
+  let at = (row * width + column) * 4;
+  const step = width * 4;
+  for (; row <= end && row < r.bottom; row++, at += step) {
+    const from = high > row ? high - row : 0;
+    const to = low < row + 1 ? low - row : 1;
+    const share = (to - from) * alpha;
+    pixels[at] += (red - pixels[at]) * share;
+    pixels[at + 1] += (green - pixels[at + 1]) * share;
+    pixels[at + 2] += (blue - pixels[at + 2]) * share;
+  }
+}
+
+/** Draw one curve: the envelope of each column, joined from last to first.
+ * @param {Raster} r @param {import("../types.js").Series} series @param {(v: number) => number} toX @param {(v: number) => number} toY
+ * @param {[number, number, number]} colour @param {number} half half the line's width, in pixels @param {number} alpha */
+export function line(r, { x, first, last, min, max }, toX, toY, [red, green, blue], half, alpha) {
+  let beforeX = NaN;
+  let beforeY = NaN;
+  for (let k = 0; k < x.length; k++) {
+    const value = last[k];
+    if (value !== value) continue;
+    const px = toX(x[k]);
+    const fy = toY(first[k]);
+    const column = px | 0;
+    if (beforeX === beforeX && column - (beforeX | 0) > 1) {
+      // Columns between two points: the straight line's part in each.
+      const slope = (fy - beforeY) / (px - beforeX);
+      const begin = Math.max((beforeX | 0) + 1, r.left);
+      const end = Math.min(column - 1, r.right - 1);
+      const pad = half * Math.min(3, Math.sqrt(1 + slope * slope));
+      for (let c = begin; c <= end; c++) {
+        const a = beforeY + (c - beforeX) * slope;
+        const b = a + slope;
+        const middle = (a + b) / 2;
+        // A steep line covers what it rises in the column; a flat one its own width.
+        const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
+        span(r, c, middle - reach, middle + reach, red, green, blue, alpha);
+      }
+    }
+    let high = toY(max[k]);
+    let low = toY(min[k]);
+    if (low < high) [high, low] = [low, high];
+    if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
+      // The step from the column before is drawn in this one, halfway, so that the curve is closed.
+      const joint = (beforeY + fy) / 2;
+      if (joint < high) high = joint;
+      if (joint > low) low = joint;
+    }
+    if (column >= r.left && column < r.right) span(r, column, high - half, low + half, red, green, blue, alpha);
+    beforeX = px;
+    beforeY = toY(value);
+  }
+}
+
+/** Fill between two edges.
+ * @param {Raster} r @param {Float64Array | Float32Array} x @param {Float32Array} lower @param {Float32Array} upper
+ * @param {(v: number) => number} toX @param {(v: number) => number} toY @param {[number, number, number]} colour @param {number} alpha */
+export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
+  let bx = NaN;
+  let bh = NaN;
+  let bl = NaN;
+  for (let k = 0; k < x.length; k++) {
+    if (upper[k] !== upper[k] || lower[k] !== lower[k]) continue;
+    const px = toX(x[k]);
+    const high = toY(upper[k]);
+    const low = toY(lower[k]);
+    const column = px | 0;
+    const begin = bx === bx ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
+    for (let c = begin; c <= column && c < r.right; c++) {
+      const share = bx === bx && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
+      const t = share > 1 ? 1 : share;
+      span(r, c, bx === bx ? bh + (high - bh) * t : high, bx === bx ? bl + (low - bl) * t : low, red, green, blue, alpha);
+    }
+    bx = px;
+    bh = high;
+    bl = low;
+  }
+}
+
+/** @param {string} colour #rrggbb @returns {[number, number, number]} */
+export function rgb(colour) {
+  const whole = parseInt(colour.slice(1), 16);
+  return [(whole >> 16) & 255, (whole >> 8) & 255, whole & 255];
+}
