@@ -1,0 +1,89 @@
+"""What goes to the browser: JSON that is always valid, and frames of columns with a JSON header."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+JSON = "application/json"
+FRAME = "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+CSV = "text/csv; charset=utf-8"
+
+_TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The bytes of a reply, what they are, and further headers."""
+
+    body: bytes
+    type: str = JSON
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def to_json(value: Any) -> bytes:
+    """JSON of plain values; a number that JSON does not have is null.
+
+    >>> to_json({"loss": math.nan, "run": "a<b>"})
+    b'{"loss":null,"run":"a<b>"}'
+    """
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_finite(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
+
+
+def json_answer(value: Any, status: int = 200) -> Answer:
+    """A reply in JSON."""
+    return Answer(to_json(value), JSON, status)
+
+
+def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> Answer:
+    """A reply of columns: the length of the header as 4 bytes, the header, then the columns, each on 8 bytes.
+
+    Lists of texts are part of the header.
+
+    >>> body = frame({"x": np.array([1.0])}).body
+    >>> body[4:4 + int.from_bytes(body[:4], "little")].strip()
+    b'{"columns":[{"name":"x","type":"f64","offset":0,"length":1}]}'
+    """
+    parts: list[bytes] = []
+    listed: list[dict[str, Any]] = []
+    offset = 0
+    for name, column in columns.items():
+        if not isinstance(column, np.ndarray):
+            listed.append({"name": name, "type": "str", "values": list(column)})
+            continue
+        if column.dtype.kind in "iub" and column.dtype.str not in _TYPES:
+            column = column.astype("<f8")
+        array = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
+        data = array.tobytes()
+        listed.append(
+            {"name": name, "type": _TYPES[array.dtype.str], "offset": offset, "length": int(array.size)}
+        )
+        parts.append(data + b"\0" * (-len(data) % 8))
+        offset += len(parts[-1])
+    header = to_json({"columns": listed, **facts})
+    header += b" " * (-(len(header) + 4) % 8)
+    return Answer(b"".join([len(header).to_bytes(4, "little"), header, *parts]), FRAME)
