@@ -28,13 +28,16 @@ export function curvesOf({ header, columns, bytes }, log = false) {
     points += each.n ?? 0;
     series.push({
       key: each.group ?? String(each.id), id: each.id ?? null, group: each.group ?? null, n: each.n ?? 0, runs: each.runs ?? 1,
-      broken: each.broken ?? [], takeovers: each.takeovers ?? [], x, min, max,
+      broken: list(each.broken), takeovers: each.takeovers ?? [], x, min, max,
       first: take("first") ?? min, last: take("last") ?? max,
       rawMin: take("raw_min"), rawMax: take("raw_max"), lower: take("lower"), upper: take("upper"),
     });
   });
   return { low, high, width, series, bytes, points };
 }
+
+/** @param {any} value one number, several, or none @returns {number[]} */
+const list = (value) => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
 
 /** @param {any} column @param {number} begin @param {number} end @param {boolean} log @returns {Float32Array | null} */
 function part(column, begin, end, log) {
