@@ -150,9 +150,14 @@ class Chart {
     const toX = toPixels(l.xs);
     const toY = toPixels(l.ys);
     const lit = this.series().find((each) => (each.group !== null ? each.group === hotGroup.peek() || each.group === groupOf.peek().get(hot.peek() ?? -1)?.name : each.id === hot.peek()));
-    if (this.base) this.base.style.opacity = lit && this.curves.series.length > 1 ? "0.45" : "1";
     if (lit) {
       context.save();
+      if (this.curves.series.length > 1) {
+        context.fillStyle = ink.ground;
+        context.globalAlpha = 0.6;
+        context.fillRect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 3);
+        context.globalAlpha = 1;
+      }
       context.beginPath();
       context.rect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 6);
       context.clip();

@@ -74,6 +74,7 @@ export const toggle = (run) => show([run], !shownSet.value.has(run.id));
 /** @param {Run} run */
 export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run.name);
 
+const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
 export function RunsTable() {
@@ -94,7 +95,7 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  const nameWidth = wide.value ? 320 : Math.max(120, Math.min(260, Math.round(width * 0.46)));
+  const nameWidth = Math.round(Math.max(140, Math.min(longest.value * 6.6 + 64, wide.value ? 420 : width * 0.52)));
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -160,7 +161,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
       <button type="button" tabindex="-1" class="toggle" aria-label=${`${on ? "Hide" : "Show"} ${run.name}`} title=${on ? "Hide (alt-click: only this)" : "Show (alt-click: only this)"}
         onClick=${(/** @type {MouseEvent} */ e) => (e.altKey ? soloRun(run) : toggle(run))}><span class="box" style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span></button>
       <span class=${`state ${run.state ?? ""}`} title=${run.state ?? "not read yet"}>${GLYPHS[run.state] ?? "·"}<span class="sr">${run.state}</span></span>
-      <span class="run-name" title=${run.name}><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</span>
+      <span class="run-name" title=${run.name}><bdi dir="ltr"><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</bdi></span>
       ${pinnedRuns.value.has(run.name) && html`<span class="pinned" title="Pinned"><${Icon} name="pin" /></span>`}
       <span class="row-tools">
         <button type="button" tabindex="-1" class="icon-button small" aria-label=${`Show only ${run.name}`} title="Show only this (s)" aria-pressed=${solo.value === run.name} onClick=${() => soloRun(run)}><${Icon} name="eye" /></button>

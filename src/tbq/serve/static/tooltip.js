@@ -51,7 +51,7 @@ export function Tooltip({ chart, tag }) {
       const spread = k >= 0 && series.lower && series.upper ? `${number(series.lower[k])} – ${number(series.upper[k])}` : "";
       return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
         <td><span class="swatch" style=${{ background: tint }}></span></td>
-        <td class="tooltip-name">${name}</td>
+        <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
         <td class="num">${point ? point.value : number(each.value)}</td>
         <td class="num dim">${point && steps.size > 1 ? count(point.step) : spread}</td>
       </tr>`;

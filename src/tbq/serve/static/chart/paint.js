@@ -1,7 +1,7 @@
 // A chart on a canvas: grid, bands, curves, marks and axis labels.
 
 import { scale, ticks, toPixels } from "./scale.js";
-import { area, line, rgb } from "./raster.js";
+import { area, columnsOf, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
 /** @typedef {{ ground: string, grid: string, axis: string, text: string, strong: string }} Ink */
@@ -158,19 +158,19 @@ function rastered(context, p, l) {
   const high = Math.ceil((l.bottom - l.top + 6) * ratio);
   if (wide < 2 || high < 2) return;
   const image = context.getImageData(x0, y0, wide, high);
-  const r = { width: wide, height: high, pixels: image.data, left: 0, right: wide, top: 0, bottom: high };
+  const r = columnsOf(image);
   const px = toPixels(l.xs);
   const py = toPixels(l.ys);
   const toX = (/** @type {number} */ v) => px(v) * ratio - x0;
   const toY = (/** @type {number} */ v) => py(v) * ratio - y0;
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  const alpha = p.series.length > 60 ? 0.8 : 0.95;
   for (const each of p.series) {
     const colour = rgb(p.colour(each));
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, colour, 0.18);
     else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, colour, 0.3);
   }
-  for (const each of p.series) line(r, each, toX, toY, rgb(p.colour(each)), half, alpha);
+  for (const each of p.series) line(r, each, toX, toY, rgb(p.colour(each)), half, 1);
+  intoImage(r, image);
   context.putImageData(image, x0, y0);
 }
 

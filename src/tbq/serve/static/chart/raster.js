@@ -1,26 +1,49 @@
 // Many curves at once: each is written pixel column by pixel column into an image, which takes milliseconds for a
-// thousand where strokes of a canvas take seconds. Both ends of a column are blended by how much of a pixel they cover.
+// thousand where strokes of a canvas take seconds. The image is kept column by column, so that a stretch of one colour is
+// one `fill`; both ends of a stretch are blended by how much of a pixel they cover.
 
-/** @typedef {{ width: number, height: number, pixels: Uint8ClampedArray, left: number, right: number, top: number, bottom: number }} Raster */
+/** @typedef {{ width: number, height: number, pixels: Uint32Array, left: number, right: number, top: number, bottom: number }} Raster */
+
+/** An image as columns. @param {ImageData} image @returns {Raster} */
+export function columnsOf(image) {
+  const { width, height } = image;
+  const rows = new Uint32Array(image.data.buffer);
+  const pixels = new Uint32Array(width * height);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels[x * height + y] = rows[y * width + x];
+  return { width, height, pixels, left: 0, right: width, top: 0, bottom: height };
+}
+
+/** Columns back into the image. @param {Raster} r @param {ImageData} image */
+export function intoImage({ width, height, pixels }, image) {
+  const rows = new Uint32Array(image.data.buffer);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) rows[y * width + x] = pixels[x * height + y];
+}
+
+/** @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue @param {number} share */
+function blend(pixels, at, red, green, blue, share) {
+  const old = pixels[at];
+  const r = old & 255;
+  const g = (old >> 8) & 255;
+  const b = (old >> 16) & 255;
+  pixels[at] = 0xff000000 | ((b + (blue - b) * share) << 16) | ((g + (green - g) * share) << 8) | (r + (red - r) * share);
+}
 
 /** @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels @param {number} red @param {number} green @param {number} blue @param {number} alpha */
 function span(r, column, high, low, red, green, blue, alpha) {
-  if (high < r.top) high = r.top;
-  if (low > r.bottom) low = r.bottom;
+  if (high < 0) high = 0;
+  if (low > r.height) low = r.height;
   if (!(low > high)) return;
-  const { pixels, width } = r;
-  let row = high | 0;
+  const begin = column * r.height;
+  const row = high | 0;
   const end = low | 0;
-  let at = (row * width + column) * 4;
-  const step = width * 4;
-  for (; row <= end && row < r.bottom; row++, at += step) {
-    const from = high > row ? high - row : 0;
-    const to = low < row + 1 ? low - row : 1;
-    const share = (to - from) * alpha;
-    pixels[at] += (red - pixels[at]) * share;
-    pixels[at + 1] += (green - pixels[at + 1]) * share;
-    pixels[at + 2] += (blue - pixels[at + 2]) * share;
+  if (row === end) {
+    blend(r.pixels, begin + row, red, green, blue, (low - high) * alpha);
+    return;
   }
+  blend(r.pixels, begin + row, red, green, blue, (row + 1 - high) * alpha);
+  if (alpha === 1) r.pixels.fill(0xff000000 | (blue << 16) | (green << 8) | red, begin + row + 1, begin + end);
+  else for (let y = row + 1; y < end; y++) blend(r.pixels, begin + y, red, green, blue, alpha);
+  if (low > end && end < r.height) blend(r.pixels, begin + end, red, green, blue, (low - end) * alpha);
 }
 
 /** Draw one curve: the envelope of each column, joined from last to first.
