@@ -8,7 +8,7 @@ import numpy as np
 
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, warn
-from tbq.kinds.histograms import Histogram, HistogramTable
+from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.plot.colours import viridis
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _BINS = 90
 _MOST_RIDGES = 40
 _MOST_PANELS = 12
-_LARGEST = 1e307
 _OVERLAP = 2.2  # how many ridges high the highest is
 
 
@@ -30,7 +29,7 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
     arrow = table.to_arrow()
     keys = zip(values_of(arrow["run"]), values_of(arrow["tag"]), arrow["step"].to_pylist(), strict=True)
     for row, (run, tag, step) in enumerate(keys):
-        histogram = _solid(table.histogram(row))
+        histogram = _shares(table.histogram(row))
         if histogram is not None:
             series.setdefault((run, tag), []).append((step, histogram))
     if not series:
@@ -54,23 +53,14 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
     return ax or figure
 
 
-def _solid(histogram: Histogram) -> Histogram | None:
-    """The buckets that have values and ends that can be drawn, as shares of the fullest; None if there are none."""
-    full = (histogram.count > 0) & np.isfinite(histogram.count)
-    full &= (np.abs(histogram.left) < _LARGEST) & (np.abs(histogram.right) < _LARGEST)  # false for NaN
-    if not full.any():
-        return None
-    count = histogram.count[full]
-    return Histogram(histogram.left[full], histogram.right[full], count / count.max())
+def _shares(histogram: Histogram) -> Histogram | None:
+    """What can be drawn of a histogram, as shares of its fullest bucket; None if that is nothing."""
+    full = solid(histogram)
+    return None if full is None else Histogram(full.left, full.right, full.count / full.count.max())
 
 
 def _edges(histograms: list[tuple[int, Histogram]]) -> Any:
-    low = min(float(each.left[0]) for _, each in histograms)
-    high = max(float(each.right[-1]) for _, each in histograms)
-    if not low < high:
-        space = abs(low) * 0.05 or 0.5
-        low, high = low - space, high + space
-    return low + (high - low) * np.linspace(0, 1, _BINS + 1)
+    return shared_edges([each for _, each in histograms], _BINS)
 
 
 def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:

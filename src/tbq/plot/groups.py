@@ -43,16 +43,28 @@ class Groups:
             chosen = pick([*known, *runs])
             return cls({run: run for run in runs}, list(runs), {run: chosen[run] for run in runs}, True)
         if isinstance(by, str) and by.startswith(HPARAM):
-            given = _of_hparam(runs, by.removeprefix(HPARAM), reader)
-            names = sorted(set(given.values()), key=_value_key)
-            labels = {value: f"{by.removeprefix(HPARAM)}={_text(value)}" for value in names}
-            of_run = {run: labels[given[run]] for run in runs if run in given}
-            ordered = list(dict.fromkeys(labels[value] for value in names))
-            numeric = len(ordered) > 2 and all(_is_number(value) for value in names)
-            return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
-        of_run = group_runs(runs, by)
+            name = by.removeprefix(HPARAM)
+            return cls.of_values(runs, name, _of_hparam(runs, name, reader), dark=dark)
+        return cls.of_names(group_runs(runs, by), dark=dark)
+
+    @classmethod
+    def of_names(cls, of_run: Mapping[str, str], *, dark: bool = False) -> Groups:
+        """Groups that are known by name."""
         names = sorted(set(of_run.values()), key=natural)
-        return cls(of_run, names, pick(names), False)
+        return cls(of_run, names, (colours if dark else print_colours)(names), False)
+
+    @classmethod
+    def of_values(
+        cls, runs: Sequence[str], name: str, given: Mapping[str, Any], *, dark: bool = False
+    ) -> Groups:
+        """The runs by their value of a hyperparameter; those without one are in no group."""
+        values = sorted(set(given.values()), key=_value_key)
+        labels = {value: f"{name}={_text(value)}" for value in values}
+        of_run = {run: labels[given[run]] for run in runs if run in given}
+        ordered = list(dict.fromkeys(labels[value] for value in values))
+        numeric = len(ordered) > 2 and all(_is_number(value) for value in values)
+        pick = colours if dark else print_colours
+        return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
 
 
 def natural(name: str) -> list[tuple[int, float, str]]:

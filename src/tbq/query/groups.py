@@ -10,8 +10,8 @@ from tbq.errors import SelectionError, warn
 from tbq.select import Selection, closest
 
 
-def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
-    r"""The group of each run that has one; runs without one are reported.
+def group_runs(runs: Sequence[str], by: str | Sequence[str], *, quiet: bool = False) -> dict[str, str]:
+    r"""The group of each run that has one; runs without one are reported, unless `quiet`.
 
     `re:EXPR` must match the whole name of a run, as everywhere; the group is named by its first brackets, else by the
     whole name. Anything else is a name or a glob, which also names the group. The first of several that fits a run
@@ -39,7 +39,7 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str]) -> dict[str, str]:
             hint=_hint(given, near, runs),
         )
     left = [run for run in runs if run not in groups]
-    if left:
+    if left and not quiet:
         shown = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
         warn(f"{len(left):,} of {len(runs):,} runs are in no group: {shown}")
     return groups

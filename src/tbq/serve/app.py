@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import mimetypes
+import re
 from collections.abc import AsyncIterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tbq.serve.guard import HEADERS, Guard
-from tbq.serve.routes import answer
+from tbq.serve.routes import answer, query
+from tbq.serve.watchdog import Watchdog
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tbq.serve.state import Change, LiveLog
 
 _AT_LEAST = 1400  # bytes that are worth compressing
+_LONGEST_BODY = 500_000
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html",
@@ -50,7 +53,26 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         given = await run_in_threadpool(
             answer, log, request.path_params["path"], request.query_params.multi_items()
         )
+        if given.headers.get("Accept-Ranges") and given.status == 200:
+            given = part_of(given, request.headers.get("range"))
         return await run_in_threadpool(respond, given, request.headers.get("accept-encoding", ""))
+
+    async def sql(request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return to_response(json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415))
+        body = await _body(request)
+        if body is None:
+            return to_response(json_answer({"error": "the query is too long", "hint": None}, 413))
+        watchdog = Watchdog()
+        work = asyncio.ensure_future(run_in_threadpool(query, log, body, watchdog))
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                watchdog.give_up()
+            return await run_in_threadpool(respond, await work, request.headers.get("accept-encoding", ""))
+        finally:
+            gone.cancel()
 
     async def events(request: Request) -> Response:
         return StreamingResponse(
@@ -62,6 +84,7 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
             Route("/", page),
             Route("/static/{path:path}", static),
             Route("/api/events", events),
+            Route("/api/sql", sql, methods=["POST"]),
             Route("/api/{path:path}", api),
         ]
     )
@@ -131,6 +154,38 @@ def respond(given: Answer, accepted: str) -> Response:
         return to_response(given)
     headers = {**given.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
     return to_response(Answer(body, given.type, given.status, headers))
+
+
+def part_of(given: Answer, wanted: str | None) -> Answer:
+    """The bytes that a Range header asks for; players of audio do."""
+    match = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", (wanted or "").strip())
+    size = len(given.body)
+    if match is None or not (match[1] or match[2]):
+        return given
+    if match[1]:
+        first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
+    else:
+        first, last = max(size - int(match[2]), 0), size - 1
+    if first > last:
+        return Answer(b"", given.type, 416, {"Content-Range": f"bytes */{size}"})
+    headers = {**given.headers, "Content-Range": f"bytes {first}-{last}/{size}"}
+    return Answer(given.body[first : last + 1], given.type, 206, headers)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body of a request; None if it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LONGEST_BODY:
+            return None
+    return body
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the browser has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
 
 
 def static_file(path: str) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,10 +35,13 @@ class Index:
         self._tag_codes: dict[str, int] = {}
         self._kind_codes: dict[str, int] = {}
         self.of_run: dict[str, RunSeries] = {}
+        self._all: Any = None  # see _joined
+        self._order: list[str] = []
         self.first_seen: dict[int, str] = {}  # tag → a run that has it, as a place to look its description up
 
     def update(self, run: str, latest: LatestOfRun) -> None:
         """Take what a look found of a run."""
+        self._all = None
         series = latest.series
         tags = np.fromiter((self._code_of_tag(each.tag, run) for each in series), np.int32, len(series))
         kinds = np.fromiter((self._code_of_kind(each.kind) for each in series), np.int16, len(series))
@@ -60,6 +63,7 @@ class Index:
 
     def forget(self, runs: Iterable[str]) -> None:
         """These runs are gone."""
+        self._all = None
         for run in runs:
             self.of_run.pop(run, None)
 
@@ -72,39 +76,51 @@ class Index:
 
     def having(self, kind: str, tag: str, runs: Iterable[str]) -> list[str]:
         """Those of the runs that have a series of this kind and tag."""
+        there = self._of_tag(kind, tag)
+        return [run for run in runs if run in there]
+
+    def last(self, tag: str) -> dict[str, float]:
+        """The last value of a scalar in each run that has it."""
+        places = self._of_tag("scalars", tag)
+        return {run: float(self.of_run[run].value[place]) for run, place in places.items()}
+
+    def _of_tag(self, kind: str, tag: str) -> dict[str, int]:
+        """The runs that have a series, and its place among theirs."""
         of_tag, of_kind = self.code(tag), self.kind_code(kind)
         if of_tag < 0 or of_kind < 0:
-            return []
-        found = []
-        for run in runs:
-            series = self.of_run.get(run)
-            if series is not None and bool(((series.tag == of_tag) & (series.kind == of_kind)).any()):
-                found.append(run)
-        return found
+            return {}
+        tags, kinds, runs, places = self._joined()
+        begin, end = np.searchsorted(tags, [of_tag, of_tag + 1])
+        rows = begin + np.flatnonzero(kinds[begin:end] == of_kind)
+        return dict(zip((self._order[run] for run in runs[rows].tolist()), places[rows].tolist(), strict=True))
 
-    def last(self, tag: str, runs: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The last value of a scalar in each run, and which of them have it."""
-        of_tag, of_kind = self.code(tag), self.kind_code("scalars")
-        names = list(runs)
-        values, there = np.full(len(names), np.nan), np.zeros(len(names), bool)
-        for i, run in enumerate(names):
-            series = self.of_run.get(run)
-            if series is None:
-                continue
-            at = np.flatnonzero((series.tag == of_tag) & (series.kind == of_kind))
-            if len(at):
-                values[i], there[i] = series.value[at[0]], True
-        return values, there
+    def _joined(self) -> tuple[NDArray[np.int32], NDArray[np.int16], NDArray[np.int32], NDArray[np.int32]]:
+        """All series by tag: codes of tag and kind, number of the run, place in the run."""
+        if self._all is None:
+            self._order = list(self.of_run)
+            sizes = [len(series.tag) for series in self.of_run.values()]
+            tags = np.concatenate([np.zeros(0, np.int32), *(series.tag for series in self.of_run.values())])
+            kinds = np.concatenate([np.zeros(0, np.int16), *(series.kind for series in self.of_run.values())])
+            runs = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+            places = np.concatenate([np.zeros(0, np.int32), *(np.arange(n, dtype=np.int32) for n in sizes)])
+            order = np.argsort(tags, kind="stable")
+            self._all = tags[order], kinds[order], runs[order], places[order]
+        return self._all
 
     def takeovers(self, run: str, tag: str) -> list[tuple[int, float]]:
         """Step and wall time of the first row of each later session of a scalar."""
         series = self.of_run.get(run)
         return [] if series is None else series.takeovers.get(self.code(tag), [])
 
-    def rows_of(self, run: str) -> int:
-        """How many values a run has."""
+    def rows_of(self, run: str, tag: str | None = None) -> int:
+        """How many values a run has, of all tags or of scalars of one."""
         series = self.of_run.get(run)
-        return 0 if series is None else int(series.rows.sum())
+        if series is None:
+            return 0
+        if tag is None:
+            return int(series.rows.sum())
+        wanted = (series.tag == self.code(tag)) & (series.kind == self.kind_code("scalars"))
+        return int(series.rows[wanted].sum())
 
     def totals(self) -> list[tuple[str, dict[str, int], int]]:
         """Each tag that a run has, with how many runs have it by kind, and all its rows; sorted as people sort."""

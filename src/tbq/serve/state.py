@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -68,6 +69,7 @@ class LiveLog:
         self.view = View(self.follower)
         self.listing = Listing(self.follower)
         self.title = title if title is not None else _title(self.follower.discovery.paths)
+        self._places = _places(self.follower.discovery.paths)
         self.clock = clock
         self.stalled_after = stalled_after or STALLED_AFTER
         #: guards everything below; never held while the store is asked
@@ -280,6 +282,12 @@ class LiveLog:
                 if state.is_read
             }
 
+    def without_paths(self, text: str) -> str:
+        """A text in which the log directory has its name alone: where it lies concerns nobody else."""
+        for place, name in self._places:
+            text = text.replace(place, name)
+        return text
+
     def version_of(self, runs: Iterable[str]) -> tuple[tuple[str, int], ...]:
         """What a cached answer about these runs depends on."""
         with self.lock:
@@ -289,3 +297,18 @@ class LiveLog:
 def _title(paths: list[str]) -> str:
     """The names of the paths alone: where they lie on this machine is nobody's business."""
     return ", ".join(shown_name(Path(path).name or Path(path).absolute().name or "/") for path in paths)
+
+
+def _places(paths: list[str]) -> list[tuple[str, str]]:
+    """Every way to write the paths, longest first, and the name to write instead."""
+    found: dict[str, str] = {}
+    for path in paths:
+        plain = Path(path).expanduser()
+        absolute = plain.absolute()
+        for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
+            if os.sep in each:  # a mere name gives nothing away
+                found[each] = shown_name(absolute.name)
+        found |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
+    with contextlib.suppress(RuntimeError):  # no home
+        found[str(Path.home())] = "~"
+    return sorted(found.items(), key=lambda item: -len(item[0]))

@@ -38,10 +38,18 @@ def to_json(value: Any) -> bytes:
     b'{"loss":null,"run":"a<b>"}'
     """
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        text = _dumps(value)
     except ValueError:
-        text = json.dumps(_finite(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        text = _dumps(_finite(value))
     return text.encode("utf-8", "replace")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return f"<{len(value):,} bytes>" if isinstance(value, bytes) else str(value)
 
 
 def _finite(value: Any) -> Any:
