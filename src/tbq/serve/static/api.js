@@ -1,5 +1,7 @@
 // The only way to data: the server's API, or the blocks embedded in a report.
 
+import { unpack } from "./packed.js";
+
 /** An answer that is an error, in the server's words. */
 export class ApiError extends Error {
   /** @param {string} message @param {string} hint @param {number} status */
@@ -19,14 +21,13 @@ export const report = document.documentElement.dataset.report ?? null;
 /** The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal addresses.
  * @param {string} path @param {Params} params */
 export function address(path, params = {}) {
-  const search = new URLSearchParams();
+  const parts = [];
   for (const name of Object.keys(params).sort()) {
     const value = params[name];
     if (value === undefined || value === null || value === "" || value === false) continue;
-    search.set(name, value === true ? "1" : String(value));
+    parts.push(`${name}=${encodeURIComponent(value === true ? "1" : String(value))}`);
   }
-  const text = search.toString();
-  return `api/${path}${text ? `?${text}` : ""}`;
+  return `api/${path}${parts.length ? `?${parts.join("&")}` : ""}`;
 }
 
 /** @type {Map<string, HTMLScriptElement> | null} */
@@ -69,6 +70,11 @@ export async function fetchJson(path, params = {}, options = {}) {
   return (await ask(path, params, options)).json();
 }
 
+/** @param {string} path @param {Params} params @returns {Promise<string>} */
+export async function fetchText(path, params = {}) {
+  return (await ask(path, params, {})).text();
+}
+
 /** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<Frame>} */
 export async function fetchFrame(path, params = {}, options = {}) {
   const block = embedded(address(path, params));
@@ -76,11 +82,11 @@ export async function fetchFrame(path, params = {}, options = {}) {
   return decode(await (await ask(path, params, options)).arrayBuffer());
 }
 
-/** The bytes of a block: base64, gzip'ed if it says so.
+/** The bytes of a block: base64, compressed if it says so.
  * @param {HTMLScriptElement} block */
 async function unpacked(block) {
   const bytes = Uint8Array.from(atob((block.textContent ?? "").trim()), (letter) => letter.charCodeAt(0));
-  if (block.dataset.encoding !== "gzip") return bytes.buffer;
+  if (block.dataset.gzip !== "1") return bytes.buffer;
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
@@ -107,6 +113,7 @@ export function decode(buffer) {
   /** @type {Record<string, Column>} */
   const columns = {};
   for (const each of header.columns) columns[each.name] = column(buffer, begin, each);
+  if (header.packed) Object.assign(columns, unpack(header, buffer, begin));
   return { header, columns, bytes: buffer.byteLength };
 }
 
@@ -119,19 +126,8 @@ function column(buffer, begin, each) {
     case "u32": return new Uint32Array(buffer, at, each.length);
     case "u16": return new Uint16Array(buffer, at, each.length);
     case "u8": return new Uint8Array(buffer, at, each.length);
-    case "q16": return spread(new Uint16Array(buffer, at, each.length), each, 65535);
-    case "q8": return spread(new Uint8Array(buffer, at, each.length), each, 255);
     default: return /** @type {any} */ (each.values ?? []);
   }
-}
-
-/** Small whole numbers spread over the range they stand for; the largest means "none".
- * @param {Uint16Array | Uint8Array} whole @param {{low: number, high: number}} range @param {number} none */
-function spread(whole, { low, high }, none) {
-  const values = new Float32Array(whole.length);
-  const scale = (high - low) / (none - 1);
-  for (let i = 0; i < whole.length; i++) values[i] = whole[i] === none ? NaN : low + whole[i] * scale;
-  return values;
 }
 
 /** Ids as few letters: 0-99,101.

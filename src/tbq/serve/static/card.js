@@ -1,7 +1,7 @@
 // One card: the curves of a tag, with zoom, crosshair, exact values and downloads.
 
 import { html, useEffect, useRef, useState, useLayoutEffect, effect, untracked } from "./ui.js";
-import { fetchFrame, fetchJson, link, ranges, report } from "./api.js";
+import { fetchFrame, fetchText, link, ranges, report } from "./api.js";
 import { curvesOf, extent } from "./chart/series.js";
 import { paint, trace } from "./chart/paint.js";
 import { toPixels, toValue } from "./chart/scale.js";
@@ -33,7 +33,7 @@ function question(tag, width) {
   if (report !== null) return { tag, x: "step", width: 600, group: grouped ? group.value : "", band: grouped ? band.value : "" };
   const ids = shown.value;
   return {
-    tag, x: axis.value, width, smooth: smooth.value || "", log: logs.value.has(tag),
+    tag, x: axis.value, width, smooth: smooth.value || "", log: `${logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
     runs: ids.length === runs.value.length ? "*" : ranges(ids),
     group: grouped ? group.value : "", band: grouped ? band.value : "",
     low: zoom.value?.[0], high: zoom.value?.[1],
@@ -89,7 +89,7 @@ class Chart {
     try {
       const frame = await inTurn(() => fetchFrame("curves", params, { signal: abort.signal }), abort.signal);
       if (abort.signal.aborted) return;
-      this.curves = curvesOf(frame, Boolean(params.log));
+      this.curves = curvesOf(frame, String(params.log ?? "").includes("x"));
       if (params.low === undefined) this.domain = [this.curves.low, this.curves.high];
       this.version = now;
       this.error = "";
@@ -439,8 +439,7 @@ function CardMenu({ chart: c }) {
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
-      const answer = await fetchJson("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x });
-      await copy(answer.command ?? answer, "the command");
+      await copy(await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }), "the command");
     } catch (error) {
       say(/** @type {Error} */ (error).message);
     }

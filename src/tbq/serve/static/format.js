@@ -2,8 +2,9 @@
 
 const UNITS = ["", "k", "M", "G", "T", "P", "E"];
 
-/** A value with four significant digits. @param {number} value */
-export function number(value, digits = 4) {
+/** A value with four significant digits; without `trim` zeros at the end stay, so that a column aligns on the point.
+ * @param {number} value @param {number} digits @param {boolean} trim */
+export function number(value, digits = 4, trim = true) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
@@ -12,7 +13,8 @@ export function number(value, digits = 4) {
     const sign = exponent[0] === "-" ? "-" : "+";
     return `${trimmed(mantissa)}e${sign}${exponent.slice(1).padStart(2, "0")}`;
   }
-  return trimmed(grouped(value.toFixed(Math.max(digits - 1 - size, 0))));
+  const text = grouped(value.toFixed(Math.max(digits - 1 - size, 0)));
+  return trim ? trimmed(text) : text;
 }
 
 /** @param {string} text */

@@ -8,12 +8,16 @@ import { isReport, loaded } from "./runs.js";
 import { Bar } from "./bar.js";
 import { Pane } from "./pane.js";
 import { Curves } from "./curves.js";
+import { Media } from "./media/media.js";
+import { Hparams } from "./hparams.js";
+import { Sql } from "./sql.js";
+import { Health } from "./health.js";
 import { Help } from "./help.js";
 import { notice } from "./menu.js";
 import { charts } from "./card.js";
 import * as runsModule from "./runs.js";
 
-const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves });
+const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
 
 function Divider() {
   const press = (/** @type {PointerEvent} */ event) => {

@@ -106,8 +106,12 @@ export const shownColumns = computed(() => {
 export const metrics = signal({}); // by column key, in the order of the runs
 /** @type {import("./types.js").Signal<Map<number, number>>} */
 const places = signal(new Map()); // of a run in a column of metrics
+/** Places whose value is NaN, by column key; other gaps are runs without the tag. @type {import("./types.js").Signal<Record<string, Set<number>>>} */
+const broken = signal({});
+/** Whether the least or the largest value of a tag is best, as the server has it. @type {import("./types.js").Signal<Record<string, string>>} */
+export const ways = signal({});
 const topKey = computed(() => top.value.match(/^\d+ (.+)$/)?.[1] ?? "");
-const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"));
+const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value, metricOf(topKey.value) ? `${metricOf(topKey.value)?.tag}:best` : "", mainTag.value ? `${mainTag.value}:best` : ""])].filter(metricOf).join("\n"));
 let metricsAsked = 0;
 effect(() => {
   const keys = wantedMetrics.value.split("\n").filter(Boolean);
@@ -119,10 +123,10 @@ effect(() => {
   fetchFrame("metrics", { columns: JSON.stringify(wanted) }).then(
     ({ header, columns: found }) => {
       if (mine !== metricsAsked) return;
-      const values = Object.values(found);
-      const ids = header.ids ?? list.map((run) => run.id);
-      places.value = new Map(ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
-      metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[key] ?? values[i]]));
+      places.value = new Map(header.ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
+      metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(i)]]));
+      broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[i].nan)]));
+      for (const each of header.metrics) if (each.way) ways.value = { ...ways.value, [each.tag]: each.way };
     },
     () => undefined, // the columns stay empty; what else is wrong is said elsewhere
   );
@@ -164,8 +168,14 @@ export function sorted(list, text) {
   return [...there, ...rest].map((each) => each.run);
 }
 
-/** Larger is better for these. @param {string} tag */
-export const higherIsBetter = (tag) => /acc|score|reward|return|f1|auc|bleu|rouge|iou|map\b|precision|recall|psnr|ssim/i.test(tag) && !/loss|error/i.test(tag);
+/** @param {string} tag */
+export const higherIsBetter = (tag) => ways.value[tag] === "max";
+
+/** The value of a metric is NaN, not missing. @param {Run} run @param {string} key */
+export function isBroken(run, key) {
+  const place = places.value.get(run.id);
+  return place !== undefined && Boolean(broken.value[key]?.has(place));
+}
 
 /** The runs in the table: filtered, the best N of them if asked for, in order; pinned ones first. */
 export const listed = computed(() => {

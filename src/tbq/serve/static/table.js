@@ -1,7 +1,7 @@
 // The runs: a table of which only the rows and columns on the screen exist.
 
 import { html, signal, computed, useEffect, useRef } from "./ui.js";
-import { listed, groups, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
+import { listed, groups, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, isBroken, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
 import { cell, count, duration, number, size, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
@@ -57,7 +57,7 @@ export function shownAs(key, value) {
   if (key === "started" || key === "last_event") return time(value).slice(0, 16);
   if (key === "step" || key === "events") return count(value);
   if (key === "bytes") return size(value);
-  if (metricOf(key)) return Number.isNaN(value) ? "" : number(value);
+  if (metricOf(key)) return Number.isNaN(value) ? "" : number(value, 4, false);
   return cell(value);
 }
 
@@ -95,7 +95,7 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  const nameWidth = Math.round(Math.max(140, Math.min(longest.value * 6.6 + 64, wide.value ? 420 : width * 0.52)));
+  const nameWidth = Math.round(Math.max(160, Math.min(longest.value * 6.6 + (group.value ? 84 : 64), wide.value ? 420 : width * 0.52)));
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -178,7 +178,7 @@ function Cell({ run, at, tint }) {
   if (at.key === "spark") return html`<div role="gridcell" class="cell" style=${style}><${Spark} run=${run} tint=${tint} /></div>`;
   const value = valueOf(run, at.key);
   const words = typeof value === "string";
-  const broken = metricOf(at.key) && typeof value === "number" && Number.isNaN(value) && run.health === "nan";
+  const broken = isBroken(run, at.key);
   const exact = typeof value === "number" ? String(value) : words ? value : "";
   return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}</div>`;
 }

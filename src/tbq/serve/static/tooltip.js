@@ -52,7 +52,7 @@ export function Tooltip({ chart, tag }) {
       return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
         <td><span class="swatch" style=${{ background: tint }}></span></td>
         <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
-        <td class="num">${point ? point.value : number(each.value)}</td>
+        <td class="num">${point ? point.text : number(each.value)}</td>
         <td class="num dim">${point && steps.size > 1 ? count(point.step) : spread}</td>
       </tr>`;
     })}</tbody></table>

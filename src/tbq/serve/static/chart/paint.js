@@ -1,7 +1,7 @@
 // A chart on a canvas: grid, bands, curves, marks and axis labels.
 
 import { scale, ticks, toPixels } from "./scale.js";
-import { area, columnsOf, intoImage, line, rgb } from "./raster.js";
+import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
 /** @typedef {{ ground: string, grid: string, axis: string, text: string, strong: string }} Ink */
@@ -157,8 +157,9 @@ function rastered(context, p, l) {
   const wide = Math.ceil((l.right - l.left + 4) * ratio);
   const high = Math.ceil((l.bottom - l.top + 6) * ratio);
   if (wide < 2 || high < 2) return;
-  const image = context.getImageData(x0, y0, wide, high);
-  const r = columnsOf(image);
+  const image = context.createImageData(wide, high);
+  const r = emptyRaster(wide, high);
+  fillGround(r, p, l, y0);
   const px = toPixels(l.xs);
   const py = toPixels(l.ys);
   const toX = (/** @type {number} */ v) => px(v) * ratio - x0;
@@ -172,6 +173,20 @@ function rastered(context, p, l) {
   for (const each of p.series) line(r, each, toX, toY, rgb(p.colour(each)), half, 1);
   intoImage(r, image);
   context.putImageData(image, x0, y0);
+}
+
+/** The ground and the grid, written again: reading them back from the canvas would take longer than the curves.
+ * @param {import("./raster.js").Raster} r @param {Picture} p @param {any} l @param {number} y0 */
+function fillGround(r, p, l, y0) {
+  const word = (/** @type {[number, number, number]} */ [red, green, blue]) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+  r.pixels.fill(word(rgb(p.ink.ground)));
+  const toY = toPixels(l.ys);
+  const grid = word(rgb(p.ink.grid));
+  for (const { at, label } of l.yt) {
+    if (!label && l.yt.length > 12) continue;
+    const row = Math.round(toY(at)) * p.ratio - y0;
+    for (let n = 0; n < p.ratio; n++) if (row + n >= 0 && row + n < r.height) for (let x = 0; x < r.width; x++) r.pixels[x * r.height + Math.floor(row) + n] = grid;
+  }
 }
 
 /** Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */

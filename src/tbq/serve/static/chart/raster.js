@@ -4,13 +4,9 @@
 
 /** @typedef {{ width: number, height: number, pixels: Uint32Array, left: number, right: number, top: number, bottom: number }} Raster */
 
-/** An image as columns. @param {ImageData} image @returns {Raster} */
-export function columnsOf(image) {
-  const { width, height } = image;
-  const rows = new Uint32Array(image.data.buffer);
-  const pixels = new Uint32Array(width * height);
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels[x * height + y] = rows[y * width + x];
-  return { width, height, pixels, left: 0, right: width, top: 0, bottom: height };
+/** An empty image of columns. @param {number} width @param {number} height @returns {Raster} */
+export function emptyRaster(width, height) {
+  return { width, height, pixels: new Uint32Array(width * height), left: 0, right: width, top: 0, bottom: height };
 }
 
 /** Columns back into the image. @param {Raster} r @param {ImageData} image */

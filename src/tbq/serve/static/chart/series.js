@@ -5,29 +5,26 @@
 
 const EMPTY = new Float32Array(0);
 
-/** @param {import("../api.js").Frame} frame @param {boolean} log values came as their logarithm
+/** @param {import("../api.js").Frame} frame @param {boolean} logX columns are even on a logarithmic axis
  * @returns {Curves} */
-export function curvesOf({ header, columns, bytes }, log = false) {
+export function curvesOf({ header, columns, bytes }, logX = false) {
   const { low, high, width } = header;
   const space = (high - low) / width;
-  const exact = columns.x;
+  const log = logX && low > 0;
   /** @type {Series[]} */
   const series = [];
   let points = 0;
-  let at = 0;
   header.series.forEach((/** @type {any} */ each, /** @type {number} */ i) => {
-    const begin = each.at ?? (header.sparse ? at : i * width);
-    const length = header.sparse ? each.points ?? 0 : width;
-    at = begin + length;
-    const take = (/** @type {string} */ name) => part(columns[name], begin, begin + length, log && header.log);
+    const begin = i * width;
+    const length = width;
+    const take = (/** @type {string} */ name) => part(columns[name], begin, begin + length);
     const min = take("min") ?? take("mean") ?? EMPTY;
     const max = take("max") ?? min;
     const x = new Float64Array(length);
-    if (exact) x.set(/** @type {Float64Array} */ (exact).subarray(begin, begin + length));
-    else for (let k = 0; k < length; k++) x[k] = low + ((header.sparse ? columns.index[begin + k] : k) + 0.5) * space;
-    points += each.n ?? 0;
+    for (let k = 0; k < length; k++) x[k] = log ? low * (high / low) ** ((k + 0.5) / width) : low + (k + 0.5) * space;
+    points += each.points ?? 0;
     series.push({
-      key: each.group ?? String(each.id), id: each.id ?? null, group: each.group ?? null, n: each.n ?? 0, runs: each.runs ?? 1,
+      key: each.ids ? `group ${each.group}` : String(each.id), id: each.id ?? null, group: each.ids ? each.group : null, n: each.points ?? 0, runs: each.ids?.length ?? 1,
       broken: list(each.broken), takeovers: each.takeovers ?? [], x, min, max,
       first: take("first") ?? min, last: take("last") ?? max,
       rawMin: take("raw_min"), rawMax: take("raw_max"), lower: take("lower"), upper: take("upper"),
@@ -39,11 +36,9 @@ export function curvesOf({ header, columns, bytes }, log = false) {
 /** @param {any} value one number, several, or none @returns {number[]} */
 const list = (value) => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
 
-/** @param {any} column @param {number} begin @param {number} end @param {boolean} log @returns {Float32Array | null} */
-function part(column, begin, end, log) {
-  if (!column) return null;
-  const values = column.subarray(begin, end);
-  return log ? values.map((/** @type {number} */ v) => 10 ** v) : values;
+/** @param {any} column @param {number} begin @param {number} end @returns {Float32Array | null} */
+function part(column, begin, end) {
+  return column ? column.subarray(begin, end) : null;
 }
 
 /** The lowest and highest value between two x; with `trim`, without the extreme 1 % on either side.
