@@ -13,7 +13,7 @@ from urllib.parse import quote
 from tbq.errors import DependencyError, TbqError
 from tbq.serve.health import Checkup, report
 from tbq.serve.media import keys, located
-from tbq.serve.params import NotFoundError, Params
+from tbq.serve.params import Params
 from tbq.serve.routes import ROUTES
 from tbq.serve.wire import FRAME, Answer, to_json
 
