@@ -256,6 +256,6 @@ def test_queries_wait_for_each_other(asked: Asked, monkeypatch: pytest.MonkeyPat
 
 def test_packed_curves_travel_small(asked: Asked) -> None:
     given = asked.answer("curves", tag="train/loss", width=4096, smooth=0)
-    small = given.squeezed()
+    small = given.squeezed
     if "packed" in unframed(given.body)[0]:
         assert small is not None and gzip.decompress(small) == given.body

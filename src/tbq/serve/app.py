@@ -148,9 +148,7 @@ def to_response(given: Answer) -> Response:
 
 def respond(given: Answer, accepted: str) -> Response:
     """The reply, compressed if that saves something."""
-    body = (
-        given.squeezed() if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
-    )
+    body = given.squeezed if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
     if body is None:
         return to_response(given)
     headers = {**given.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tbq.serve.state import LiveLog
 
 _MOST = 1000  # columns of one answer
-_BATCH = 2_000_000  # points that are looked at together
+_BATCH = 400_000  # points that are looked at together
 # What is better if it is larger, by its name; everything else is a loss, an error, a time.
 _LARGER = re.compile(
     r"(acc|auc|auroc|f1|precision|recall|score|reward|return|bleu|rouge|iou|m?ap|psnr|ssim|r2|win)", re.I

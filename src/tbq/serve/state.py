@@ -88,6 +88,7 @@ class LiveLog:
         self.failure: str | None = None
         self._ids: dict[str, int] = {}  # of every run that ever was: numbers are not given twice
         self._names: list[str] = []
+        self._sorted: list[str] | None = None
         self._shown_states: dict[str, State] = {}
         self._states_due = 0.0
         self._listeners: list[Callable[[Change], None]] = []
@@ -191,6 +192,7 @@ class LiveLog:
                 self.hparams[run] = given
         if hparams or new or gone:
             self.folds = folds(self.index, self.hparams, self.states)
+            self._sorted = None
         self.left, self.exists = update.left, exists
         self.loaded = self.loaded or not update.left
         self.polled = now
@@ -265,9 +267,10 @@ class LiveLog:
     def shown(self) -> list[str]:
         """The runs of the table, in its order: all but those that `add_hparams` made below another."""
         with self.lock:
-            return sorted(
-                (run for run in self.states if run not in self.folds), key=lambda run: (natural(run), run)
-            )
+            if self._sorted is None:
+                there = (run for run in self.states if run not in self.folds)
+                self._sorted = sorted(there, key=lambda run: (natural(run), run))
+            return list(self._sorted)
 
     def among(self, numbers: Iterable[int]) -> list[str]:
         """The runs with these numbers that are there."""
