@@ -37,9 +37,9 @@ def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
         "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "open", "patch", "read",
-        "release_memory", "results", "rewrite", "unpatch", "watch",
+        "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
-    for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "watch"):
+    for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
