@@ -31,7 +31,7 @@ def client(asked: Asked) -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def guarded(asked: Asked) -> Iterator[TestClient]:
     guard = Guard("0.0.0.0", 6007, "secret token", ["lab.example"])
-    with TestClient(make_app(asked.log, guard), base_url="http://10.0.0.5:6007") as made:
+    with TestClient(make_app(asked.log, guard), base_url="http://192.0.2.5:6007") as made:
         yield made
 
 
@@ -60,7 +60,7 @@ def test_this_machine_is_answered(client: TestClient, host: str) -> None:
         "127.0.0.1.evil.example",
         "",
         "localhost.",
-        "10.0.0.5",
+        "192.0.2.5",
         "[::1",
         "a@b",
     ],

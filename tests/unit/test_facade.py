@@ -85,6 +85,7 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
         "sql": ("select * from scalars",), "scan": (), "reduce": (), "write_reduced": (tmp_path / "reduced",),
         "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (), "plot": ("lr",),
         "write_plot": (tmp_path / "plot.svg",), "plot_text": ("lr",), "image_text": ("samples",), "sparklines": ("lr",),
+        "report": (tmp_path / "report.html",),
     }  # fmt: skip
     assert set(calls) == {name for name, _ in PUBLIC}
     with warnings.catch_warnings():

@@ -58,7 +58,14 @@ def serve(
     )  # fmt: skip
     log.start()  # reads while the server is being imported
     try:
-        _serve(log, host, port, token, allow_host, lambda *words: _started(*words, open, on_start))
+        _serve(
+            log,
+            host,
+            port,
+            token,
+            allow_host,
+            lambda address, remark: _started(address, remark, open, on_start),
+        )
     finally:
         log.close()
 

@@ -111,7 +111,7 @@ def _way(
     """How far between least and largest a value is, in fifteenths."""
     with np.errstate(all="ignore"):
         if scale.log:
-            share = (scale.codes(part) - low) / distance
+            share = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
         else:
             share = (part - least).astype(np.float32) / (largest - least).astype(np.float32)
         way = np.rint(share * _WAYS)

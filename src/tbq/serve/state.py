@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tbq.live.states import State
     from tbq.live.update import Update
     from tbq.live.view import LatestOfRun
+    from tbq.progress import Call
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
 
@@ -112,10 +113,16 @@ class LiveLog:
             self._thread.join(timeout=5)
         self.follower.close()
 
-    def read_everything(self) -> None:
+    def read_everything(self, progress: Call | None = None) -> None:
         """Look until there is nothing left, without a thread: for reports and tests."""
+        total = 0
         while True:
             self.look()
+            total = max(total, self.left)
+            if progress is not None:
+                with self.lock:
+                    runs = len(self.states), sum(state.is_read for state in self.states.values())
+                progress(total - self.left, total, runs[1], runs[0])
             if self.loaded and not self.left:
                 return
 
