@@ -61,7 +61,7 @@ def groups(log: LiveLog, params: Params) -> Answer:
 def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -> Groups:
     """The groups by `hparam.NAME`, or by a pattern of the name, as `tbq plot --by` makes them."""
     if not by.startswith(HPARAM):
-        return Groups.of_names(group_runs(runs, by, quiet=True), dark=dark)
+        return Groups.of_names(group_runs(runs, by, foreign=True), dark=dark)
     name = by.removeprefix(HPARAM)
     with log.lock:
         known = {run: hparams_of(log, run) for run in runs}
