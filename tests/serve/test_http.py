@@ -148,6 +148,8 @@ def test_methods(client: TestClient) -> None:
     assert client.post("/api/state").status_code == 405
     assert client.get("/api/sql").status_code in (404, 405)
     assert client.delete("/").status_code == 405
+    assert client.head("/api/events").status_code == 200
+    assert client.head("/api/state").content == b""
 
 
 def ask_sql(client: TestClient, query: Any, **more: Any) -> Any:

@@ -77,6 +77,8 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
             gone.cancel()
 
     async def events(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         return StreamingResponse(
             _events(log, request, stop), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
         )

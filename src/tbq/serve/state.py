@@ -149,7 +149,7 @@ class LiveLog:
                 # A disk that fails for a while: what was read is shown, and the next look may work.
                 self.failure = type(wrong).__name__
             idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
-            if not self.left:
+            if not self.left or self.failure is not None:
                 self._ended.wait(max(began + max(self.follower.interval, idle) - time.monotonic(), 0.01))
 
     def look(self) -> bool:
