@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import importlib
 import threading
@@ -261,3 +262,27 @@ def test_packed_curves_travel_small(asked: Asked) -> None:
     small = given.squeezed
     if "packed" in unframed(given.body)[0]:
         assert small is not None and gzip.decompress(small) == given.body
+
+
+def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
+    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Watchdog", lambda: Watchdog(3600))
+    app = make_app(asked.log, Guard("127.0.0.1", 6007, None))
+    body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/sql", "raw_path": b"/api/sql", "query_string": b"",
+             "headers": headers, "scheme": "http", "server": ("127.0.0.1", 6007), "http_version": "1.1"}  # fmt: skip
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await asyncio.sleep(0.3)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400 and b"nterrupt" in sent[1]["body"]
