@@ -98,7 +98,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
             {
                 "id": log.id_of(run),
                 "points": int(count),
-                "broken": made.broken[i],
+                "broken": None if math.isnan(made.broken[i]) else made.broken[i],
                 "takeovers": _takeovers(log, run, asked),
             }
             for i, (run, count) in enumerate(
@@ -179,7 +179,7 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
                 "ids": [log.id_of(run) for run in of_group[name]],
                 "points": int(np.isfinite(made[-1].least).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
-                "broken": math.nan,
+                "broken": None,
                 "takeovers": [],
             }
         )
