@@ -311,6 +311,15 @@ def make_seeds(root: Path) -> None:
         _write(root / f"seed={seed}" / _name(seed), _curves(TAGS[:1], 2_000_000, seed=seed))
 
 
+def make_page(root: Path) -> None:
+    """1,000 runs × 1 tag × 20,000 steps, as torch writes them: seeds of 100 settings"""
+    for run in range(1000):
+        place = (
+            root / f"lr={10 ** -(run // 100 / 4 + 1):.2g}" / f"width={run // 10 % 10}" / f"seed={run % 10}"
+        )
+        _write(place / _name(run), _curves(TAGS[:1], 20_000, seed=run))
+
+
 CORPORA: dict[str, Callable[[Path], None]] = {
     "A": make_a,
     "B": make_b,
@@ -323,6 +332,7 @@ CORPORA: dict[str, Callable[[Path], None]] = {
     "runs10000": _make_small(10_000),
     "images": make_images,
     "seeds": make_seeds,
+    "page": make_page,
 }
 
 

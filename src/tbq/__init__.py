@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tbq.patch import unpatch as unpatch
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
+    from tbq.serve import serve as serve
     from tbq.table.table import Table as Table
     from tbq.watch import watch as watch
     from tbq.write.demo import demo as demo
@@ -56,6 +57,7 @@ _LAZY = {
     "follow": "tbq.live.follower",
     "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
+    "serve": "tbq.serve",
     "watch": "tbq.watch",
 }
 
@@ -82,6 +84,7 @@ __all__ = [
     "release_memory",
     "results",
     "rewrite",
+    "serve",
     "unpatch",
     "watch",
 ]

@@ -15,16 +15,17 @@ their attributes are exact.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from tbq.text import paragraph, shown_path
 
-_PACKAGE = __file__.removesuffix("errors.py")
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
 _PACKAGE = __file__.removesuffix("errors.py")
@@ -105,8 +106,32 @@ def missing(module: str, *, needed_for: str, extra: str | None = None) -> Depend
     return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
 
 
+_collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+
+@contextlib.contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Warnings of this context (a thread, a task) go into the list: who answers requests has nobody to warn.
+
+    >>> with collected_warnings() as said:
+    ...     warn("3 runs have no group")
+    >>> said
+    ['3 runs have no group']
+    """
+    said: list[str] = []
+    token = _collected.set(said)
+    try:
+        yield said
+    finally:
+        _collected.reset(token)
+
+
 def warn(message: str) -> None:
     """Warn at the line of the user's code that called into tbq."""
+    said = _collected.get()
+    if said is not None:
+        said.append(message)
+        return
     _, level = _user_frame()
     warnings.warn(message, TbqWarning, stacklevel=level)
 

@@ -125,6 +125,32 @@ class Histogram:
         return np.asarray(np.clip(low * (1 - inside) + high * inside, low, high))
 
 
+_LARGEST = 1e307
+
+
+def solid(histogram: Histogram) -> Histogram | None:
+    """The buckets that have values and ends that can be drawn; None if there are none."""
+    import numpy as np
+
+    full = (histogram.count > 0) & np.isfinite(histogram.count)
+    full &= (np.abs(histogram.left) < _LARGEST) & (np.abs(histogram.right) < _LARGEST)  # false for NaN
+    if not full.any():
+        return None
+    return Histogram(histogram.left[full], histogram.right[full], histogram.count[full])
+
+
+def shared_edges(histograms: Sequence[Histogram], buckets: int) -> NDArray[np.float64]:
+    """Edges of this many buckets of one width, which hold all of these (`solid`) histograms."""
+    import numpy as np
+
+    low = min(float(each.left[0]) for each in histograms)
+    high = max(float(each.right[-1]) for each in histograms)
+    if not low < high:
+        space = abs(low) * 0.05 or 0.5
+        low, high = low - space, high + space
+    return np.asarray(low + (high - low) * np.linspace(0, 1, buckets + 1), np.float64)
+
+
 class HistogramTable(Table):
     """The `histograms` table, with each row as a `Histogram` and quantiles as columns."""
 

@@ -72,9 +72,14 @@ class LiveStore:
 
     def of_run(self, kind: str, run: str) -> tuple[Result, list[Run]]:
         """All rows of a kind of one run, and the runs that the result has by number."""
+        return self.of_runs(kind, [run])
+
+    def of_runs(self, kind: str, runs: Iterable[str]) -> tuple[Result, list[Run]]:
+        """All rows of a kind of these runs, and the runs that the result has by number."""
         with self.lock:
-            place = self._places().get(run)
-            return self._open().everything([kind], [] if place is None else [place]), list(self.runs)
+            places = self._places()
+            wanted = sorted(places[run] for run in runs if run in places)
+            return self._open().everything([kind], wanted), list(self.runs)
 
     def curves(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import SelectionError, warn
-from tbq.kinds.histograms import Histogram, HistogramTable
+from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.plot.colours import viridis
 from tbq.plot.samples import rows_by_step
 from tbq.plot.scales import dress
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _BINS = 90
 _MOST_RIDGES = 40
 _MOST_PANELS = 12
-_LARGEST = 1e307
 _OVERLAP = 2.2  # how many ridges high the highest is
 
 
@@ -51,7 +50,7 @@ def series_of(table: HistogramTable) -> dict[tuple[str, str], list[tuple[int, Hi
     series: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
     for key, steps in rows_by_step(table.to_arrow()).items():
         for step, rows in steps.items():
-            histogram = solid(table.histogram(rows[-1]))
+            histogram = _shares(table.histogram(rows[-1]))
             if histogram is not None:
                 series.setdefault(key, []).append((step, histogram))
     if not series:
@@ -59,24 +58,15 @@ def series_of(table: HistogramTable) -> dict[tuple[str, str], list[tuple[int, Hi
     return series
 
 
-def solid(histogram: Histogram) -> Histogram | None:
-    """The buckets that have values and ends that can be drawn, as shares of the fullest; None if there are none."""
-    full = (histogram.count > 0) & np.isfinite(histogram.count)
-    full &= (np.abs(histogram.left) < _LARGEST) & (np.abs(histogram.right) < _LARGEST)  # false for NaN
-    if not full.any():
-        return None
-    count = histogram.count[full]
-    return Histogram(histogram.left[full], histogram.right[full], count / count.max())
-
-
 def edges_of(histograms: list[tuple[int, Histogram]], bins: int = _BINS) -> Any:
     """The ends of bins that all of the histograms fit into."""
-    low = min(float(each.left[0]) for _, each in histograms)
-    high = max(float(each.right[-1]) for _, each in histograms)
-    if not low < high:
-        space = abs(low) * 0.05 or 0.5
-        low, high = low - space, high + space
-    return low + (high - low) * np.linspace(0, 1, bins + 1)
+    return shared_edges([each for _, each in histograms], bins)
+
+
+def _shares(histogram: Histogram) -> Histogram | None:
+    """What can be drawn of a histogram, as shares of its fullest bucket; None if that is nothing."""
+    full = solid(histogram)
+    return None if full is None else Histogram(full.left, full.right, full.count / full.count.max())
 
 
 def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:

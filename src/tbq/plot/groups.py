@@ -45,24 +45,36 @@ class Groups:
         wanted = [by] if isinstance(by, str) else list(by)
         if all(each.startswith(HPARAM) for each in wanted):
             names = [each.removeprefix(HPARAM) for each in wanted]
-            given = [_of_hparam(runs, name, reader) for name in names]
-            values = {run: tuple(of[run] for of in given) for run in runs if all(run in of for of in given)}
-            of_run = {
-                run: ", ".join(f"{name}={_text(value)}" for name, value in zip(names, parts, strict=True))
-                for run, parts in values.items()
-            }
-            if not of_run:
-                raise SelectionError(f"no run has all of {', '.join(wanted)}")
-            ordered = list(
-                dict.fromkeys(
-                    of_run[run] for run in sorted(values, key=lambda run: [*map(_value_key, values[run])])
-                )
-            )
-            numeric = len(wanted) == 1 and len(ordered) > 2 and all(_is_number(v) for (v,) in values.values())
-            return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
-        of_run = group_runs(runs, by)
+            return cls.of_values(runs, {name: _of_hparam(runs, name, reader) for name in names}, dark=dark)
+        return cls.of_names(group_runs(runs, by), dark=dark)
+
+    @classmethod
+    def of_names(cls, of_run: Mapping[str, str], *, dark: bool = False) -> Groups:
+        """Groups that are known by name."""
         names = sorted(set(of_run.values()), key=natural)
-        return cls(of_run, names, pick(names), False)
+        return cls(of_run, names, (colours if dark else print_colours)(names), False)
+
+    @classmethod
+    def of_values(
+        cls, runs: Sequence[str], given: Mapping[str, Mapping[str, Any]], *, dark: bool = False
+    ) -> Groups:
+        """The runs by their values of hyperparameters, which `given` has by name; those without one are in no group."""
+        values = {
+            run: tuple(of[run] for of in given.values())
+            for run in runs
+            if all(run in of for of in given.values())
+        }
+        if not values:
+            raise SelectionError(f"no run has all of {', '.join(HPARAM + name for name in given)}")
+        of_run = {
+            run: ", ".join(f"{name}={_text(value)}" for name, value in zip(given, parts, strict=True))
+            for run, parts in values.items()
+        }
+        by_value = sorted(values, key=lambda run: [*map(_value_key, values[run])])
+        ordered = list(dict.fromkeys(of_run[run] for run in by_value))
+        numeric = len(given) == 1 and len(ordered) > 2 and all(_is_number(v) for (v,) in values.values())
+        pick = colours if dark else print_colours
+        return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
 
 
 def natural(name: str) -> list[tuple[int, float, str]]:

@@ -13,6 +13,7 @@ from tbq.columns.codes import codes_of, numbers
 from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
 from tbq.live.view import AXES
+from tbq.plot.along import along, axis_of
 from tbq.plot.groups import Groups
 from tbq.plot.ranges import on_axis
 from tbq.query.reduce import reduce
@@ -168,10 +169,7 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
     axis: dict[str, tuple[Ints, Floats]] = {}
     for run, tag, part in rows.blocks():
         if tag == name:
-            there = np.isfinite(rows.raw[part])
-            steps, values = rows.step[part][there], rows.raw[part][there]
-            last = np.unique(steps[::-1], return_index=True)  # of two at one step the last counts
-            axis[run] = last[0], values[::-1][last[1]]
+            axis[run] = axis_of(rows.step[part], rows.raw[part])
     if not axis:
         raise SelectionError(
             f"x: no run that is drawn has the tag {name!r}", hint="choose others by run, --run"
@@ -179,7 +177,7 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
     x = np.full(len(rows.x), np.nan)
     for run, tag, part in rows.blocks():
         if tag != name and run in axis and len(axis[run][0]):
-            x[part] = np.interp(rows.step[part], *axis[run], left=np.nan, right=np.nan)
+            x[part] = along(rows.step[part], axis[run])
     left = np.isnan(x) & (rows.tag != rows.tags.index(name))
     if left.any():
         warn(f"{counted(int(left.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "

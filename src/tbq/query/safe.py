@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import threading
@@ -21,6 +22,7 @@ _SETTINGS = (
     "set python_enable_replacements = false",
     "set temp_directory = ''",
 )
+_PATHS = ("home_directory", "extension_directory", "secret_directory", "temp_directory")
 _LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 
 BEGIN = "begin transaction read only"
@@ -29,29 +31,37 @@ _WRAPPING = ("EXPLAIN", "MULTI")  # may hold a query; the second is what PIVOT i
 _HARMLESS = {"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest"}
 _READ_ONLY = "queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe"
 
-_safe: dict[int, duckdb.DuckDBPyConnection] = {}  # by process: a connection does not survive a fork
+#: By process, since a connection does not survive a fork, and by the limit of memory.
+_safe: dict[tuple[int, str | None], duckdb.DuckDBPyConnection] = {}
 _lock = threading.Lock()
 
 
-def connect(unsafe: bool) -> duckdb.DuckDBPyConnection:
+def connect(unsafe: bool, memory: str | None = None) -> duckdb.DuckDBPyConnection:
     """A connection of its own for each query, on which nothing of another query is left.
 
     Safe ones share an empty, locked database, since one takes 12 ms to make. A query (see `statements_of`) changes no
     setting of it, and its transaction cannot write to it; what a connection has for itself, the tables of the log among
-    it, ends with the connection. A query that may do more (see `alone`) gets a database of its own.
+    it, ends with the connection. A query that may do more (see `alone`) gets a database of its own. All queries with
+    the same limit of `memory` ("1GB") have that much together.
     """
     if unsafe:
         return duckdb.connect()
     with _lock:
-        base = _safe.get(os.getpid())
+        base = _safe.get((os.getpid(), memory))
         if base is None:
-            base = _safe[os.getpid()] = _locked()
+            base = _safe[os.getpid(), memory] = _locked(memory)
             atexit.register(base.close)
         return base.cursor()
 
 
-def _locked() -> duckdb.DuckDBPyConnection:
+def _locked(memory: str | None = None) -> duckdb.DuckDBPyConnection:
     base = duckdb.connect()
+    if memory is not None:
+        base.execute(f"set memory_limit = '{memory}'")
+        # Who asks for limits answers somebody else, whom paths of this machine do not concern.
+        for setting in _PATHS:
+            with contextlib.suppress(duckdb.Error):
+                base.execute(f"set {setting} = ''")
     for setting in _SETTINGS:
         try:
             base.execute(setting)
@@ -62,7 +72,9 @@ def _locked() -> duckdb.DuckDBPyConnection:
     return base
 
 
-def alone(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyConnection:
+def alone(
+    connection: duckdb.DuckDBPyConnection, query: str, memory: str | None = None
+) -> duckdb.DuckDBPyConnection:
     """The connection, or one to a database that only this query ever sees.
 
     DuckDB has table functions that change the database behind a mere select (`register_external_resource_type`), and
@@ -71,7 +83,7 @@ def alone(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyC
     if _is_plain(connection, query):
         return connection
     connection.close()
-    return _locked()
+    return _locked(memory)
 
 
 def _is_plain(connection: duckdb.DuckDBPyConnection, query: str) -> bool:

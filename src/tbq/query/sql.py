@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import duckdb
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from tbq import _core
 from tbq.arguments import bad, keywords, mapping
+from tbq.columns.codes import values_of
 from tbq.columns.names import ignoring_case, numbered, renamed, say_renamed
 from tbq.decode.options import READING, Reading
 from tbq.errors import QueryError, TbqError, warn
@@ -35,6 +37,20 @@ TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind 
 _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a query of somebody else may take: rows of the result, and memory of DuckDB ("1GB").
+
+    `on_connect` gets each connection before it is used, so that `interrupt` can be called from another thread.
+    `shown` says how paths in tables are shown.
+    """
+
+    rows: int
+    memory: str
+    shown: Callable[[str], str]
+    on_connect: Callable[[duckdb.DuckDBPyConnection], object]
+
+
 def sql(
     reader: Reader,
     query: str,
@@ -42,6 +58,7 @@ def sql(
     *,
     unsafe: bool = False,
     on_scan: Callable[[Scan], object] | None = None,
+    limits: Limits | None = None,
     **reading: Unpack[Reading],
 ) -> Table:
     """Run a query; the tables are read as far as it needs them."""
@@ -57,7 +74,10 @@ def sql(
             on_scan(scan)
 
     scanning = Scanning(**reading, later=True, on_scan=note)
-    connection = connect(unsafe)
+    memory = None if limits is None else limits.memory
+    connection = connect(unsafe, memory)
+    if limits is not None:
+        limits.on_connect(connection)
     prepared = Prepared(query, {}, frozenset())
     tokens: list[Word] = []
     twins: dict[str, str] = {}
@@ -68,11 +88,13 @@ def sql(
         statements = statements_of(connection, prepared.text, unsafe)
         _check_parameters(statements, prepared, given, query)
         if not unsafe:
-            connection = alone(connection, prepared.text)
-        twins = _register(connection, reader, scanning, prepared, tokens)
+            connection = alone(connection, prepared.text, memory)
+            if limits is not None:
+                limits.on_connect(connection)
+        twins = _register(connection, reader, scanning, prepared, tokens, limits)
         if not unsafe:
             connection.execute(BEGIN)
-        arrow = _run(connection, prepared.text, statements, given)
+        arrow = _run(connection, prepared.text, statements, given, None if limits is None else limits.rows)
     except duckdb.Error as error:
         if isinstance(scanning.failure, TbqError):
             raise scanning.failure from None
@@ -112,6 +134,7 @@ def _register(
     scanning: Scanning,
     prepared: Prepared,
     tokens: Sequence[Word],
+    limits: Limits | None,
 ) -> dict[str, str]:
     """Make the tables known that the query names; all, for one that names none, such as `show tables`.
 
@@ -119,7 +142,11 @@ def _register(
     """
     named = _tables(tokens)
     for kind in named or TABLES:
-        if kind in OVERVIEWS:
+        if kind in OVERVIEWS and limits is not None:
+            connection.register(
+                kind, _with_paths(LogDataset(reader, kind, scanning).to_table(), limits.shown)
+            )
+        elif kind in OVERVIEWS:
             connection.register(kind, LogDataset(reader, kind, scanning))
         elif kind not in DERIVED:
             extra = {
@@ -147,6 +174,15 @@ def _register(
     return twins
 
 
+def _with_paths(table: pa.Table, shown: Callable[[str], str]) -> pa.Table:
+    """A table about the log with its paths, and texts that may name some, as `shown` has them."""
+    for i, field in enumerate(table.schema):
+        if field.name in ("message", "hint") or field.name.endswith("path"):
+            texts = [None if text is None else shown(text) for text in values_of(table.column(i))]
+            table = table.set_column(i, field.name, pa.array(texts, pa.string()))
+    return table
+
+
 def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> dict[str, str]:
     names = ignoring_case(table.column_names, name)
     connection.register(name, table.rename_columns(names))
@@ -172,6 +208,7 @@ def _run(
     text: str,
     statements: Sequence[duckdb.Statement],
     given: Mapping[str, Any],
+    rows: int | None = None,
 ) -> pa.Table:
     def parameters(statement: duckdb.Statement) -> dict[str, Any] | None:
         return {name: given[name] for name in statement.named_parameters} or None
@@ -183,7 +220,10 @@ def _run(
         result = connection.sql(text_of(last), params=parameters(last))
     else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
         result = connection.sql(text, params=dict(given) or None)
-    return pa.table({}) if result is None else _with_texts(result).to_arrow_table()
+    if result is None:
+        return pa.table({})
+    made = _with_texts(result)
+    return (made if rows is None else made.limit(rows)).to_arrow_table()
 
 
 def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

@@ -13,6 +13,8 @@ from tbq.table.curves import Curves
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 
 def smooth(table: pa.Table, weight: float) -> pa.Table:
     """The scalar table with each (run, tag) smoothed, in the order of its rows.
@@ -30,13 +32,8 @@ def smooth(table: pa.Table, weight: float) -> pa.Table:
 
 def smoothed(table: pa.Table, weight: float) -> pa.ChunkedArray:
     """The column `value` smoothed, row by row."""
-    from tbq import _core
-
-    check_weight(weight)
     curves = Curves.of(table)
-    out = np.empty(len(curves.values))
-    _core.smooth(curves.values, curves.starts, float(weight), out)
-    return curves.back(out)
+    return curves.back(smoothed_values(curves.values, curves.starts, weight))
 
 
 def ema(values: Sequence[float], weight: float) -> list[float]:
@@ -45,13 +42,20 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
     >>> ema([1.0, 0.5], 0.6)
     [1.0, 0.6875]
     """
+    given = np.ascontiguousarray(values, np.float64)
+    return list(smoothed_values(given, np.zeros(min(1, len(given)), np.int64), weight).tolist())
+
+
+def smoothed_values(
+    values: NDArray[np.float64], starts: NDArray[np.int64], weight: float
+) -> NDArray[np.float64]:
+    """Curves one after another, which begin at `starts`, each smoothed."""
     from tbq import _core
 
     check_weight(weight)
-    given = np.ascontiguousarray(values, np.float64)
-    out = np.empty(len(given))
-    _core.smooth(given, np.zeros(min(1, len(given)), np.int64), float(weight), out)
-    return list(out.tolist())
+    out = np.empty(len(values))
+    _core.smooth(values, starts, float(weight), out)
+    return out
 
 
 def check_weight(weight: float, argument: str = "weight") -> None:

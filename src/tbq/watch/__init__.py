@@ -58,9 +58,9 @@ def watch(
 
         with asked() as graphics:
             # Takes its time, while the log is read and the terminal answers.
+            from tbq.live.states import STALLED_AFTER
             from tbq.watch.app import WatchApp
             from tbq.watch.model import Model
-            from tbq.watch.runs import STALLED_AFTER
 
         model = Model(shown, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
         WatchApp(feed, model, *graphics).show()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.columns.codes import values_of
+from tbq.live.pieces import Pieces
 from tbq.live.view import Axis, Curves, LatestOfRun, Series, View
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from tbq.problems import Problem
 
 _SHARE = 80  # of a CPU: looking takes one in so many seconds at most
-# Much that is new is read in pieces that take about so many seconds, so that what was read is soon on the screen.
-_PIECE = 0.15
-_LEAST, _MOST = 2 << 20, 512 << 20  # bytes of a piece
 
 
 class Want(NamedTuple):
@@ -77,7 +75,7 @@ class Feed:
         self._runs: tuple[str, ...] | None = None
         self._existed = True
         self._left = 0
-        self._piece = 0  # bytes to read next: at first none, so that the names of runs are there at once
+        self._pieces = Pieces()
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
@@ -134,8 +132,8 @@ class Feed:
     def _look(self) -> set[tuple[str, str, str]]:
         """Poll once; the (run, kind, tag) whose rows changed."""
         began = time.monotonic()
-        update = self._follower.poll(rows=False, most=self._piece)
-        self._adapt(time.monotonic() - began, update.left)
+        update = self._follower.poll(rows=False, most=self._pieces.next)
+        self._pieces.took(time.monotonic() - began, update.left)
         runs = tuple(self._follower.runs)
         exists = bool(runs) or self._view.exists()
         known = (runs, exists, update.left)
@@ -151,12 +149,6 @@ class Feed:
         statuses = self._statuses(changed, latest)
         self._bring(News(runs, latest, statuses, tuple(update.problems), exists, update.left))
         return changed
-
-    def _adapt(self, took: float, left: int) -> None:
-        """The next piece takes about as long as it should, if this one was full."""
-        if self._piece and left:
-            self._piece = int(self._piece * min(max(_PIECE / max(took, 1e-3), 0.25), 4.0))
-        self._piece = min(max(self._piece, _LEAST), _MOST)
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
         before = self._series.get(name, {})

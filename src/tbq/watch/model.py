@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from tbq.live.states import STALLED_AFTER, STATES, State
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
 from tbq.select import Selection
-from tbq.watch.runs import STALLED_AFTER, STATES, Run, State, tags_of
+from tbq.watch.runs import Run, tags_of
 
 if TYPE_CHECKING:
     from tbq.watch.feed import News

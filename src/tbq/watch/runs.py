@@ -1,26 +1,18 @@
-"""What is known of each run, and the state it is in."""
+"""What is known of each run, and how its state is shown."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.live.view import BACK
+from tbq.live.states import RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
 from tbq.text import natural
 
 if TYPE_CHECKING:
+    from tbq.live.states import State
     from tbq.live.view import LatestOfRun, Series
-
-State = Literal["running", "stalled", "finished", "failed"]
-STATES: tuple[State, ...] = ("running", "stalled", "finished", "failed")
-
-# A run is stalled if nothing came for this long, or for this many times its usual pause; later it counts as finished.
-STALLED_AFTER, STALLED_PAUSES = 120.0, 20.0
-FINISHED_AFTER, FINISHED_PAUSES = 3600.0, 200.0
-_AHEAD = 60.0  # a wall time this far in the future is of another clock
 
 
 class Sign(NamedTuple):
@@ -42,60 +34,17 @@ UNREAD = Sign("·", GREY)
 
 
 @dataclass
-class Run:
-    """One run, as of the last look."""
+class Run(RunState):
+    """One run with its series, as of the last look."""
 
-    name: str
-    is_read: bool = False  # something of it has been read
-    began: float = math.nan
-    ended: float = math.nan  # the wall time of its last event
-    seen: float = math.nan  # when this process saw it grow
-    status: str | None = None  # of its hparams session
     scalars: dict[str, Series] = field(default_factory=dict)
     others: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
-    step: int | None = None  # its last one
-    rate: float = 0.0  # steps per second over the last rows; 0 if that is not known
-    pause: float = 0.0  # seconds from one row to the next, lately
-    broken: list[str] = field(default_factory=list)  # the tags whose last value is not a finite number
 
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
         """Take what a look found; `first` if that is what was there before."""
-        self.is_read = True
-        self.began, self.ended = latest.began, latest.ended
-        if not first or self.ended > now + _AHEAD or math.isnan(self.ended):
-            self.seen = now
+        super().update(latest, now, first)
         self.scalars = {each.tag: each for each in latest.series if each.kind == "scalars"}
         self.others = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
-        self.step = max((each.step for each in latest.series), default=None)
-        self.broken = [tag for tag, each in self.scalars.items() if not math.isfinite(each.value)]
-        # What is logged most often says how far the run is.
-        pace = max(self.scalars.values(), key=lambda each: (each.rows, each.step), default=None)
-        self.rate = self.pause = 0.0
-        if pace is not None and (seconds := pace.wall_time - pace.earlier_wall_time) > 0:
-            self.rate = max(pace.step - pace.earlier_step, 0) / seconds
-            self.pause = seconds / min(pace.rows - 1, BACK)
-
-    def age(self, now: float) -> float:
-        """Seconds since its last event: by its wall time, or since it grew before our eyes, whichever is less."""
-        ages = [now - self.seen]
-        if self.ended <= now + _AHEAD:
-            ages.append(now - self.ended)
-        return max(min((age for age in ages if not math.isnan(age)), default=math.inf), 0.0)
-
-    def state(self, now: float, stalled_after: float = STALLED_AFTER) -> State:
-        """Failed if its session or a value says so, finished if its session says so; otherwise by the age of its last
-        event.
-        """
-        if self.status == "failure" or self.broken:
-            return "failed"
-        if self.status == "success":
-            return "finished"
-        age = self.age(now)
-        if age >= max(FINISHED_AFTER, 2 * stalled_after, FINISHED_PAUSES * self.pause):
-            return "finished"
-        if age >= max(stalled_after, STALLED_PAUSES * self.pause):
-            return "stalled"
-        return "running"
 
 
 def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:

@@ -7,13 +7,14 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tbq.live.states import STATES, State
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED
 from tbq.plot.numbers import ago, aligned, number, rate
 from tbq.text import counted, sized
 from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model
-from tbq.watch.runs import SIGNS, STATES, UNREAD, Run, Sign, State, tags_of
+from tbq.watch.runs import SIGNS, UNREAD, Run, Sign, tags_of
 
 _CARD_WIDTH, _CARD_HEIGHT = 36, 10  # a chart should have at least this
 _LEAST = 7  # cells of a column of values: it should not move with each value

@@ -1,0 +1,88 @@
+"""`tbq serve`: a log directory as a page in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import (
+    live_restarts_option,
+    logdir_argument,
+    select_options,
+    threads_option,
+    unpack_option,
+)
+
+_EXAMPLES = """\b
+Examples:
+  tbq serve runs
+  tbq serve runs --tag 'val/*' --title 'learning rates' --port 0
+  tbq serve runs --host 0.0.0.0 --port 0
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@logdir_argument
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",
+    help="The port; if it is in use, the next free one. 0 takes any.",
+)  # fmt: skip
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="HOST",
+    help="The address to listen on. Any but this machine's own needs a token, which is part of the URL.",
+)  # fmt: skip
+@click.option(
+    "--token", envvar="TBQ_TOKEN", metavar="TEXT",
+    help="The token to ask for.  [default: a new one if other machines can reach the page]",
+)  # fmt: skip
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME",
+    help="Answer for this host too, e.g. that of a proxy. May be repeated.",
+)  # fmt: skip
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@click.option("--title", metavar="TEXT", help="What the page is called.  [default: the name of LOGDIR]")
+@select_options
+@click.option(
+    "--every", type=click.FloatRange(0.05, 3600), default=0.25, show_default=True, metavar="SECONDS",
+    help="How often to look for new data.",
+)  # fmt: skip
+@click.option(
+    "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+    help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
+)  # fmt: skip
+@live_restarts_option
+@threads_option
+@unpack_option
+def command(
+    logdir: tuple[str, ...],
+    selection: dict[str, Any],
+    open_page: bool,
+    every: float,
+    allow_host: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
+
+    Prints the address of the page and serves it until ctrl-C. A directory that is not there yet is waited for. Needs
+    the extra "serve": pip install 'tbq[serve]'.
+    """
+    import tbq
+    from tbq.cli.emit import show, tell
+    from tbq.termination import leave
+
+    def started(address: str, remark: str | None) -> None:
+        if remark is not None:
+            tell(remark)
+        show(address)
+
+    tbq.serve(
+        logdir if len(logdir) > 1 else logdir[0],
+        **selection,
+        open=open_page,
+        interval=every,
+        allow_host=allow_host,
+        on_start=started,
+        **options,
+    )
+    leave(0)

@@ -1,0 +1,98 @@
+"""Statistics over more runs than fit into memory at once: those of some, merged with those of others, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tbq.columns.codes import numbers
+from tbq.query.reduce import STATS, reduce
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+BANDS = ("none", "std", "sem", "ci95", "minmax")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of each step how many values there are, their mean, standard deviation, least and largest."""
+
+    step: Ints
+    count: Ints
+    mean: Floats
+    std: Floats  # NaN of fewer than two
+    smallest: Floats
+    greatest: Floats
+
+    @classmethod
+    def of(cls, scalars: pa.Table) -> Moments:
+        """Those of a table with one tag, over all its runs, by `reduce`."""
+        names = scalars.column("run").unique().to_pylist()
+        table = reduce(scalars, dict.fromkeys(names, ""), ("mean", "std", "min", "max"))
+        values = [np.asarray(table[name].to_numpy(), np.float64) for name in ("mean", "std", "min", "max")]
+        return cls(numbers(table["step"]), numbers(table["n"]), *values)
+
+    def taken(self, order: Ints) -> Moments:
+        """The same steps in another order."""
+        return Moments(
+            self.step[order],
+            self.count[order],
+            self.mean[order],
+            self.std[order],
+            self.smallest[order],
+            self.greatest[order],
+        )
+
+    def ends(self, band: str) -> tuple[Floats, Floats]:
+        """The lower and the upper end of a band; of one value alone a band around the mean has no width."""
+        if band == "minmax":
+            return self.smallest, self.greatest
+        if band == "none":
+            return self.mean, self.mean
+        # The statistics take whatever has a std and a count.
+        reach = self.std if band == "std" else STATS[band](cast("Any", self))
+        reach = np.where(self.count < 2, 0.0, reach)
+        with np.errstate(all="ignore"):
+            return self.mean - reach, self.mean + reach
+
+
+def merged(parts: Iterable[Moments]) -> Moments:
+    """The statistics of all runs, from those of some runs each (Chan's formula, which loses no digits).
+
+    >>> one = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (1.0, np.nan, 1.0, 1.0)))
+    >>> two = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (3.0, np.nan, 3.0, 3.0)))
+    >>> both = merged([one, two])
+    >>> both.count.tolist(), both.mean.tolist(), both.std.round(6).tolist(), both.greatest.tolist()
+    ([2], [2.0], [1.414214], [3.0])
+    """
+    listed = [part for part in parts if len(part.step)]
+    if len(listed) == 1:
+        return listed[0]
+    step = np.unique(np.concatenate([part.step for part in listed])) if listed else np.zeros(0, np.int64)
+    count = np.zeros(len(step), np.int64)
+    mean, squares = np.zeros(len(step)), np.zeros(len(step))
+    smallest, greatest = np.full(len(step), np.nan), np.full(len(step), np.nan)
+    for part in listed:
+        at = np.searchsorted(step, part.step)
+        some = part.count > 0
+        at, before, more = at[some], count[at[some]], part.count[some]
+        both = before + more
+        with np.errstate(all="ignore"):
+            off = part.mean[some] - mean[at]
+            inside = np.where(more > 1, part.std[some] ** 2 * (more - 1), 0.0)
+            squares[at] += inside + np.where(before > 0, off * off * (before * more / both), 0.0)
+            mean[at] = np.where(before > 0, mean[at] + off * (more / both), part.mean[some])
+        smallest[at] = np.fmin(smallest[at], part.smallest[some])
+        greatest[at] = np.fmax(greatest[at], part.greatest[some])
+        count[at] = both
+    with np.errstate(all="ignore"):
+        std = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
+    return Moments(step, count, np.where(count > 0, mean, np.nan), std, smallest, greatest)

@@ -1,0 +1,155 @@
+"""Runs by an expression over the summary table: `hparam.lr > 0.01 and "val/loss" < 0.3`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from tbq.columns.codes import values_of
+from tbq.errors import QueryError
+from tbq.kinds.hparams import HPARAM
+from tbq.kinds.hparams import column as hparam_column
+from tbq.query.safe import connect
+from tbq.query.sqlerrors import explain
+from tbq.query.sqltext import words
+from tbq.select import closest
+from tbq.serve.metrics import cells, parsed
+from tbq.serve.points import csv_answer
+from tbq.serve.runs import hparams_of
+from tbq.serve.watchdog import MEMORY, Watchdog
+from tbq.serve.wire import Answer, json_answer
+from tbq.table.summary import STATS
+
+if TYPE_CHECKING:
+    from tbq.query.sqltext import Word
+    from tbq.serve.params import Params
+    from tbq.serve.state import LiveLog
+
+_FACTS = ("run", "state", "step", "started", "duration", "events")
+
+
+def filter_runs(log: LiveLog, params: Params) -> Answer:
+    """The numbers of the runs for which an expression is true."""
+    where = params.text("where")
+    rows = log.shown()
+    if not where.strip():
+        return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows]})
+    return json_answer(
+        {"version": log.version, "ids": [log.id_of(rows[i]) for i in matching(log, where, rows)]}
+    )
+
+
+def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
+    """The places of the runs for which the expression is true."""
+    try:
+        tokens = words(where)
+    except (duckdb.Error, UnicodeError) as wrong:
+        raise QueryError(f"the filter cannot be read: {wrong}") from None
+    table = _table(log, tokens, rows)
+    connection = connect(unsafe=False, memory=MEMORY)
+    try:
+        with Watchdog() as watchdog:
+            watchdog.watch(connection)
+            chosen = connection.from_arrow(table).filter(where).project('"#row"').to_arrow_table()
+    except duckdb.Error as wrong:
+        raise _explained(wrong, log, table, where) from None
+    finally:
+        connection.close()
+    return sorted(row for row in values_of(chosen.column(0)) if row is not None)
+
+
+def _table(log: LiveLog, tokens: Sequence[Word], rows: Sequence[str]) -> pa.Table:
+    """The summary table, with the columns that the expression names: there may be 50,000 others."""
+    names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
+    names |= {word.text for word in tokens if not word.string}
+    lower = {name.lower() for name in names}
+    columns: dict[str, Any] = {"#row": pa.array(range(len(rows)), pa.int64())}
+    columns |= _facts(log, rows)
+    columns |= _hparams(log, rows)
+    with log.lock:
+        tags = [tag for tag in log.index.tags if _stems(tag, lower)]
+    taken = {name.lower() for name in columns}
+    for tag in tags:
+        for stat in ("last", *(each for each in STATS if each != "last"), "best"):
+            name = tag if stat == "last" else f"{tag}.{stat}"
+            if name.lower() in lower and name.lower() not in taken:
+                # Tags that differ by case alone: the one that is written so, else the first.
+                alike = [each for each in tags if each.lower() == tag.lower()]
+                if len(alike) > 1 and name not in names and tag != alike[0]:
+                    continue
+                if len(alike) > 1 and name not in names and any(each in names for each in alike):
+                    continue
+                values = cells(log, [(tag, stat)], rows)[name]
+                columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+                taken.add(name.lower())
+    return pa.table(columns)
+
+
+def _stems(tag: str, lower: set[str]) -> bool:
+    """Whether a tag, or a statistic of it, is among these names."""
+    low = tag.lower()
+    return low in lower or any(f"{low}.{stat}" in lower for stat in (*STATS, "best"))
+
+
+def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
+    states = log.states_now()
+    with log.lock:
+        known = [log.states.get(run) for run in rows]
+        events = [log.index.rows_of(run) for run in rows]
+    return {
+        "run": pa.array(list(rows), pa.string()),
+        "state": pa.array([states.get(run) for run in rows], pa.string()),
+        "step": pa.array([each.step if each else None for each in known], pa.int64()),
+        "started": pa.array([each.began if each else None for each in known], pa.float64()),
+        "duration": pa.array([each.ended - each.began if each else None for each in known], pa.float64()),
+        "events": pa.array(events, pa.int64()),
+    }
+
+
+def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
+    """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as the summary table has it."""
+    with log.lock:
+        found = [hparams_of(log, run) for run in rows]
+    given = [dict(each.values) if each else {} for each in found]
+    arrays: dict[str, Any] = {}
+    for name in sorted({name for values in given for name in values}):
+        if name.lower() not in {each.lower() for each in arrays}:  # case does not count in SQL
+            arrays[name] = hparam_column([values.get(name) for values in given])
+    if not arrays:
+        return {}
+    columns = {f"{HPARAM}{name}": array for name, array in arrays.items()}
+    columns["hparam"] = pa.StructArray.from_arrays(list(arrays.values()), list(arrays))
+    return columns
+
+
+def _explained(wrong: duckdb.Error, log: LiveLog, table: pa.Table, where: str) -> QueryError:
+    if isinstance(wrong, duckdb.InterruptException):
+        return QueryError("the filter takes too long")
+    known = [name for name in table.column_names if not name.startswith("#")]
+    with log.lock:
+        tags = list(log.index.tags)
+    error = explain(wrong, lambda: known, [], list)
+    text = str(wrong)
+    missing = [word.strip('"') for word in text.split('"')[1:2]]
+    near = closest(missing[0], [*known, *tags]) if missing else []
+    if near:
+        listed = " or ".join(name if name.isidentifier() else f'"{name}"' for name in near)
+        return QueryError(error.message, hint=f"did you mean {listed}?")
+    hint = 'e.g. hparam.lr > 0.01 and "val/loss" < 0.3; statistics are "val/loss.min"'
+    return QueryError(error.message, hint=hint if "loss" not in where else error.hint or hint)
+
+
+def summary_csv(log: LiveLog, params: Params) -> Answer:
+    """What the runs table shows, as a file: facts, hyperparameters and the metrics asked for."""
+    rows = params.runs(log)
+    wanted = parsed(params.text("columns", "[]") or "[]")
+    columns = _facts(log, rows)
+    columns |= {name: column for name, column in _hparams(log, rows).items() if name != "hparam"}
+    for name, values in cells(log, wanted, rows).items():
+        if name in columns:
+            name = f"tag.{name}"
+        columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+    return csv_answer(pa.table(columns), "runs.csv")

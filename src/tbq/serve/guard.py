@@ -1,0 +1,127 @@
+"""Who may ask: the Host header, the token, requests of other sites; and the headers of every reply."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+import socket
+from collections.abc import Iterable, Mapping
+from http.cookies import SimpleCookie
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+#: Nothing from elsewhere, nothing inline, nobody frames it.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Refusal(NamedTuple):
+    """Why a request is not answered."""
+
+    status: int
+    error: str
+    hint: str
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0"), is_local("::1")
+    (True, True, False, True)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def new_token() -> str:
+    """A token that cannot be guessed."""
+    return secrets.token_urlsafe(24)
+
+
+class Guard:
+    """Judges requests. Without a token the server listens on this machine alone."""
+
+    def __init__(self, host: str, port: int, token: str | None, allowed: Iterable[str] = ()) -> None:
+        self.token = token
+        self.cookie = f"tbq-{port}"
+        self._hosts = {*_LOCAL, host.lower(), *(name.lower() for name in allowed)}
+        self._any_address = token is not None  # a page of another site cannot know the token
+        if token is not None:
+            self._hosts |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    def refusal(
+        self, method: str, path: str, headers: Mapping[str, str], query: str | None
+    ) -> Refusal | None:
+        """Why this request is refused; `query` is its parameter `token`."""
+        host = headers.get("host", "")
+        if not self._knows(host):
+            return Refusal(
+                403,
+                f"this server does not answer for the host {host[:100]!r}",
+                "open it by the address that tbq serve printed, or name the host: --allow-host",
+            )
+        if not self._own_site(method, path, headers, host):
+            return Refusal(403, "requests of other sites are refused", "open the page by its own address")
+        if self.token is not None and not self.admits(headers, query):
+            return Refusal(
+                401, "the token is missing or wrong", "open the address with ?token=… that tbq serve printed"
+            )
+        return None
+
+    def admits(self, headers: Mapping[str, str], query: str | None) -> bool:
+        """Whether the token is there: in the address, in a cookie, or as `Authorization: Bearer`."""
+        if self.token is None:
+            return True
+        given = [query or ""]
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            given.append(bearer.strip())
+        cookies: SimpleCookie = SimpleCookie()
+        try:
+            cookies.load(headers.get("cookie", ""))
+        except Exception:  # whatever a browser sends as a cookie: not ours
+            cookies = SimpleCookie()
+        if self.cookie in cookies:
+            given.append(cookies[self.cookie].value)
+        return any(hmac.compare_digest(each.encode(), self.token.encode()) for each in given)
+
+    def _knows(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name.lower() in self._hosts:
+            return True
+        if not self._any_address:
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _own_site(self, method: str, path: str, headers: Mapping[str, str], host: str) -> bool:
+        origin = headers.get("origin")
+        if origin is not None and (origin == "null" or urlsplit(origin).netloc.lower() != host.lower()):
+            return False
+        site = headers.get("sec-fetch-site", "same-origin")
+        if site in ("same-origin", "none"):
+            return True
+        # A link on another page may lead to the page itself, and to nothing else.
+        return method == "GET" and path == "/" and headers.get("sec-fetch-mode") == "navigate"

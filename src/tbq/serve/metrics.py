@@ -1,0 +1,158 @@
+"""Numbers of the runs table: the last, least, largest, … value of a tag in each run, over all its points."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tbq.arguments import bad
+from tbq.errors import UsageError
+from tbq.serve.params import TooMuchError
+from tbq.serve.points import table
+from tbq.serve.wire import Answer, frame
+from tbq.table.summary import STATS, statistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tbq.serve.params import Params
+    from tbq.serve.state import LiveLog
+
+_MOST = 1000  # columns of one answer
+_BATCH = 400_000  # points that are looked at together
+# What is better if it is larger, by its name; everything else is a loss, an error, a time.
+_LARGER = re.compile(
+    r"(acc|auc|auroc|f1|precision|recall|score|reward|return|bleu|rouge|iou|m?ap|psnr|ssim|r2|win)", re.I
+)
+
+
+def metrics(log: LiveLog, params: Params) -> Answer:
+    """One column per metric, one row per run, in the order of the runs."""
+    wanted = parsed(params.text("columns"))
+    rows = log.shown()
+    columns: dict[str, NDArray[np.float64]] = {}
+    about = []
+    for place, (tag, stat) in enumerate(wanted):
+        found = values(log, tag, stat, rows)
+        column = np.array([found.get(run, math.nan) for run in rows], np.float64)
+        columns[str(place)] = column
+        # NaN in the column is either a value or none at all.
+        odd = [i for i, run in enumerate(rows) if run in found and math.isnan(found[run])]
+        about.append({"tag": tag, "stat": stat, "way": way_of(tag) if stat == "best" else None, "nan": odd})
+    return frame(columns, version=log.version, ids=[log.id_of(run) for run in rows], metrics=about)
+
+
+def parsed(text: str) -> list[tuple[str, str]]:
+    """Pairs of a tag and a statistic."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    pairs = isinstance(given, list) and all(
+        isinstance(each, list) and len(each) == 2 and all(isinstance(part, str) for part in each)
+        for each in given
+    )
+    if not pairs:
+        raise bad("columns", text[:100], 'JSON such as [["val/loss","min"]]')
+    if len(given) > _MOST:
+        raise TooMuchError(f"{len(given):,} columns, want at most {_MOST:,}")
+    for _, stat in given:
+        if stat != "best" and stat not in STATS and not re.fullmatch(r"at:-?\d{1,18}", stat):
+            raise bad("columns", stat[:40], f"best, at:STEP, or one of {', '.join(STATS)}")
+    return [(tag, stat) for tag, stat in given]
+
+
+def way_of(tag: str) -> str:
+    """Whether the best value of a tag is its least or its largest, by what it is called.
+
+    >>> way_of("val/loss"), way_of("val/accuracy"), way_of("eval/return_mean")
+    ('min', 'max', 'max')
+    """
+    if re.search(r"(loss|err|perplexity|ppl)", tag, re.I):
+        return "min"
+    return "max" if _LARGER.search(tag) else "min"
+
+
+def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, float]:
+    """A statistic of each of the runs that have the tag; a run that has it not itself has that of its sub-run."""
+    if stat == "best":
+        stat = way_of(tag)
+    with log.lock:
+        sources = {run: run for run in log.index.having("scalars", tag, rows)}
+        subs = {above: sub for sub, above in log.folds.items() if above in rows and above not in sources}
+        for sub in log.index.having("scalars", tag, list(subs.values())):
+            sources[log.folds[sub]] = sub
+        if stat == "last":
+            last = log.index.last(tag)
+            return {run: last[source] for run, source in sources.items() if source in last}
+        versions = {run: log.versions.get(run, 0) for run in sources.values()}
+        cache: dict[str, tuple[int, float | None]]
+        cache = log.caches.setdefault("metrics", {}).setdefault((tag, stat), {})
+        stale = [run for run, version in versions.items() if cache.get(run, (-1, None))[0] != version]
+    found = _computed(log, tag, stat, stale)
+    with log.lock:
+        for run in stale:
+            cache[run] = versions[run], found.get(run)
+        kept = {run: cache[source][1] for run, source in sources.items() if source in cache}
+        for run in [run for run in cache if run not in log.states]:
+            del cache[run]
+    return {run: value for run, value in kept.items() if value is not None}
+
+
+def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[str, float]:
+    if not runs:
+        return {}
+    if stat.startswith("at:"):
+        return _at(log, tag, int(stat.removeprefix("at:")), runs)
+    left = list(runs)
+    found: dict[str, float] = {}
+    if stat in ("min", "max"):  # quickly, of those without odd values
+        ends = log.view.curves([(run, tag) for run in runs], width=1)
+        column = ends.least if stat == "min" else ends.largest
+        plain = np.isnan(ends.broken) & ~np.isnan(column[:, 0])
+        found = {run: float(column[i, 0]) for i, run in enumerate(runs) if plain[i]}
+        left = [run for run in runs if run not in found]
+    while left:
+        batch: list[str] = []
+        points = 0
+        while left and (not batch or points < _BATCH):
+            batch.append(left.pop(0))
+            points += log.index.rows_of(batch[-1], tag)
+        names, (of_tag,) = statistics(table(log, tag, batch), (stat,), [tag])
+        for run, value in zip(names.to_pylist(), of_tag.values.to_pylist(), strict=True):
+            if value is not None:
+                found[run] = float(value)
+    return found
+
+
+def _at(log: LiveLog, tag: str, step: int, runs: Sequence[str]) -> dict[str, float]:
+    """The value at a step, or the last one before it."""
+    found = {}
+    for run in runs:
+        steps, _, values_of_run = log.listing.points(run, tag)
+        before = np.flatnonzero(steps <= step)
+        if len(before):
+            latest = steps[before].max()
+            found[run] = float(values_of_run[before[steps[before] == latest][-1]])
+    return found
+
+
+def check_tag(log: LiveLog, tag: str) -> None:
+    """An error if no run ever had this tag."""
+    with log.lock:
+        if log.index.code(tag) < 0:
+            raise UsageError(f"no run has the tag {tag[:200]!r}")
+
+
+def cells(log: LiveLog, wanted: Sequence[tuple[str, str]], rows: Sequence[str]) -> dict[str, list[Any]]:
+    """The columns of metrics as lists with None for absent, by their names in a summary."""
+    made: dict[str, list[Any]] = {}
+    for tag, stat in wanted:
+        found = values(log, tag, stat, rows)
+        made[tag if stat == "last" else f"{tag}.{stat}"] = [found.get(run) for run in rows]
+    return made

@@ -1,0 +1,144 @@
+// The only way to data: the server's API, or the blocks embedded in a report.
+
+import { unpack } from "./packed.js";
+
+/** An answer that is an error, in the server's words. */
+export class ApiError extends Error {
+  /** @param {string} message @param {string} hint @param {number} status */
+  constructor(message, hint = "", status = 0) {
+    super(message);
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+/** @typedef {Record<string, string | number | boolean | null | undefined>} Params */
+/** @typedef {Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array} Column */
+/** @typedef {{ header: any, columns: Record<string, Column>, bytes: number }} Frame */
+
+export const report = document.documentElement.dataset.report ?? null;
+
+/** The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal addresses.
+ * @param {string} path @param {Params} params */
+export function address(path, params = {}) {
+  const parts = [];
+  for (const name of Object.keys(params).sort()) {
+    const value = params[name];
+    if (value === undefined || value === null || value === "" || value === false) continue;
+    parts.push(`${name}=${encodeURIComponent(value === true ? "1" : String(value))}`);
+  }
+  return `api/${path}${parts.length ? `?${parts.join("&")}` : ""}`;
+}
+
+/** @type {Map<string, HTMLScriptElement> | null} */
+let blocks = null;
+
+/** The embedded block of a report that answers a question.
+ * @param {string} url */
+function embedded(url) {
+  blocks ??= new Map([...document.querySelectorAll("script[data-url]")].map((each) => [each.getAttribute("data-url") ?? "", /** @type {HTMLScriptElement} */ (each)]));
+  return blocks.get(url);
+}
+
+/** @param {string} path @param {Params} params @param {RequestInit} options */
+async function ask(path, params, options) {
+  const url = address(path, params);
+  if (report !== null) throw new ApiError("This report does not contain that.", "Open the log with tbq serve.", 404);
+  let answer;
+  try {
+    answer = await fetch(url, { ...options, credentials: "same-origin" });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError("The server does not answer.", "What is on the screen is the last that it sent.");
+  }
+  if (!answer.ok) {
+    let said = { error: `The server answered ${answer.status}.`, hint: "" };
+    try {
+      said = { ...said, ...(await answer.json()) };
+    } catch {
+      // Not JSON: a proxy's page, say. The status is all there is.
+    }
+    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status);
+  }
+  return answer;
+}
+
+/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<any>} */
+export async function fetchJson(path, params = {}, options = {}) {
+  const block = embedded(address(path, params));
+  if (block) return JSON.parse(block.textContent ?? "null");
+  return (await ask(path, params, options)).json();
+}
+
+/** @param {string} path @param {Params} params @returns {Promise<string>} */
+export async function fetchText(path, params = {}) {
+  return (await ask(path, params, {})).text();
+}
+
+/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<Frame>} */
+export async function fetchFrame(path, params = {}, options = {}) {
+  const block = embedded(address(path, params));
+  if (block) return decode(await unpacked(block));
+  return decode(await (await ask(path, params, options)).arrayBuffer());
+}
+
+/** The bytes of a block: base64, compressed if it says so.
+ * @param {HTMLScriptElement} block */
+async function unpacked(block) {
+  const bytes = Uint8Array.from(atob((block.textContent ?? "").trim()), (letter) => letter.charCodeAt(0));
+  if (block.dataset.gzip !== "1") return bytes.buffer;
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+/** @param {string} path @param {unknown} body @param {RequestInit} options */
+export async function post(path, body, options = {}) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(path, {}, { ...options, method: "POST", headers, body: JSON.stringify(body) });
+}
+
+/** An address for `src` and `href`: an embedded block as a data: URL, or the server's.
+ * @param {string} path @param {Params} params */
+export function link(path, params = {}) {
+  const url = address(path, params);
+  const block = embedded(url);
+  return block ? `data:${block.dataset.type ?? "image/png"};base64,${(block.textContent ?? "").trim()}` : url;
+}
+
+/** Columns out of a frame: length of the header, header, then each column at its offset.
+ * @param {ArrayBuffer} buffer @returns {Frame} */
+export function decode(buffer) {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const begin = 4 + length;
+  /** @type {Record<string, Column>} */
+  const columns = {};
+  for (const each of header.columns) columns[each.name] = column(buffer, begin, each);
+  if (header.packed) Object.assign(columns, unpack(header, buffer, begin));
+  return { header, columns, bytes: buffer.byteLength };
+}
+
+/** @param {ArrayBuffer} buffer @param {number} begin @param {any} each @returns {Column} */
+function column(buffer, begin, each) {
+  const at = begin + each.offset;
+  switch (each.type) {
+    case "f64": return new Float64Array(buffer, at, each.length);
+    case "f32": return new Float32Array(buffer, at, each.length);
+    case "u32": return new Uint32Array(buffer, at, each.length);
+    case "u16": return new Uint16Array(buffer, at, each.length);
+    case "u8": return new Uint8Array(buffer, at, each.length);
+    default: return /** @type {any} */ (each.values ?? []);
+  }
+}
+
+/** Ids as few letters: 0-99,101.
+ * @param {number[]} ids ascending */
+export function ranges(ids) {
+  const parts = [];
+  for (let i = 0; i < ids.length; ) {
+    let j = i;
+    while (j + 1 < ids.length && ids[j + 1] === ids[j] + 1) j++;
+    parts.push(j > i ? `${ids[i]}-${ids[j]}` : `${ids[i]}`);
+    i = j + 1;
+  }
+  return parts.join(",");
+}

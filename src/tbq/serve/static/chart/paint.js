@@ -1,0 +1,257 @@
+// A chart on a canvas: grid, bands, curves, marks and axis labels.
+
+import { scale, ticks, toPixels } from "./scale.js";
+import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
+
+/** @typedef {import("../types.js").Series} Series */
+/** @typedef {{ ground: string, grid: string, axis: string, text: string, strong: string }} Ink */
+/** @typedef {{
+ *   series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX: boolean, logY: boolean,
+ *   axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean, thick?: boolean,
+ * }} Picture */
+/** @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys: import("./scale.js").Scale, raster: boolean }} Layout */
+
+const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const STROKED = 40000; // columns that a canvas strokes in a frame; above it they are written into an image
+
+/** Where everything is. @param {Picture} p @param {CanvasRenderingContext2D} context @returns {Layout & { xt: any[], yt: any[] }} */
+export function layout(p, context) {
+  const top = 8;
+  const bottom = p.height - 22;
+  const rough = scale(p.y[0], p.y[1], p.logY, bottom, top);
+  const yt = ticks(rough, Math.max(2, Math.floor((bottom - top) / 36)), "value");
+  context.font = FONT;
+  const widest = Math.max(...yt.map((each) => context.measureText(each.label).width), 16);
+  const left = Math.ceil(Math.max(widest + 10, 38));
+  const right = p.width - 12;
+  const xs = scale(p.x[0], p.x[1], p.logX, left, right);
+  const xt = ticks(xs, Math.max(2, Math.floor((right - left) / 72)), p.axis.startsWith("tag:") ? "value" : p.axis);
+  return { left, right, top, bottom, xs, ys: rough, xt, yt, raster: false };
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Picture} p @returns {Layout} */
+export function paint(canvas, p) {
+  const { ratio } = p;
+  const wide = Math.round(p.width * ratio);
+  const high = Math.round(p.height * ratio);
+  if (canvas.width !== wide) canvas.width = wide;
+  if (canvas.height !== high) canvas.height = high;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = p.ink.ground;
+  context.fillRect(0, 0, p.width, p.height);
+  const l = layout(p, context);
+  grid(context, p, l);
+  const columns = p.series.reduce((sum, each) => sum + each.x.length, 0);
+  l.raster = columns > STROKED;
+  if (l.raster) rastered(context, p, l);
+  else stroked(context, p, l);
+  marks(context, p, l);
+  labels(context, p, l);
+  return l;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} p @param {any} l */
+function grid(context, p, l) {
+  const toY = toPixels(l.ys);
+  context.lineWidth = 1;
+  context.strokeStyle = p.ink.grid;
+  context.beginPath();
+  for (const { at, label } of l.yt) {
+    if (!label && l.yt.length > 12) continue;
+    const y = Math.round(toY(at)) + 0.5;
+    context.moveTo(l.left, y);
+    context.lineTo(l.right, y);
+  }
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
+function stroked(context, p, l) {
+  const toX = toPixels(l.xs);
+  const toY = toPixels(l.ys);
+  context.save();
+  context.beginPath();
+  context.rect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 6);
+  context.clip();
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  for (const each of p.series) {
+    context.fillStyle = p.colour(each);
+    if (each.lower && each.upper) {
+      context.globalAlpha = 0.18;
+      fill(context, each.x, each.lower, each.upper, toX, toY);
+    } else if (p.smoothed && each.rawMin && each.rawMax) {
+      context.globalAlpha = 0.3;
+      context.strokeStyle = p.colour(each);
+      context.lineWidth = 1;
+      envelope(context, each.x, each.rawMin, each.rawMax, toX, toY);
+    }
+  }
+  context.globalAlpha = p.series.length > 60 ? 0.8 : 1;
+  context.lineWidth = p.thick ? 2.4 : p.series.length > 30 ? 1.15 : 1.6;
+  for (const each of p.series) {
+    context.strokeStyle = p.colour(each);
+    trace(context, each, toX, toY);
+  }
+  context.restore();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Series} each @param {(v: number) => number} toX @param {(v: number) => number} toY */
+export function trace(context, { x, first, last, min, max }, toX, toY) {
+  context.beginPath();
+  let begun = false;
+  let dot = 0;
+  let dotX = 0;
+  let dotY = 0;
+  for (let k = 0; k < x.length; k++) {
+    if (last[k] !== last[k]) continue;
+    const px = toX(x[k]);
+    const py = toY(first[k]);
+    if (begun) context.lineTo(px, py);
+    else context.moveTo(px, py);
+    begun = true;
+    if (max[k] > min[k]) {
+      context.lineTo(px, toY(min[k]));
+      context.lineTo(px, toY(max[k]));
+      context.lineTo(px, toY(last[k]));
+    }
+    dot++;
+    dotX = px;
+    dotY = py;
+  }
+  if (dot === 1) context.arc(dotX, dotY, 2, 0, 7);
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {any} x @param {Float32Array} lower @param {Float32Array} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
+function fill(context, x, lower, upper, toX, toY) {
+  context.beginPath();
+  const there = [];
+  for (let k = 0; k < x.length; k++) if (lower[k] === lower[k] && upper[k] === upper[k]) there.push(k);
+  for (const k of there) context.lineTo(toX(x[k]), toY(upper[k]));
+  for (const k of there.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
+  context.fill();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {any} x @param {Float32Array} min @param {Float32Array} max @param {(v: number) => number} toX @param {(v: number) => number} toY */
+function envelope(context, x, min, max, toX, toY) {
+  context.beginPath();
+  let begun = false;
+  for (let k = 0; k < x.length; k++) {
+    if (min[k] !== min[k]) continue;
+    const px = toX(x[k]);
+    if (begun) context.lineTo(px, toY(min[k]));
+    else context.moveTo(px, toY(min[k]));
+    if (max[k] > min[k]) context.lineTo(px, toY(max[k]));
+    begun = true;
+  }
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
+function rastered(context, p, l) {
+  const { ratio } = p;
+  const x0 = Math.floor(l.left * ratio);
+  const y0 = Math.floor((l.top - 4) * ratio);
+  const wide = Math.ceil((l.right - l.left + 4) * ratio);
+  const high = Math.ceil((l.bottom - l.top + 6) * ratio);
+  if (wide < 2 || high < 2) return;
+  const image = context.createImageData(wide, high);
+  const r = emptyRaster(wide, high);
+  fillGround(r, p, l, y0);
+  const px = toPixels(l.xs);
+  const py = toPixels(l.ys);
+  const toX = (/** @type {number} */ v) => px(v) * ratio - x0;
+  const toY = (/** @type {number} */ v) => py(v) * ratio - y0;
+  const half = (p.thick ? 1.1 : 0.55) * ratio;
+  for (const each of p.series) {
+    const colour = rgb(p.colour(each));
+    if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, colour, 0.18);
+    else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, colour, 0.3);
+  }
+  for (const each of p.series) line(r, each, toX, toY, rgb(p.colour(each)), half, 1);
+  intoImage(r, image);
+  context.putImageData(image, x0, y0);
+}
+
+/** The ground and the grid, written again: reading them back from the canvas would take longer than the curves.
+ * @param {import("./raster.js").Raster} r @param {Picture} p @param {any} l @param {number} y0 */
+function fillGround(r, p, l, y0) {
+  const word = (/** @type {[number, number, number]} */ [red, green, blue]) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+  r.pixels.fill(word(rgb(p.ink.ground)));
+  const toY = toPixels(l.ys);
+  const grid = word(rgb(p.ink.grid));
+  for (const { at, label } of l.yt) {
+    if (!label && l.yt.length > 12) continue;
+    const row = Math.round(toY(at)) * p.ratio - y0;
+    for (let n = 0; n < p.ratio; n++) if (row + n >= 0 && row + n < r.height) for (let x = 0; x < r.width; x++) r.pixels[x * r.height + Math.floor(row) + n] = grid;
+  }
+}
+
+/** Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
+function marks(context, p, l) {
+  const toX = toPixels(l.xs);
+  const inside = (/** @type {number} */ x) => x >= l.left && x <= l.right;
+  context.lineWidth = 1;
+  for (const each of p.series.slice(0, 200)) {
+    context.strokeStyle = p.colour(each);
+    context.globalAlpha = 0.7;
+    context.setLineDash([2, 3]);
+    for (const at of each.takeovers.slice(0, 50)) {
+      const x = Math.round(toX(at)) + 0.5;
+      if (!inside(x)) continue;
+      context.beginPath();
+      context.moveTo(x, l.top);
+      context.lineTo(x, l.bottom);
+      context.stroke();
+    }
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    context.lineWidth = 1.6;
+    for (const at of each.broken.slice(0, 20)) {
+      const x = toX(at);
+      if (!inside(x)) continue;
+      context.beginPath();
+      for (const side of [-3, 3]) {
+        context.moveTo(x - 3, l.bottom - 5 - side);
+        context.lineTo(x + 3, l.bottom - 5 + side);
+      }
+      context.stroke();
+    }
+    context.lineWidth = 1;
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} p @param {any} l */
+function labels(context, p, l) {
+  const toX = toPixels(l.xs);
+  const toY = toPixels(l.ys);
+  context.font = FONT;
+  context.fillStyle = p.ink.text;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const { at, label } of l.yt) if (label) context.fillText(label, l.left - 7, toY(at));
+  context.strokeStyle = p.ink.axis;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(l.left, Math.round(l.bottom) + 0.5);
+  context.lineTo(l.right, Math.round(l.bottom) + 0.5);
+  for (const { at, label } of l.xt) {
+    const x = Math.round(toX(at)) + 0.5;
+    context.moveTo(x, l.bottom + 1);
+    context.lineTo(x, l.bottom + (label ? 4 : 3));
+  }
+  context.stroke();
+  context.textBaseline = "top";
+  let end = -Infinity;
+  for (const { at, label } of l.xt) {
+    if (!label) continue;
+    const half = context.measureText(label).width / 2;
+    const x = Math.min(Math.max(toX(at), half + 1), p.width - half - 1);
+    if (x - half < end + 8) continue;
+    context.textAlign = "center";
+    context.fillText(label, x, l.bottom + 7);
+    end = x + half;
+  }
+}

@@ -1,0 +1,116 @@
+// Many curves at once: each is written pixel column by pixel column into an image, which takes milliseconds for a
+// thousand where strokes of a canvas take seconds. The image is kept column by column, so that a stretch of one colour is
+// one `fill`; both ends of a stretch are blended by how much of a pixel they cover.
+
+/** @typedef {{ width: number, height: number, pixels: Uint32Array, left: number, right: number, top: number, bottom: number }} Raster */
+
+/** An empty image of columns. @param {number} width @param {number} height @returns {Raster} */
+export function emptyRaster(width, height) {
+  return { width, height, pixels: new Uint32Array(width * height), left: 0, right: width, top: 0, bottom: height };
+}
+
+/** Columns back into the image. @param {Raster} r @param {ImageData} image */
+export function intoImage({ width, height, pixels }, image) {
+  const rows = new Uint32Array(image.data.buffer);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) rows[y * width + x] = pixels[x * height + y];
+}
+
+/** @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue @param {number} share */
+function blend(pixels, at, red, green, blue, share) {
+  const old = pixels[at];
+  const r = old & 255;
+  const g = (old >> 8) & 255;
+  const b = (old >> 16) & 255;
+  pixels[at] = 0xff000000 | ((b + (blue - b) * share) << 16) | ((g + (green - g) * share) << 8) | (r + (red - r) * share);
+}
+
+/** @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels @param {number} red @param {number} green @param {number} blue @param {number} alpha */
+function span(r, column, high, low, red, green, blue, alpha) {
+  if (high < 0) high = 0;
+  if (low > r.height) low = r.height;
+  if (!(low > high)) return;
+  const begin = column * r.height;
+  const row = high | 0;
+  const end = low | 0;
+  if (row === end) {
+    blend(r.pixels, begin + row, red, green, blue, (low - high) * alpha);
+    return;
+  }
+  blend(r.pixels, begin + row, red, green, blue, (row + 1 - high) * alpha);
+  if (alpha === 1) r.pixels.fill(0xff000000 | (blue << 16) | (green << 8) | red, begin + row + 1, begin + end);
+  else for (let y = row + 1; y < end; y++) blend(r.pixels, begin + y, red, green, blue, alpha);
+  if (low > end && end < r.height) blend(r.pixels, begin + end, red, green, blue, (low - end) * alpha);
+}
+
+/** Draw one curve: the envelope of each column, joined from last to first.
+ * @param {Raster} r @param {import("../types.js").Series} series @param {(v: number) => number} toX @param {(v: number) => number} toY
+ * @param {[number, number, number]} colour @param {number} half half the line's width, in pixels @param {number} alpha */
+export function line(r, { x, first, last, min, max }, toX, toY, [red, green, blue], half, alpha) {
+  let beforeX = NaN;
+  let beforeY = NaN;
+  for (let k = 0; k < x.length; k++) {
+    const value = last[k];
+    if (value !== value) continue;
+    const px = toX(x[k]);
+    const fy = toY(first[k]);
+    const column = px | 0;
+    if (beforeX === beforeX && column - (beforeX | 0) > 1) {
+      // Columns between two points: the straight line's part in each.
+      const slope = (fy - beforeY) / (px - beforeX);
+      const begin = Math.max((beforeX | 0) + 1, r.left);
+      const end = Math.min(column - 1, r.right - 1);
+      const pad = half * Math.min(3, Math.sqrt(1 + slope * slope));
+      for (let c = begin; c <= end; c++) {
+        const a = beforeY + (c - beforeX) * slope;
+        const b = a + slope;
+        const middle = (a + b) / 2;
+        // A steep line covers what it rises in the column; a flat one its own width.
+        const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
+        span(r, c, middle - reach, middle + reach, red, green, blue, alpha);
+      }
+    }
+    let high = toY(max[k]);
+    let low = toY(min[k]);
+    if (low < high) [high, low] = [low, high];
+    if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
+      // The step from the column before is drawn in this one, halfway, so that the curve is closed.
+      const joint = (beforeY + fy) / 2;
+      if (joint < high) high = joint;
+      if (joint > low) low = joint;
+    }
+    if (column >= r.left && column < r.right) span(r, column, high - half, low + half, red, green, blue, alpha);
+    beforeX = px;
+    beforeY = toY(value);
+  }
+}
+
+/** Fill between two edges.
+ * @param {Raster} r @param {Float64Array | Float32Array} x @param {Float32Array} lower @param {Float32Array} upper
+ * @param {(v: number) => number} toX @param {(v: number) => number} toY @param {[number, number, number]} colour @param {number} alpha */
+export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
+  let bx = NaN;
+  let bh = NaN;
+  let bl = NaN;
+  for (let k = 0; k < x.length; k++) {
+    if (upper[k] !== upper[k] || lower[k] !== lower[k]) continue;
+    const px = toX(x[k]);
+    const high = toY(upper[k]);
+    const low = toY(lower[k]);
+    const column = px | 0;
+    const begin = bx === bx ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
+    for (let c = begin; c <= column && c < r.right; c++) {
+      const share = bx === bx && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
+      const t = share > 1 ? 1 : share;
+      span(r, c, bx === bx ? bh + (high - bh) * t : high, bx === bx ? bl + (low - bl) * t : low, red, green, blue, alpha);
+    }
+    bx = px;
+    bh = high;
+    bl = low;
+  }
+}
+
+/** @param {string} colour #rrggbb @returns {[number, number, number]} */
+export function rgb(colour) {
+  const whole = parseInt(colour.slice(1), 16);
+  return [(whole >> 16) & 255, (whole >> 8) & 255, whole & 255];
+}

@@ -1,0 +1,97 @@
+// A frame of curves from the server as series that can be drawn, and what their values span.
+
+/** @typedef {import("../types.js").Series} Series */
+/** @typedef {import("../types.js").Curves} Curves */
+
+const EMPTY = new Float32Array(0);
+
+/** @param {import("../api.js").Frame} frame @param {boolean} logX columns are even on a logarithmic axis
+ * @returns {Curves} */
+export function curvesOf({ header, columns, bytes }, logX = false) {
+  const { low, high, width } = header;
+  const space = (high - low) / width;
+  const log = logX && low > 0;
+  /** @type {Series[]} */
+  const series = [];
+  let points = 0;
+  header.series.forEach((/** @type {any} */ each, /** @type {number} */ i) => {
+    const begin = i * width;
+    const length = width;
+    const take = (/** @type {string} */ name) => part(columns[name], begin, begin + length);
+    const min = take("min") ?? take("mean") ?? EMPTY;
+    const max = take("max") ?? min;
+    const x = new Float64Array(length);
+    for (let k = 0; k < length; k++) x[k] = log ? low * (high / low) ** ((k + 0.5) / width) : low + (k + 0.5) * space;
+    points += each.points ?? 0;
+    series.push({
+      key: each.ids ? `group ${each.group}` : String(each.id), id: each.id ?? null, group: each.ids ? each.group : null, n: each.points ?? 0, runs: each.ids?.length ?? 1,
+      broken: list(each.broken), takeovers: each.takeovers ?? [], x, min, max,
+      first: take("first") ?? min, last: take("last") ?? max,
+      rawMin: take("raw_min"), rawMax: take("raw_max"), lower: take("lower"), upper: take("upper"),
+    });
+  });
+  return { low, high, width, series, bytes, points };
+}
+
+/** @param {any} value one number, several, or none @returns {number[]} */
+const list = (value) => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
+
+/** @param {any} column @param {number} begin @param {number} end @returns {Float32Array | null} */
+function part(column, begin, end) {
+  return column ? column.subarray(begin, end) : null;
+}
+
+/** The lowest and highest value between two x; with `trim`, without the extreme 1 % on either side.
+ * @param {Curves} curves @param {number} low @param {number} high @param {boolean} trim @param {boolean} log
+ * @returns {[number, number] | null} */
+export function extent({ series }, low, high, trim, log) {
+  let least = Infinity;
+  let most = -Infinity;
+  /** @type {number[]} */
+  const sample = [];
+  const total = series.reduce((sum, each) => sum + each.x.length, 0);
+  const every = Math.max(1, Math.floor(total / 20000));
+  let turn = 0;
+  for (const { x, min, max, lower, upper } of series) {
+    const bottom = lower ?? min;
+    const ceiling = upper ?? max;
+    for (let k = 0; k < x.length; k++) {
+      if (x[k] < low || x[k] > high) continue;
+      const b = bottom[k];
+      const c = ceiling[k];
+      if (b < least && b > -Infinity && (!log || b > 0)) least = b;
+      if (c > most && c < Infinity) most = c;
+      if (log && c > 0 && c < least) least = c;
+      if (trim && turn++ % every === 0) sample.push(b, c);
+    }
+  }
+  if (!(least <= most)) return null;
+  if (trim && sample.length > 8) {
+    const order = Float64Array.from(sample.filter((v) => Number.isFinite(v) && (!log || v > 0))).sort();
+    const share = (/** @type {number} */ q) => order[Math.min(order.length - 1, Math.max(0, Math.round(q * (order.length - 1))))];
+    [least, most] = [share(0.01), share(0.99)];
+  }
+  return [least, most];
+}
+
+/** The column of a series nearest to x, or -1. @param {Series} series @param {number} x */
+export function nearest({ x: all, last }, x) {
+  let low = 0;
+  let high = all.length - 1;
+  if (high < 0) return -1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle] < x) low = middle + 1;
+    else high = middle;
+  }
+  // Columns without a point are NaN: look both ways for the next that has one.
+  let before = low > 0 && Math.abs(all[low - 1] - x) <= Math.abs(all[low] - x) ? low - 1 : low;
+  let after = before + 1;
+  for (let tries = 0; tries < all.length; tries++) {
+    if (before >= 0 && !Number.isNaN(last[before])) return before;
+    if (after < all.length && !Number.isNaN(last[after])) return after;
+    before--;
+    after++;
+  }
+  return -1;
+}

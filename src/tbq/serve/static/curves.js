@@ -1,0 +1,69 @@
+// The curves: one card for each tag, in sections by the first part of the name.
+
+import { html, computed, useState } from "./ui.js";
+import { scalarTags, loaded, runs, tags, server, toggled } from "./runs.js";
+import { search, folded, pins, full, cardWidth } from "./state.js";
+import { matcher } from "./match.js";
+import { Card } from "./card.js";
+import { Empty, Icon } from "./menu.js";
+import { count } from "./format.js";
+
+const FIRST = 12; // cards of a section until more are asked for
+const SECTIONS = 40;
+
+/** @typedef {{ name: string, tags: import("./types.js").Tag[], of: number }} Section */
+
+const sections = computed(() => {
+  const { test } = matcher(search.value);
+  /** @type {Map<string, Section>} */
+  const map = new Map();
+  for (const tag of scalarTags.value) {
+    const cut = tag.tag.indexOf("/");
+    const name = cut > 0 ? tag.tag.slice(0, cut + 1) : "";
+    if (!map.has(name)) map.set(name, { name, tags: [], of: 0 });
+    const section = /** @type {Section} */ (map.get(name));
+    section.of++;
+    if (test(tag.tag)) section.tags.push(tag);
+  }
+  const list = [...map.values()].filter((each) => each.tags.length);
+  // What is compared comes first: validation, then training, then the rest as it sorts.
+  const rank = (/** @type {Section} */ each) => (/^(val|valid|validation|eval|test)/i.test(each.name) ? 0 : /^train/i.test(each.name) ? 1 : /^(rollout|loss|metrics?)/i.test(each.name) ? 2 : 3);
+  return list.sort((a, b) => rank(a) - rank(b));
+});
+
+export function Curves() {
+  const [more, setMore] = useState(SECTIONS);
+  const list = sections.value;
+  const pinned = pins.value.map((name) => scalarTags.value.find((tag) => tag.tag === name)).filter((tag) => tag !== undefined);
+  if (!loaded.value) return html`<div class="cards">${Array.from({ length: 4 }, (_, i) => html`<div class="card ghost" key=${i}></div>`)}</div>`;
+  if (!runs.value.length) return html`<${Waiting} />`;
+  if (!scalarTags.value.length) return html`<${Empty} title="No scalars in this log">${tags.value.length ? "It has other data: see Media." : "It has no data yet; this page fills by itself."}<//>`;
+  return html`<div class="sections" style=${{ "--card-width": `${cardWidth.value}px` }}>
+    ${pinned.length > 0 && html`<${Part} key="pinned" section=${{ name: "Pinned", tags: pinned, of: pinned.length }} />`}
+    ${list.slice(0, more).map((each) => html`<${Part} key=${each.name} section=${each} />`)}
+    ${list.length > more && html`<button type="button" class="button more" onClick=${() => setMore(more + SECTIONS)}>Show ${Math.min(SECTIONS, list.length - more)} of ${count(list.length - more)} more sections</button>`}
+    ${!list.length && html`<${Empty} title="No tag fits the search">${count(scalarTags.value.length)} tags are left out. <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button><//>`}
+    ${full.value && html`<div class="full" role="dialog" aria-modal="true" aria-label=${full.value}><${Card} key=${full.value} tag=${full.value} big /></div>`}
+  </div>`;
+}
+
+export function Waiting() {
+  const name = server.value?.title ?? "";
+  return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>Waiting; this page fills by itself.<//>`;
+}
+
+/** @param {{ section: Section }} props */
+function Part({ section }) {
+  const { name, tags: all, of } = section;
+  const [most, setMost] = useState(FIRST);
+  const open = !folded.value.has(name);
+  const id = `section-${name}`;
+  return html`<section class="part">
+    <h2 class="part-head"><button type="button" aria-expanded=${open} aria-controls=${id} onClick=${() => (folded.value = toggled(folded.value, name))}>
+      <${Icon} name=${open ? "down" : "right"} /><span>${name || "other"}</span><span class="rule"></span><span class="dim">${all.length === of ? count(of) : `${count(all.length)} of ${count(of)}`}</span></button></h2>
+    ${open && html`<div class="cards" id=${id}>
+      ${all.slice(0, most).map((each) => html`<${Card} key=${each.tag} tag=${each.tag} description=${each.description} />`)}
+    </div>`}
+    ${open && all.length > most && html`<button type="button" class="button more" onClick=${() => setMost(most + 24)}>Show ${Math.min(24, all.length - most)} of ${count(all.length - most)} more</button>`}
+  </section>`;
+}

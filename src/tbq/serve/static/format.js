@@ -1,0 +1,101 @@
+// Numbers, durations and times as people read them; the same rules as tbq's plots.
+
+const UNITS = ["", "k", "M", "G", "T", "P", "E"];
+
+/** A value with four significant digits; without `trim` zeros at the end stay, so that a column aligns on the point.
+ * @param {number} value @param {number} digits @param {boolean} trim */
+export function number(value, digits = 4, trim = true) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  if (size < -4 || size >= 9) {
+    const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+    const sign = exponent[0] === "-" ? "-" : "+";
+    return `${trimmed(mantissa)}e${sign}${exponent.slice(1).padStart(2, "0")}`;
+  }
+  const text = grouped(value.toFixed(Math.max(digits - 1 - size, 0)));
+  return trim ? trimmed(text) : text;
+}
+
+/** @param {string} text */
+function trimmed(text) {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** @param {string} text */
+function grouped(text) {
+  const [whole, rest] = text.split(".");
+  const marked = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return rest === undefined ? marked : `${marked}.${rest}`;
+}
+
+/** A whole number with thousands separators. @param {number} value */
+export const count = (value) => (value === null || value === undefined ? "" : grouped(String(Math.round(value))));
+
+/** A count or a tick in few letters. @param {number} value */
+export function compact(value) {
+  if (!Number.isFinite(value)) return number(value);
+  let size = 0;
+  while (Math.abs(value) >= 999.5 && size < UNITS.length - 1) {
+    value /= 1000;
+    size++;
+  }
+  return `${number(value, Math.abs(value) < 10 ? 2 : 3)}${UNITS[size]}`;
+}
+
+/** How long something took, in at most two units. @param {number} seconds */
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  const sign = seconds <= -1 ? "-" : "";
+  let whole = Math.floor(Math.abs(seconds));
+  if (whole < 60) return `${sign}${whole}s`;
+  const steps = /** @type {const} */ ([[60, "s", 60, "m"], [60, "m", 24, "h"], [24, "h", 1e9, "d"]]);
+  for (const [small, letter, big, bigger] of steps) {
+    const rest = whole % small;
+    whole = Math.floor(whole / small);
+    if (whole < big) return `${sign}${whole}${bigger}${rest ? ` ${rest}${letter}` : ""}`;
+  }
+  return `${sign}${whole}d`;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  let unit = 0;
+  while (bytes >= 999.5 && unit < 5) {
+    bytes /= 1000;
+    unit++;
+  }
+  return `${number(bytes, 3)} ${["B", "kB", "MB", "GB", "TB", "PB"][unit]}`;
+}
+
+/** @param {number} seconds since 1970 */
+export function time(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.getTime())) return "";
+  const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+}
+
+/** How long ago, in one unit. @param {number} seconds */
+export function ago(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  return seconds < 5 ? "just now" : `${duration(seconds).split(" ")[0]} ago`;
+}
+
+/** A value of a hyperparameter or a cell. @param {unknown} value */
+export function cell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return number(value);
+  if (typeof value === "boolean") return value ? "true" : "false";
+  return String(value);
+}
+
+/** A field of a CSV file. @param {unknown} value */
+export function field(value) {
+  const text = value === null || value === undefined || (typeof value === "number" && Number.isNaN(value)) ? "" : String(value);
+  // A spreadsheet would run what starts with one of these, unless it is a number.
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,50 @@
+// The crosshair that all cards share, and the values under it.
+
+import { signal } from "./ui.js";
+import { fetchJson } from "./api.js";
+import { nearest } from "./chart/series.js";
+import { toPixels } from "./chart/scale.js";
+
+/** Where the mouse is: an x on the axis that all cards share, and the card that it is over.
+ * @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
+export const hover = signal(null);
+/** A crosshair that stays after a click. @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
+export const fixed = signal(null);
+
+export const MOST = 8;
+
+/** @typedef {{ series: import("./types.js").Series, value: number, at: number, x: number, y: number, nearest: boolean }} Reading */
+
+/** The eight curves nearest to the mouse, highest value first.
+ * @param {import("./types.js").Curves} curves @param {import("./chart/paint.js").Layout} layout @param {number} x @param {number} py
+ * @returns {Reading[]} */
+export function readings(curves, layout, x, py) {
+  const toX = toPixels(layout.xs);
+  const toY = toPixels(layout.ys);
+  const px = toX(x);
+  /** @type {(Reading & { far: number })[]} */
+  const found = [];
+  for (const series of curves.series) {
+    const k = nearest(series, x);
+    if (k < 0) continue;
+    const value = series.last[k];
+    const at = toX(series.x[k]);
+    if (at < layout.left - 2 || at > layout.right + 2) continue;
+    const y = toY(value);
+    // The envelope counts as near when the mouse is inside it; a curve that ended far away comes last.
+    const inside = py >= toY(series.max[k]) && py <= toY(series.min[k]);
+    const far = (inside ? 0 : Math.min(Math.abs(py - y), Math.abs(py - toY(series.max[k])), Math.abs(py - toY(series.min[k])))) + Math.max(0, Math.abs(at - px) - 30) * 4;
+    found.push({ series, value, at: series.x[k], x: at, y, nearest: false, far });
+  }
+  found.sort((a, b) => a.far - b.far);
+  const best = found.slice(0, MOST);
+  if (best[0]) best[0].nearest = true;
+  return best.sort((a, b) => b.value - a.value);
+}
+
+/** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {AbortSignal} signal
+ * @returns {Promise<Map<number, { step: number, wall_time: number, text: string }>>} */
+export async function exact(tag, ids, x, axis, signal) {
+  const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis }, { signal });
+  return new Map(answer.points.map((/** @type {any} */ each) => [each.id, each]));
+}

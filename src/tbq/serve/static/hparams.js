@@ -1,0 +1,289 @@
+// Hyperparameters and metrics as parallel coordinates: one line for each run, one axis for each column; brushes filter the runs.
+
+import { html, computed, signal, useEffect, useRef, effect, untracked } from "./ui.js";
+import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, labelOf, hot, metrics, loaded, shownColumns } from "./runs.js";
+import { filter, columns, dark } from "./state.js";
+import { inkOf } from "./card.js";
+import { number } from "./format.js";
+import { natural } from "./match.js";
+import { Empty } from "./menu.js";
+import { Waiting } from "./curves.js";
+
+/** @typedef {{ key: string, values: any[] | null, low: number, high: number, log: boolean }} Axis */
+
+/** Brushed ranges by column: of numbers, or of places in the list of words. @type {import("./types.js").Signal<Record<string, [number, number]>>} */
+const brushes = signal({});
+
+const keys = computed(() => {
+  const params = hparams.value.filter((each) => each.differ).slice(0, 10).map((each) => `hparam.${each.name}`);
+  const chosen = shownColumns.value.filter((key) => metricOf(key));
+  return [...params, ...chosen.slice(0, 6)];
+});
+
+/** @returns {Axis[]} */
+function axes() {
+  const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
+  return keys.value.map((key) => {
+    const values = list.map((run) => valueOf(run, key)).filter((value) => value !== undefined && value !== null && !(typeof value === "number" && !Number.isFinite(value)));
+    if (values.length && values.every((value) => typeof value === "number")) {
+      let [low, high] = [Math.min(...values), Math.max(...values)];
+      if (low === high) [low, high] = [low - Math.abs(low) * 0.1 - 1e-9, high + Math.abs(high) * 0.1 + 1e-9];
+      return { key, values: null, low, high, log: low > 0 && high / low >= 30 };
+    }
+    const words = [...new Set(values.map(String))].sort(natural);
+    return { key, values: words, low: 0, high: Math.max(words.length - 1, 1), log: false };
+  });
+}
+
+const TOP = 44;
+const BOTTOM = 24;
+
+/** @param {Axis} axis @param {any} value @returns {number | null} its share of the axis, from the bottom */
+function share(axis, value) {
+  if (value === undefined || value === null || (typeof value === "number" && !Number.isFinite(value))) return null;
+  const v = axis.values ? axis.values.indexOf(String(value)) : value;
+  if (axis.values && axis.values.length === 1) return 0.5;
+  return axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low) : (v - axis.low) / (axis.high - axis.low);
+}
+
+/** @param {Axis} axis @param {number} part */
+function valueAt(axis, part) {
+  return axis.log ? axis.low * (axis.high / axis.low) ** part : axis.low + part * (axis.high - axis.low);
+}
+
+/** Brushes as an expression, so that the table, the curves and the link all follow. @param {Axis[]} all */
+function toFilter(all) {
+  const parts = [];
+  for (const axis of all) {
+    const brush = brushes.value[axis.key];
+    if (!brush) continue;
+    const metric = metricOf(axis.key);
+    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.\w+$/.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
+    if (axis.values) {
+      const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
+      parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
+    } else parts.push(`${name} between ${Number(brush[0].toPrecision(4))} and ${Number(brush[1].toPrecision(4))}`);
+  }
+  filter.value = parts.join(" and ");
+}
+
+export function Hparams() {
+  const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
+  const state = useRef({ axes: /** @type {Axis[]} */ ([]), xs: /** @type {number[]} */ ([]) });
+  useEffect(() => {
+    const node = canvas.current;
+    if (!node) return undefined;
+    const redraw = () => {
+      const all = axes();
+      state.current = { axes: all, xs: draw(node, all) };
+      node.dataset.lines = String(shown.peek().length);
+      node.dataset.axes = String(all.length);
+    };
+    const stop = effect(() => {
+      runs.value; shown.value; metrics.value; keys.value; dark.value; brushes.value; hot.value;
+      untracked(() => requestAnimationFrame(redraw));
+    });
+    const sized = new ResizeObserver(redraw);
+    sized.observe(node);
+    return () => {
+      stop();
+      sized.disconnect();
+    };
+  }, [hparams.value.length > 0]);
+  if (!loaded.value) return null;
+  if (!runs.value.length) return html`<${Waiting} />`;
+  if (!hparams.value.length) return html`<${Empty} title="No hyperparameters in this log">Runs that log them (SummaryWriter.add_hparams, tf hparams, tbq’s writer) appear here as lines.<//>`;
+
+  const nearestAxis = (/** @type {number} */ x) => state.current.xs.reduce((best, each, i, all) => (Math.abs(each - x) < Math.abs(all[best] - x) ? i : best), 0);
+  const press = (/** @type {PointerEvent} */ event) => {
+    const node = /** @type {HTMLCanvasElement} */ (event.currentTarget);
+    const box = node.getBoundingClientRect();
+    const i = nearestAxis(event.clientX - box.left);
+    const axis = state.current.axes[i];
+    if (!axis || Math.abs(state.current.xs[i] - (event.clientX - box.left)) > 24) return;
+    node.setPointerCapture(event.pointerId);
+    const at = (/** @type {PointerEvent} */ e) => Math.min(1, Math.max(0, 1 - (e.clientY - box.top - TOP) / (box.height - TOP - BOTTOM)));
+    const begin = at(event);
+    let moved = false;
+    const drag = (/** @type {PointerEvent} */ e) => {
+      const now = at(e);
+      if (Math.abs(now - begin) < 0.01) return;
+      moved = true;
+      const [a, b] = [Math.min(begin, now), Math.max(begin, now)];
+      brushes.value = { ...brushes.value, [axis.key]: [valueAt(axis, a), valueAt(axis, b)] };
+    };
+    const end = () => {
+      node.removeEventListener("pointermove", drag);
+      node.removeEventListener("pointerup", end);
+      if (!moved) {
+        const { [axis.key]: gone, ...rest } = brushes.value;
+        brushes.value = rest;
+      }
+      toFilter(state.current.axes);
+    };
+    node.addEventListener("pointermove", drag);
+    node.addEventListener("pointerup", end);
+  };
+  const hover = (/** @type {MouseEvent} */ event) => {
+    const node = /** @type {HTMLCanvasElement} */ (event.currentTarget);
+    const box = node.getBoundingClientRect();
+    hot.value = nearestRun(state.current, event.clientX - box.left, event.clientY - box.top, box.height);
+  };
+  const brushed = Object.keys(brushes.value).length > 0;
+  return html`<div class="hparams">
+    <div class="media-bar"><span class="dim">Drag along an axis to filter the runs; click it to clear. Columns of the table are the axes.</span><span class="spring"></span>
+      <${AxisChooser} />
+      ${brushed && html`<button type="button" class="chip" onClick=${() => ((brushes.value = {}), (filter.value = ""))}>clear brushes ✕</button>`}</div>
+    <div class="card"><canvas ref=${canvas} class="parallel" role="img" aria-label=${`Parallel coordinates of ${shown.value.length} runs: ${keys.value.map(labelOf).join(", ")}`} onPointerDown=${press} onMouseMove=${hover} onMouseLeave=${() => (hot.value = null)}></canvas></div>
+    <${Importance} />
+  </div>`;
+}
+
+/** Metrics that are not an axis yet. */
+function AxisChooser() {
+  const add = (/** @type {any} */ event) => {
+    if (event.target.value) columns.value = [...shownColumns.value, `${event.target.value}:last`];
+    event.target.value = "";
+  };
+  return html`<select class="button" aria-label="Add a metric" onChange=${add}><option value="">Add a metric …</option>${scalarTags.value.slice(0, 200).filter((tag) => !shownColumns.value.includes(`${tag.tag}:last`)).map((tag) => html`<option key=${tag.tag} value=${tag.tag}>${tag.tag}</option>`)}</select>`;
+}
+
+/** @param {{ axes: Axis[], xs: number[] }} state @param {number} x @param {number} y @param {number} height */
+function nearestRun({ axes: all, xs }, x, y, height) {
+  let best = null;
+  let least = 12;
+  const tall = height - TOP - BOTTOM;
+  for (const id of shown.value) {
+    const run = byId.value.get(id);
+    if (!run) continue;
+    for (let i = 0; i + 1 < all.length; i++) {
+      if (x < xs[i] || x > xs[i + 1]) continue;
+      const a = share(all[i], valueOf(run, all[i].key));
+      const b = share(all[i + 1], valueOf(run, all[i + 1].key));
+      if (a === null || b === null) continue;
+      const at = TOP + tall * (1 - (a + ((b - a) * (x - xs[i])) / (xs[i + 1] - xs[i])));
+      if (Math.abs(at - y) < least) [least, best] = [Math.abs(at - y), id];
+    }
+  }
+  return best;
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Axis[]} all @returns {number[]} x of each axis */
+function draw(canvas, all) {
+  const ratio = Math.min(devicePixelRatio || 1, 2);
+  const { clientWidth: width, clientHeight: height } = canvas;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const ink = inkOf(canvas);
+  const xs = all.map((_, i) => (all.length > 1 ? 64 + ((width - 128) * i) / (all.length - 1) : width / 2));
+  const yOf = (/** @type {number} */ part) => TOP + (height - TOP - BOTTOM) * (1 - part);
+  const line = (/** @type {number} */ id) => {
+    const run = byId.peek().get(id);
+    if (!run) return;
+    context.strokeStyle = colourOf(id);
+    context.beginPath();
+    /** @type {[number, number] | null} */
+    let before = null;
+    all.forEach((axis, i) => {
+      const part = share(axis, valueOf(run, axis.key));
+      if (part === null) {
+        before = null;
+        return;
+      }
+      const y = yOf(part);
+      if (before) {
+        const middle = (before[0] + xs[i]) / 2;
+        context.bezierCurveTo(middle, before[1], middle, y, xs[i], y);
+      } else context.moveTo(xs[i], y);
+      before = [xs[i], y];
+    });
+    context.stroke();
+  };
+  const many = shown.peek().length;
+  context.lineWidth = many > 200 ? 1 : 1.5;
+  context.globalAlpha = (many > 200 ? 0.35 : 0.75) * (hot.peek() === null ? 1 : 0.4);
+  for (const id of shown.peek()) line(id);
+  context.globalAlpha = 1;
+  if (hot.peek() !== null && shown.peek().includes(/** @type {number} */ (hot.peek()))) {
+    context.lineWidth = 3;
+    line(/** @type {number} */ (hot.peek()));
+  }
+  context.font = "11px system-ui, sans-serif";
+  all.forEach((axis, i) => {
+    context.strokeStyle = ink.axis;
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(Math.round(xs[i]) + 0.5, TOP);
+    context.lineTo(Math.round(xs[i]) + 0.5, height - BOTTOM);
+    context.stroke();
+    const brush = brushes.peek()[axis.key];
+    if (brush) {
+      const [a, b] = brush.map((value) => yOf(axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low)));
+      context.fillStyle = ink.strong;
+      context.globalAlpha = 0.25;
+      context.fillRect(xs[i] - 6, b, 12, a - b);
+      context.globalAlpha = 1;
+    }
+    context.textAlign = i === 0 ? "left" : i === all.length - 1 ? "right" : "center";
+    const x = i === 0 ? 12 : i === all.length - 1 ? width - 12 : xs[i];
+    context.fillStyle = ink.strong;
+    context.font = "600 12px system-ui, sans-serif";
+    context.fillText(clipped(labelOf(axis.key)), x, 18);
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "left";
+    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [number(valueAt(axis, part), 3), part]);
+    marks.slice(0, 12).forEach(([text, part]) => {
+      const y = yOf(Number(part));
+      context.strokeStyle = ink.ground;
+      context.lineWidth = 3;
+      context.lineJoin = "round";
+      context.strokeText(clipped(String(text)), xs[i] + 6, y + 4);
+      context.fillStyle = ink.text;
+      context.fillText(clipped(String(text)), xs[i] + 6, y + 4);
+    });
+  });
+  return xs;
+}
+
+/** @param {string} text */
+const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+
+/** How strongly each number goes with the main metric: rank correlation. */
+function Importance() {
+  const metric = keys.value.filter((key) => metricOf(key))[0];
+  if (!metric) return null;
+  const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
+  const rows = hparams.value.filter((each) => each.differ && each.values.every((value) => typeof value === "number")).map((each) => ({ name: each.name, r: correlation(list.map((run) => [valueOf(run, `hparam.${each.name}`), valueOf(run, metric)])) })).filter((each) => each.r !== null);
+  if (!rows.length) return null;
+  rows.sort((a, b) => Math.abs(b.r ?? 0) - Math.abs(a.r ?? 0));
+  return html`<section class="part"><h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
+    <div class="card media-card"><table class="plain-table"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
+}
+
+/** @param {any[][]} pairs @returns {number | null} */
+function correlation(pairs) {
+  const there = pairs.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
+  if (there.length < 4) return null;
+  const ranks = (/** @type {number[]} */ values) => {
+    const order = [...values.keys()].sort((a, b) => values[a] - values[b]);
+    const made = new Array(values.length);
+    for (let i = 0; i < order.length; ) {
+      let j = i;
+      while (j + 1 < order.length && values[order[j + 1]] === values[order[i]]) j++;
+      for (let k = i; k <= j; k++) made[order[k]] = (i + j) / 2;
+      i = j + 1;
+    }
+    return made;
+  };
+  const [a, b] = [0, 1].map((side) => ranks(there.map((pair) => pair[side])));
+  const mean = (there.length - 1) / 2;
+  let [top, left, right] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    top += (a[i] - mean) * (b[i] - mean);
+    left += (a[i] - mean) ** 2;
+    right += (b[i] - mean) ** 2;
+  }
+  return left && right ? top / Math.sqrt(left * right) : null;
+}

@@ -1,0 +1,64 @@
+// Keys do what they do in less and vim; none of them works while a person types.
+
+import { tab, wide, theme, dark, full, zoom, solo } from "./state.js";
+import { fixed } from "./hover.js";
+import { moveCursor, atCursor } from "./table.js";
+import { help } from "./help.js";
+import { isReport } from "./runs.js";
+
+const TABS = ["curves", "media", "hparams", "sql", "health"];
+
+/** @param {string} id */
+function focus(id) {
+  const node = /** @type {HTMLInputElement | null} */ (document.getElementById(id));
+  node?.focus();
+  node?.select?.();
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape") {
+    if (target.matches("input, textarea, select")) target.blur();
+    else if (full.value) full.value = "";
+    else if (fixed.value) fixed.value = null;
+    else if (solo.value) solo.value = "";
+    else if (zoom.value) zoom.value = null;
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.matches("input, textarea, select, [contenteditable]") || target.closest("dialog, .menu-panel")) return;
+  const onButton = target.matches("button, a, summary, audio");
+  const inTable = target.id === "runs";
+  const keys = /** @type {Record<string, () => void>} */ ({
+    "/": () => focus("search"),
+    f: () => focus("filter"),
+    g: () => document.getElementById("group")?.click(),
+    j: () => moveCursor(1),
+    k: () => moveCursor(-1),
+    s: () => atCursor("solo"),
+    p: () => atCursor("pin"),
+    w: () => (wide.value = !wide.value),
+    d: () => (theme.value = dark.value ? "light" : "dark"),
+    "?": () => (help.value = !help.value),
+  });
+  if (!onButton) keys[" "] = () => atCursor("toggle");
+  if (inTable) {
+    keys.ArrowDown = keys.j;
+    keys.ArrowUp = keys.k;
+    keys.PageDown = () => moveCursor(20);
+    keys.PageUp = () => moveCursor(-20);
+    keys.Home = () => moveCursor(-1e9);
+    keys.End = () => moveCursor(1e9);
+    keys.Enter = () => atCursor("fold");
+  }
+  if (!isReport) TABS.forEach((name, i) => (keys[String(i + 1)] = () => (tab.value = name)));
+  const action = keys[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+export function linkKeys() {
+  addEventListener("keydown", pressed);
+}

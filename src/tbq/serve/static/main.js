@@ -1,0 +1,64 @@
+// The page: what is on it, and what keeps it going.
+
+import { html, render } from "./ui.js";
+import { linkAddress, linkTheme, paneWidth, tab, wide, clamp } from "./state.js";
+import { follow, trouble } from "./live.js";
+import { linkKeys } from "./keys.js";
+import { isReport, loaded } from "./runs.js";
+import { Bar } from "./bar.js";
+import { Pane } from "./pane.js";
+import { Curves } from "./curves.js";
+import { Media } from "./media/media.js";
+import { Hparams } from "./hparams.js";
+import { Sql } from "./sql.js";
+import { Health } from "./health.js";
+import { Help } from "./help.js";
+import { notice } from "./menu.js";
+import { charts } from "./card.js";
+import * as runsModule from "./runs.js";
+
+const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
+
+function Divider() {
+  const press = (/** @type {PointerEvent} */ event) => {
+    const node = /** @type {HTMLElement} */ (event.currentTarget);
+    node.setPointerCapture(event.pointerId);
+    const drag = (/** @type {PointerEvent} */ e) => (paneWidth.value = clamp(e.clientX, 220, innerWidth - 320));
+    const end = () => {
+      node.removeEventListener("pointermove", drag);
+      node.removeEventListener("pointerup", end);
+    };
+    node.addEventListener("pointermove", drag);
+    node.addEventListener("pointerup", end);
+  };
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    const by = event.key === "ArrowLeft" ? -24 : event.key === "ArrowRight" ? 24 : 0;
+    if (by) event.preventDefault();
+    paneWidth.value = clamp(paneWidth.value + by, 220, innerWidth - 320);
+  };
+  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 400)}></div>`;
+}
+
+function App() {
+  const View = VIEWS[tab.value] ?? Curves;
+  return html`<${Bar} />
+    ${trouble.value && loaded.value && html`<div class="banner" role="alert">${trouble.value}</div>`}
+    <div class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
+      <${Pane} />
+      ${!wide.value && html`<${Divider} />`}
+      ${!wide.value && html`<main id="view" class=${`view view-${tab.value}`} role=${isReport ? undefined : "tabpanel"} aria-labelledby=${isReport ? undefined : `tab-${tab.value}`} tabindex="-1"><${View} /></main>`}
+    </div>
+    <${Help} />
+    <div class="notice" role="status">${notice.value}</div>`;
+}
+
+linkTheme();
+linkAddress();
+linkKeys();
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+root.textContent = "";
+render(html`<${App} />`, root);
+follow();
+
+// Read only: what tests ask of the charts.
+Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule }) });

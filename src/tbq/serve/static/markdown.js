@@ -1,0 +1,92 @@
+// Markdown as elements: headings, lists, quotes, code, tables, emphasis and safe links. Text is always text: there is no way
+// from here to markup, and a link leads to http, https or mail only.
+
+import { h } from "./ui.js";
+
+const LONGEST = 200000;
+
+/** @param {string} text @returns {any[]} */
+export function markdown(text) {
+  const lines = text.slice(0, LONGEST).replace(/\r\n?/g, "\n").split("\n");
+  /** @type {any[]} */
+  const made = [];
+  let i = 0;
+  while (i < lines.length) {
+    const line = lines[i];
+    let match;
+    if (!line.trim()) i++;
+    else if ((match = /^\s*(```|~~~)/.exec(line))) {
+      const fence = match[1];
+      const code = [];
+      i++;
+      while (i < lines.length && !lines[i].trim().startsWith(fence)) code.push(lines[i++]);
+      i++;
+      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
+    } else if ((match = /^(#{1,6})\s+(.*)$/.exec(line))) {
+      made.push(h(`h${Math.min(6, match[1].length + 2)}`, null, inline(match[2])));
+      i++;
+    } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
+      made.push(h("hr", null));
+      i++;
+    } else if (/^\s*>/.test(line)) {
+      const quoted = [];
+      while (i < lines.length && /^\s*>/.test(lines[i])) quoted.push(lines[i++].replace(/^\s*> ?/, ""));
+      made.push(h("blockquote", null, quoted.length < 500 ? markdown(quoted.join("\n")) : quoted.join("\n")));
+    } else if (line.includes("|") && i + 1 < lines.length && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)*$/.test(lines[i + 1])) {
+      const head = cells(line);
+      i += 2;
+      const body = [];
+      while (i < lines.length && lines[i].includes("|") && lines[i].trim()) body.push(cells(lines[i++]));
+      made.push(h("div", { class: "scroll", tabindex: 0 }, h("table", null, h("thead", null, h("tr", null, head.map((each) => h("th", { scope: "col" }, inline(each))))), h("tbody", null, body.map((row) => h("tr", null, row.map((each) => h("td", null, inline(each)))))))));
+    } else if (/^\s*([-*+]|\d{1,9}[.)])\s+/.test(line)) {
+      const ordered = /^\s*\d/.test(line);
+      const items = [];
+      while (i < lines.length && /^\s*([-*+]|\d{1,9}[.)])\s+/.test(lines[i])) {
+        let item = lines[i++].replace(/^\s*([-*+]|\d{1,9}[.)])\s+/, "");
+        while (i < lines.length && /^\s{2,}\S/.test(lines[i]) && !/^\s*([-*+]|\d{1,9}[.)])\s+/.test(lines[i])) item += ` ${lines[i++].trim()}`;
+        items.push(h("li", null, inline(item)));
+      }
+      made.push(h(ordered ? "ol" : "ul", null, items));
+    } else if (/^( {4}|\t)/.test(line)) {
+      const code = [];
+      while (i < lines.length && (/^( {4}|\t)/.test(lines[i]) || !lines[i].trim())) code.push(lines[i++].replace(/^( {4}|\t)/, ""));
+      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n").replace(/\n+$/, ""))));
+    } else {
+      const words = [];
+      while (i < lines.length && lines[i].trim() && !/^\s*(```|~~~|>|#{1,6}\s|([-*+]|\d{1,9}[.)])\s)/.test(lines[i])) words.push(lines[i++]);
+      if (!words.length) words.push(lines[i++]);
+      made.push(h("p", null, inline(words.join("\n"))));
+    }
+  }
+  return made;
+}
+
+/** @param {string} line */
+const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((each) => each.trim().replaceAll("\\|", "|"));
+
+const INLINE = /(`+)([^`]+)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])|~~([^~\n]+)~~|\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/;
+
+/** @param {string} text @returns {any[]} */
+function inline(text) {
+  const made = [];
+  let rest = text;
+  for (let turn = 0; turn < 2000; turn++) {
+    const match = INLINE.exec(rest);
+    if (!match) break;
+    if (match.index) made.push(rest.slice(0, match.index));
+    const [whole, , code, strong, strong2, soft, soft2, struck, label, target, url] = match;
+    if (code !== undefined) made.push(h("code", null, code));
+    else if (strong ?? strong2) made.push(h("strong", null, strong ?? strong2));
+    else if (soft ?? soft2) made.push(h("em", null, soft ?? soft2));
+    else if (struck) made.push(h("del", null, struck));
+    else made.push(anchor(label ?? url, target ?? url, whole));
+    rest = rest.slice(match.index + whole.length);
+  }
+  made.push(rest);
+  return made;
+}
+
+/** @param {string} label @param {string} target @param {string} whole */
+function anchor(label, target, whole) {
+  return /^(https?:\/\/|mailto:)/i.test(target) ? h("a", { href: target, rel: "noopener noreferrer nofollow", target: "_blank" }, label) : whole;
+}

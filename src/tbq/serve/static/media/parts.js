@@ -1,0 +1,18 @@
+// What the cards of all kinds share: which step they show, and whose they are.
+
+import { html } from "../ui.js";
+import { colourOf } from "../runs.js";
+import { mediaStep } from "../state.js";
+
+/** The step that a run shows: the last one up to the slider's, else its first. @param {number[]} list */
+export function stepAt(list) {
+  if (!list.length) return -1;
+  if (mediaStep.value < 0) return list.length - 1;
+  const at = list.findLastIndex((step) => step <= mediaStep.value);
+  return at < 0 ? 0 : at;
+}
+
+/** The name of a run with its colour, above a card. @param {any} props */
+export function RunLabel({ run, children }) {
+  return html`<div class="run-label"><span class="swatch dot" style=${{ background: colourOf(run.id) }}></span><span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span><span class="dim">${children}</span></div>`;
+}

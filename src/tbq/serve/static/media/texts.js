@@ -1,0 +1,28 @@
+// Texts as markdown, as they are, or as what changed since the step before.
+
+import { html, signal } from "../ui.js";
+import { useAsk } from "../ask.js";
+import { markdown } from "../markdown.js";
+import { difference } from "../diff.js";
+import { count } from "../format.js";
+import { stepAt, RunLabel } from "./parts.js";
+
+const mode = signal("markdown");
+
+/** @param {{ tag: string, list: any[] }} props */
+export function Texts({ tag, list }) {
+  return html`<div class="images-tools" role="group" aria-label="Show as">${[["markdown", "Markdown"], ["plain", "As it is"], ["changes", "Changes"]].map(([name, label]) => html`<button type="button" key=${name} class="chip" aria-pressed=${mode.value === name} onClick=${() => (mode.value = name)}>${label}</button>`)}</div>
+    <div class="media-grid wide">${list.map((each) => html`<${Text} key=${each.id} tag=${tag} each=${each} />`)}</div>`;
+}
+
+/** @param {any} props */
+function Text({ tag, each }) {
+  const at = stepAt(each.steps);
+  const step = each.steps[at];
+  const now = useAsk("text", { run: each.id, tag, step });
+  const before = useAsk("text", mode.value === "changes" && at > 0 ? { run: each.id, tag, step: each.steps[at - 1] } : null);
+  const text = now.data?.text ?? "";
+  return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}${mode.value === "changes" && at > 0 ? ` since ${count(each.steps[at - 1])}` : ""}<//>
+    <div class="text" tabindex="0">${now.error ? html`<p class="failed">${now.error}</p>` : mode.value === "markdown" ? markdown(text) : mode.value === "plain" ? html`<pre>${text}</pre>` : html`<pre class="diff">${difference(at > 0 ? before.data?.text ?? "" : "", text).map((line, i) => html`<span key=${i} class=${line.kind}>${line.kind === "added" ? "+ " : line.kind === "removed" ? "− " : "  "}${line.text}${"\n"}</span>`)}</pre>`}</div>
+    ${now.data?.cut && html`<p class="dim">The text is longer than what is shown.</p>`}</div>`;
+}

@@ -1,0 +1,54 @@
+// The other side of packed.py: many curves in few bytes, back to one Float32Array per column.
+
+/**
+ * @param {{width: number, series: {length: number}, columns: {name: string, offset: number, length: number}[],
+ *   packed: {middle: number, spread: number, step: number, log: boolean, ways: number}}} header
+ * @param {ArrayBuffer} buffer the frame
+ * @param {number} start where its columns begin: 4 + the length of the header
+ * @returns {{first: Float32Array, last: Float32Array, min: Float32Array, max: Float32Array}} series by series, NaN for none
+ */
+export function unpack(header, buffer, start) {
+  /** @param {string} name */
+  const bytes = (name) => {
+    const column = header.columns.find((each) => each.name === name);
+    return column ? new Uint8Array(buffer, start + column.offset, column.length) : new Uint8Array(0);
+  };
+  const { middle, spread, step, log, ways } = header.packed;
+  const [there, low, low2, low3] = ["there", "low", "low2", "low3"].map(bytes);
+  const [span, span2, ends] = ["span", "span2", "ends"].map(bytes);
+  const width = header.width;
+  const count = header.series.length * width;
+  /** @param {number} code */
+  const value = (code) => {
+    const level = middle + spread * Math.sinh(code * step);
+    return log ? Math.pow(10, level) : level;
+  };
+  const made = { first: new Float32Array(count), last: new Float32Array(count), min: new Float32Array(count), max: new Float32Array(count) };
+  const { first, last, min, max } = made;
+  let next = 0;
+  for (let begin = 0; begin < count; begin += width) {
+    let code = 0;
+    for (let i = begin; i < begin + width; i++) {
+      if (!((there[i >> 3] >> (7 - (i & 7))) & 1)) {
+        first[i] = last[i] = min[i] = max[i] = NaN;
+        continue;
+      }
+      const signed = low[next] | (low2[next] << 8) | (low3[next] << 16);
+      code += (signed >>> 1) ^ -(signed & 1);
+      const distance = span[next] | (span2[next] << 8);
+      const bottom = value(code);
+      const top = distance ? value(code + distance) : bottom;
+      const both = ends[next++];
+      min[i] = bottom;
+      max[i] = top;
+      if (log) {
+        first[i] = value(code + (distance * (both >> 4)) / ways);
+        last[i] = value(code + (distance * (both & 15)) / ways);
+      } else {
+        first[i] = bottom + ((top - bottom) * (both >> 4)) / ways;
+        last[i] = bottom + ((top - bottom) * (both & 15)) / ways;
+      }
+    }
+  }
+  return made;
+}

@@ -1,0 +1,254 @@
+// Which runs there are, which of them are listed and shown, in which order and colour.
+
+import { signal, computed, effect, untracked } from "./ui.js";
+import { fetchJson, fetchFrame, report } from "./api.js";
+import { matcher, isExpression, natural } from "./match.js";
+import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
+
+/** @typedef {import("./types.js").Run} Run */
+
+/** @type {import("./types.js").Signal<{ version: number, title: string, runs: number, tags: number, left: number, exists: boolean, waiting: boolean } | null>} */
+export const server = signal(null);
+/** @type {import("./types.js").Signal<Run[]>} */
+export const runs = signal([]);
+/** @type {import("./types.js").Signal<import("./types.js").Tag[]>} */
+export const tags = signal([]);
+export const loaded = signal(false);
+export const version = signal(0);
+export const byId = computed(() => new Map(runs.value.map((run) => [run.id, run])));
+export const scalarTags = computed(() => tags.value.filter((tag) => tag.kinds.scalars));
+
+/** The names of all hyperparameters, most telling first: those that differ between runs. */
+export const hparams = computed(() => {
+  /** @type {Map<string, Set<unknown>>} */
+  const values = new Map();
+  for (const run of runs.value)
+    for (const [name, value] of Object.entries(run.hparams ?? {})) {
+      if (!values.has(name)) values.set(name, new Set());
+      values.get(name)?.add(value);
+    }
+  return [...values].sort(([a, x], [b, y]) => Number(y.size > 1) - Number(x.size > 1) || natural(a, b)).map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
+});
+
+// Filter: by name here, by expression on the server.
+
+/** @type {import("./types.js").Signal<Set<number> | null>} */
+export const chosen = signal(null); // ids an expression chose
+export const filterError = signal("");
+let asked = 0;
+effect(() => {
+  const text = filter.value;
+  version.value; // values change while runs are written
+  const mine = ++asked;
+  if (!isExpression(text)) {
+    filterError.value = matcher(text).error;
+    chosen.value = null;
+    return;
+  }
+  fetchJson("filter", { where: text }).then(
+    (answer) => {
+      if (mine !== asked) return;
+      filterError.value = "";
+      chosen.value = new Set(answer.ids);
+    },
+    (error) => {
+      if (mine !== asked) return;
+      filterError.value = error.message;
+    },
+  );
+});
+
+/** The runs that pass the filter. */
+export const filtered = computed(() => {
+  const ids = chosen.value;
+  const text = filter.value;
+  if (isExpression(text)) return ids ? runs.value.filter((run) => ids.has(run.id)) : runs.value;
+  const { test, error } = matcher(text);
+  return error || !text.trim() ? runs.value : runs.value.filter((run) => test(run.name));
+});
+
+// Columns: step, duration, …, hparam.NAME, TAG:STAT.
+
+export const STATS = ["last", "min", "max", "best", "first"];
+export const FACTS = /** @type {Record<string, string>} */ ({ state: "State", step: "Step", duration: "Duration", started: "Started", last_event: "Last event", events: "Events", bytes: "Size", spark: "Curve" });
+
+/** @param {string} key @returns {{ tag: string, stat: string } | null} */
+export function metricOf(key) {
+  const at = key.lastIndexOf(":");
+  return at > 0 && STATS.includes(key.slice(at + 1)) ? { tag: key.slice(0, at), stat: key.slice(at + 1) } : null;
+}
+
+/** The tag a person most likely compares runs by. */
+export const mainTag = computed(() => {
+  const names = scalarTags.value;
+  const most = Math.max(...names.map((tag) => tag.kinds.scalars));
+  const spread = names.filter((tag) => tag.kinds.scalars >= most / 2);
+  const wanted = [/(val|valid|eval|test).*loss/i, /(val|valid|eval|test).*(acc|score|reward|return)/i, /loss/i, /acc|reward|return/i];
+  for (const each of wanted) {
+    const fits = spread.find((tag) => each.test(tag.tag));
+    if (fits) return fits.tag;
+  }
+  return spread[0]?.tag ?? "";
+});
+
+/** The columns shown: chosen, or what fits the log. */
+export const shownColumns = computed(() => {
+  if (columns.value) return columns.value;
+  const usual = ["step"];
+  if (mainTag.value) usual.push(`${mainTag.value}:last`, "spark");
+  const second = scalarTags.value.find((tag) => tag.tag !== mainTag.value && /val|eval|test/i.test(tag.tag) && /acc|loss|score|reward/i.test(tag.tag));
+  if (second) usual.push(`${second.tag}:last`);
+  usual.push("duration", ...hparams.value.filter((each) => each.differ).slice(0, 6).map((each) => `hparam.${each.name}`));
+  return usual;
+});
+
+/** @type {import("./types.js").Signal<Record<string, ArrayLike<number>>>} */
+export const metrics = signal({}); // by column key, in the order of the runs
+/** @type {import("./types.js").Signal<Map<number, number>>} */
+const places = signal(new Map()); // of a run in a column of metrics
+/** Places whose value is NaN, by column key; other gaps are runs without the tag. @type {import("./types.js").Signal<Record<string, Set<number>>>} */
+const broken = signal({});
+/** Whether the least or the largest value of a tag is best, as the server has it. @type {import("./types.js").Signal<Record<string, string>>} */
+export const ways = signal({});
+const topKey = computed(() => top.value.match(/^\d+ (.+)$/)?.[1] ?? "");
+const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value, metricOf(topKey.value) ? `${metricOf(topKey.value)?.tag}:best` : "", mainTag.value ? `${mainTag.value}:best` : ""])].filter(metricOf).join("\n"));
+let metricsAsked = 0;
+effect(() => {
+  const keys = wantedMetrics.value.split("\n").filter(Boolean);
+  version.value;
+  const list = untracked(() => runs.value);
+  const mine = ++metricsAsked;
+  if (!keys.length || !list.length) return;
+  const wanted = keys.map((key) => metricOf(key)).map((each) => [each?.tag, each?.stat]);
+  fetchFrame("metrics", { columns: JSON.stringify(wanted) }).then(
+    ({ header, columns: found }) => {
+      if (mine !== metricsAsked) return;
+      places.value = new Map(header.ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
+      metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(i)]]));
+      broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[i].nan)]));
+      for (const each of header.metrics) if (each.way) ways.value = { ...ways.value, [each.tag]: each.way };
+    },
+    () => undefined, // the columns stay empty; what else is wrong is said elsewhere
+  );
+});
+
+/** The value of a column for a run. @param {Run} run @param {string} key @returns {any} */
+export function valueOf(run, key) {
+  if (key.startsWith("hparam.")) return run.hparams?.[key.slice(7)];
+  switch (key) {
+    case "name": return run.name;
+    case "state": return run.state;
+    case "step": return run.last_step;
+    case "duration": case "started": case "last_event": case "events": case "bytes": return run[key];
+    case "spark": return null;
+  }
+  const place = places.value.get(run.id);
+  return place === undefined ? undefined : metrics.value[key]?.[place];
+}
+
+/** @param {string} key */
+export function labelOf(key) {
+  if (key.startsWith("hparam.")) return key.slice(7);
+  const metric = metricOf(key);
+  if (metric) return metric.stat === "last" ? metric.tag : `${metric.tag} ${metric.stat}`;
+  return FACTS[key] ?? key;
+}
+
+/** @param {any} value */
+const missing = (value) => value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));
+
+/** Runs by a key, missing values last in both directions. @param {Run[]} list @param {string} text */
+export function sorted(list, text) {
+  const down = text.startsWith("-");
+  const key = down ? text.slice(1) : text;
+  const keyed = list.map((run) => ({ run, value: valueOf(run, key) }));
+  const order = (/** @type {any} */ a, /** @type {any} */ b) => (typeof a === "number" && typeof b === "number" ? a - b : natural(String(a), String(b)));
+  const there = keyed.filter((each) => !missing(each.value)).sort((a, b) => (down ? -1 : 1) * order(a.value, b.value) || natural(a.run.name, b.run.name));
+  const rest = keyed.filter((each) => missing(each.value)).sort((a, b) => natural(a.run.name, b.run.name));
+  return [...there, ...rest].map((each) => each.run);
+}
+
+/** @param {string} tag */
+export const higherIsBetter = (tag) => ways.value[tag] === "max";
+
+/** The value of a metric is NaN, not missing. @param {Run} run @param {string} key */
+export function isBroken(run, key) {
+  const place = places.value.get(run.id);
+  return place !== undefined && Boolean(broken.value[key]?.has(place));
+}
+
+/** The runs in the table: filtered, the best N of them if asked for, in order; pinned ones first. */
+export const listed = computed(() => {
+  let list = filtered.value;
+  const [, n, key] = top.value.match(/^(\d+) (.+)$/) ?? [];
+  if (n && key) {
+    const tag = metricOf(key)?.tag ?? key;
+    list = sorted(list, (higherIsBetter(tag) ? "-" : "") + key).filter((run) => Number.isFinite(valueOf(run, key))).slice(0, Number(n));
+  }
+  list = sorted(list, sort.value);
+  const pinned = pinnedRuns.value;
+  return pinned.size ? [...list.filter((run) => pinned.has(run.name)), ...list.filter((run) => !pinned.has(run.name))] : list;
+});
+
+/** The ids of the runs that are drawn, ascending. */
+export const shown = computed(() => {
+  const only = solo.value;
+  if (only) return runs.value.filter((run) => run.name === only).map((run) => run.id);
+  const off = hidden.value;
+  return listed.value.filter((run) => !off.has(run.name)).map((run) => run.id).sort((a, b) => a - b);
+});
+export const shownSet = computed(() => new Set(shown.value));
+
+// Groups: the server knows the rule, so that the page, tbq plot and tbq compare agree.
+
+/** @type {import("./types.js").Signal<import("./types.js").Group[]>} */
+export const groups = signal([]);
+export const groupError = signal("");
+let groupsAsked = 0;
+effect(() => {
+  const by = group.value;
+  version.value;
+  const mine = ++groupsAsked;
+  groupError.value = "";
+  if (!by) {
+    groups.value = [];
+    return;
+  }
+  fetchJson("groups", { by }).then(
+    (answer) => mine === groupsAsked && (groups.value = answer.groups),
+    (error) => mine === groupsAsked && ((groupError.value = error.message), (groups.value = [])),
+  );
+});
+export const groupOf = computed(() => {
+  /** @type {Map<number, import("./types.js").Group>} */
+  const map = new Map();
+  for (const each of groups.value) for (const id of each.ids) map.set(id, each);
+  return map;
+});
+/** Groups are drawn as means with bands, not run by run. */
+export const banded = computed(() => group.value !== "" && band.value !== "none" && groups.value.length > 0);
+
+/** The colour of a run on the ground that is on the screen. @param {number} id */
+export function colourOf(id) {
+  const side = dark.value ? 0 : 1;
+  const colours = groupOf.value.get(id)?.colours ?? (group.value && groups.value.length ? ["#8a8a8a", "#8a8a8a"] : byId.value.get(id)?.colours);
+  return colours?.[side] ?? "#8a8a8a";
+}
+/** @param {string} name */
+export function groupColour(name) {
+  return groups.value.find((each) => each.name === name)?.colours[dark.value ? 0 : 1] ?? "#8a8a8a";
+}
+
+// What the mouse is at, in the table and in every chart.
+/** @type {import("./types.js").Signal<number | null>} */
+export const hot = signal(null);
+/** @type {import("./types.js").Signal<string | null>} */
+export const hotGroup = signal(null);
+export const isReport = report !== null;
+
+/** @param {Set<string>} set @param {string} item */
+export function toggled(set, item) {
+  const copy = new Set(set);
+  if (!copy.delete(item)) copy.add(item);
+  return copy;
+}

@@ -1,0 +1,179 @@
+// SQL on the log: an editor, the tables beside it, the result as a table and as a chart, and the queries before.
+
+import { html, signal, useEffect, useRef, useState } from "./ui.js";
+import { post, decode } from "./api.js";
+import { useAsk } from "./ask.js";
+import { query, kept, dark } from "./state.js";
+import { scale, ticks, toPixels } from "./chart/scale.js";
+import { inkOf } from "./card.js";
+import { Empty, download, copy } from "./menu.js";
+import { cell, count, field, number } from "./format.js";
+
+/** @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean, warnings: string[], seconds: number } | null>} */
+const result = signal(null);
+const error = signal("");
+const busy = signal(false);
+const history = kept("queries", /** @type {string[]} */ ([]));
+/** @type {AbortController | null} */
+let abort = null;
+
+async function execute() {
+  abort?.abort();
+  abort = new AbortController();
+  const mine = abort;
+  const text = query.value.trim();
+  if (!text) return;
+  busy.value = true;
+  error.value = "";
+  try {
+    const answer = await post("sql", { query: text, limit: 10000 }, { signal: mine.signal });
+    const { header, columns } = decode(await answer.arrayBuffer());
+    result.value = { ...header, columns: header.names.map((/** @type {string} */ _, /** @type {number} */ i) => columns[String(i)]) };
+    history.value = [text, ...history.value.filter((each) => each !== text)].slice(0, 30);
+  } catch (wrong) {
+    if (mine.signal.aborted) return;
+    const said = /** @type {any} */ (wrong);
+    error.value = said.hint ? `${said.message}\n${said.hint}` : said.message;
+  } finally {
+    if (mine === abort) busy.value = false;
+  }
+}
+
+const EXAMPLES = [
+  ["Best runs", 'select run, "val/loss.min" from summary order by 2 limit 10'],
+  ["Points of a tag", "select run, step, value from scalars where tag = 'train/loss' order by run, step"],
+  ["Runs", "select * from runs"],
+  ["Rows per tag", "select tag, count(*) as rows, count(distinct run) as runs from scalars group by tag order by rows desc"],
+];
+
+export function Sql() {
+  const schema = useAsk("schema", {});
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const insert = (/** @type {string} */ text) => {
+    const node = area.current;
+    if (!node) return;
+    const at = node.selectionStart ?? query.value.length;
+    query.value = query.value.slice(0, at) + text + query.value.slice(node.selectionEnd ?? at);
+    requestAnimationFrame(() => (node.focus(), node.setSelectionRange(at + text.length, at + text.length)));
+  };
+  useEffect(() => {
+    // A link that holds a query shows its result.
+    if (!result.value && location.hash.includes("query=")) execute();
+  }, []);
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      execute();
+    }
+  };
+  return html`<div class="sql">
+    <div class="sql-main">
+      <textarea id="query" ref=${area} rows="7" spellcheck="false" aria-label="Query" value=${query.value} onInput=${(/** @type {any} */ e) => (query.value = e.target.value)} onKeyDown=${key}></textarea>
+      <div class="sql-tools">
+        ${busy.value ? html`<button type="button" class="button" onClick=${() => (abort?.abort(), (busy.value = false))}>Stop</button>` : html`<button type="button" class="button primary" id="execute" onClick=${execute}>Run <span class="key">ctrl ⏎</span></button>`}
+        ${EXAMPLES.map(([name, text]) => html`<button type="button" key=${name} class="chip" onClick=${() => (query.value = text)}>${name}</button>`)}
+        <span class="spring"></span>
+        ${result.value && html`<span class="dim" id="rows">${count(result.value.rows)} ${result.value.rows === 1 ? "row" : "rows"}${result.value.more ? " (there are more)" : ""} · ${number(result.value.seconds, 2)} s</span>
+          <button type="button" class="chip" onClick=${saveCsv}>CSV</button>`}
+        <button type="button" class="chip" onClick=${() => copy(location.href, "the link to this query")}>link</button>
+      </div>
+      ${error.value && html`<pre class="sql-error" role="alert">${error.value}</pre>`}
+      ${result.value?.warnings?.map((text) => html`<p class="dim" key=${text}>${text}</p>`)}
+      ${result.value ? html`<${Chart} /><${Result} />` : !error.value && html`<${Empty} title="Ask the log">Queries read only. ctrl + Enter runs one.<//>`}
+    </div>
+    <aside class="sql-side" aria-label="Tables">
+      <h2>Tables</h2>
+      ${schema.error && html`<p class="failed">${schema.error}</p>`}
+      ${schema.data?.tables.map((/** @type {any} */ table) => html`<details key=${table.name} open=${table.name === "scalars" || table.name === "runs"}><summary>${table.name}</summary><ul>${table.columns.slice(0, 200).map((/** @type {[string, string]} */ [name, type]) => html`<li key=${name}><button type="button" onClick=${() => insert(/^\w+$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`)} title="Insert">${name}</button><span class="dim">${type}</span></li>`)}</ul></details>`)}
+      ${history.value.length > 0 && html`<h2>History</h2><ul class="history">${history.value.map((text) => html`<li key=${text}><button type="button" title=${text} onClick=${() => (query.value = text)}>${text}</button></li>`)}</ul>`}
+    </aside>
+  </div>`;
+}
+
+/** @param {number} i @param {number} row */
+const at = (i, row) => result.value?.columns[i]?.[row];
+
+const ROW = 26;
+function Result() {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const [top, setTop] = useState(0);
+  const made = result.value;
+  if (!made) return null;
+  const begin = Math.max(0, Math.floor(top / ROW) - 5);
+  const end = Math.min(made.rows, begin + 40);
+  const numeric = made.columns.map((column) => !Array.isArray(column));
+  return html`<div class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}><table class="plain-table" aria-rowcount=${made.rows + 1}>
+    <thead><tr>${made.names.map((name, i) => html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${made.types[i]}>${name}</th>`)}</tr></thead>
+    <tbody>
+      ${begin > 0 && html`<tr aria-hidden="true" style=${{ height: `${begin * ROW}px` }}></tr>`}
+      ${Array.from({ length: end - begin }, (_, k) => html`<tr key=${begin + k}>${made.names.map((_name, i) => {
+        const value = at(i, begin + k);
+        return html`<td key=${i} class=${numeric[i] ? "num" : ""} title=${typeof value === "number" ? String(value) : undefined}>${value === null ? html`<span class="dim">null</span>` : typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e15 ? count(value) : cell(value)}</td>`;
+      })}</tr>`)}
+      ${end < made.rows && html`<tr aria-hidden="true" style=${{ height: `${(made.rows - end) * ROW}px` }}></tr>`}
+    </tbody></table></div>`;
+}
+
+/** The last column of numbers over the one before it, if there are two. */
+function Chart() {
+  const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
+  const made = result.value;
+  const numbers = made ? made.columns.map((column, i) => (Array.isArray(column) ? -1 : i)).filter((i) => i >= 0) : [];
+  const x = numbers.length > 1 ? numbers[numbers.length - 2] : -1;
+  const y = numbers.at(-1) ?? -1;
+  const fits = made && y >= 0 && made.rows > 1;
+  useEffect(() => {
+    const node = canvas.current;
+    if (!node || !made || !fits) return;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    const [width, height] = [node.clientWidth, node.clientHeight];
+    node.width = width * ratio;
+    node.height = height * ratio;
+    const context = /** @type {CanvasRenderingContext2D} */ (node.getContext("2d"));
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const ink = inkOf(node);
+    const ys = made.columns[y];
+    const xs = x >= 0 ? made.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
+    const ends = (/** @type {any} */ list) => list.reduce((/** @type {number[]} */ [a, b], /** @type {number} */ v) => (Number.isFinite(v) ? [Math.min(a, v), Math.max(b, v)] : [a, b]), [Infinity, -Infinity]);
+    const [lx, hx] = ends(xs);
+    const [ly, hy] = ends(ys);
+    if (!(lx <= hx && ly <= hy)) return;
+    const sx = scale(lx, hx, false, 56, width - 12);
+    const sy = scale(ly, hy, false, height - 22, 8);
+    const [toX, toY] = [toPixels(sx), toPixels(sy)];
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = ink.text;
+    context.strokeStyle = ink.grid;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (const { at: v, label } of ticks(sy, 4, "value")) {
+      context.beginPath();
+      context.moveTo(56, toY(v));
+      context.lineTo(width - 12, toY(v));
+      context.stroke();
+      context.fillText(label, 48, toY(v));
+    }
+    context.textAlign = "center";
+    for (const { at: v, label } of ticks(sx, 8, "step")) context.fillText(label, toX(v), height - 8);
+    // A line for each stretch in which x grows: the runs of an ordered result come one after another.
+    context.strokeStyle = getComputedStyle(node).getPropertyValue("--accent");
+    context.lineWidth = 1.4;
+    context.beginPath();
+    for (let i = 0; i < ys.length; i++) {
+      if (!Number.isFinite(ys[i])) continue;
+      if (i && xs[i] >= xs[i - 1]) context.lineTo(toX(xs[i]), toY(ys[i]));
+      else context.moveTo(toX(xs[i]), toY(ys[i]));
+    }
+    context.stroke();
+  }, [made, dark.value]);
+  if (!fits || !made) return null;
+  return html`<details class="sql-chart" open><summary>${made.names[y]} over ${x >= 0 ? made.names[x] : "row"}</summary><canvas ref=${canvas} role="img" aria-label=${`Chart of ${made.names[y]}`}></canvas></details>`;
+}
+
+function saveCsv() {
+  const made = result.value;
+  if (!made) return;
+  const lines = [made.names.map(field).join(",")];
+  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(at(i, row))).join(","));
+  download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
+}

@@ -1,0 +1,172 @@
+// What the person chose: every choice is a signal, and most of them are in the address, so that a link shows the same.
+
+import { signal, effect, batch, untracked } from "./ui.js";
+
+export const tab = signal("curves");
+export const filter = signal(""); // of runs
+export const group = signal(""); // hparam.x, re:(…), or nothing
+export const band = signal("std"); // std, sem, minmax, or none: each run in its group's colour
+export const search = signal(""); // of tags
+export const axis = signal("step"); // step, relative, wall, tag:NAME
+export const smooth = signal(0);
+/** @type {import("./types.js").Signal<[number, number] | null>} */
+export const zoom = signal(null); // of x, for all cards
+export const sort = signal("-started"); // a column's key; a leading - is descending
+export const top = signal(""); // 10 val/loss:min
+/** @type {import("./types.js").Signal<string[] | null>} */
+export const columns = signal(null); // of the runs table; null: what fits the log
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const hidden = signal(new Set()); // names of runs
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const pinnedRuns = signal(new Set());
+/** @type {import("./types.js").Signal<string>} */
+export const solo = signal(""); // the name of the only run shown
+/** @type {import("./types.js").Signal<string[]>} */
+export const pins = signal([]); // tags
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const logs = signal(new Set()); // tags whose y axis is logarithmic
+export const logX = signal(false);
+export const outliers = signal(false); // true: the scale leaves out the extreme 1 % on either side
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const folded = signal(new Set()); // prefixes of tags
+export const full = signal(""); // the tag that fills the screen
+export const kind = signal("images"); // of media
+export const mediaStep = signal(-1); // the position of the slider; -1 is the newest
+export const query = signal("select * from runs limit 100");
+export const wide = signal(false); // the table fills the page
+
+/** How each choice reads in the address: its key, and whether Back returns to before it. */
+const FIELDS = [
+  text("tab", tab, true),
+  text("filter", filter),
+  text("group", group, true),
+  text("band", band, true),
+  text("tags", search),
+  text("x", axis, true),
+  { key: "smooth", signal: smooth, write: (/** @type {number} */ v) => (v ? [String(v)] : []), read: (/** @type {string[]} */ v) => clamp(Number(v[0] ?? 0), 0, 0.999) },
+  {
+    key: "zoom", signal: zoom, push: true,
+    write: (/** @type {[number, number] | null} */ v) => (v ? [v.map((each) => Number(each.toPrecision(8))).join("..")] : []),
+    read: (/** @type {string[]} */ v) => {
+      const ends = (v[0] ?? "").split("..").map(Number);
+      return ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? ends : null;
+    },
+  },
+  text("sort", sort),
+  text("top", top, true),
+  { key: "column", signal: columns, write: (/** @type {string[] | null} */ v) => v ?? [], read: (/** @type {string[]} */ v) => (v.length ? v : null) },
+  names("hide", hidden),
+  names("pinrun", pinnedRuns),
+  text("solo", solo, true),
+  { key: "pin", signal: pins, write: (/** @type {string[]} */ v) => v, read: (/** @type {string[]} */ v) => v },
+  names("log", logs),
+  flag("logx", logX),
+  flag("outliers", outliers),
+  names("fold", folded),
+  text("full", full, true),
+  text("kind", kind, true),
+  { key: "at", signal: mediaStep, write: (/** @type {number} */ v) => (v >= 0 ? [String(v)] : []), read: (/** @type {string[]} */ v) => (v.length ? Number(v[0]) || 0 : -1) },
+  text("query", query),
+  flag("wide", wide, true),
+];
+
+/** @param {string} key @param {import("./types.js").Signal<string>} signal @param {boolean} push */
+function text(key, signal, push = false) {
+  const usual = signal.value;
+  return { key, signal, push, write: (/** @type {string} */ v) => (v === usual ? [] : [v]), read: (/** @type {string[]} */ v) => v[0] ?? usual };
+}
+
+/** @param {string} key @param {import("./types.js").Signal<boolean>} signal @param {boolean} push */
+function flag(key, signal, push = false) {
+  return { key, signal, push, write: (/** @type {boolean} */ v) => (v ? ["1"] : []), read: (/** @type {string[]} */ v) => v[0] === "1" };
+}
+
+/** @param {string} key @param {import("./types.js").Signal<Set<string>>} signal */
+function names(key, signal) {
+  return { key, signal, push: false, write: (/** @type {Set<string>} */ v) => [...v], read: (/** @type {string[]} */ v) => new Set(v) };
+}
+
+/** @param {number} value @param {number} low @param {number} high */
+export const clamp = (value, low, high) => (Number.isFinite(value) ? Math.min(Math.max(value, low), high) : low);
+
+/** The address after #, readable: only what is safe there stays as it is. */
+export function written() {
+  const parts = [];
+  for (const each of FIELDS) for (const value of /** @type {any} */ (each).write(each.signal.value)) parts.push(`${each.key}=${escaped(value)}`);
+  return parts.join("&");
+}
+
+/** @param {string} value */
+const escaped = (value) => encodeURIComponent(value).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",").replace(/%20/g, "+").replace(/%3D/g, "=");
+
+function read() {
+  const params = new URLSearchParams(location.hash.slice(1));
+  batch(() => {
+    for (const each of FIELDS) {
+      const value = each.read(params.getAll(each.key));
+      const same = JSON.stringify(/** @type {any} */ (each).write(value)) === JSON.stringify(/** @type {any} */ (each).write(each.signal.peek()));
+      if (!same) /** @type {any} */ (each.signal).value = value;
+    }
+  });
+}
+
+/** Keep the address and the choices alike, from now on. */
+export function linkAddress() {
+  read();
+  /** @type {Record<string, string>} */
+  let before = {};
+  let first = true;
+  effect(() => {
+    const text = written();
+    const now = Object.fromEntries(FIELDS.filter((each) => each.push).map((each) => [each.key, JSON.stringify(/** @type {any} */ (each).write(each.signal.peek()))]));
+    const push = !first && FIELDS.some((each) => each.push && now[each.key] !== before[each.key]);
+    before = now;
+    first = false;
+    untracked(() => {
+      if (decodeURIComponent(location.hash.slice(1)) === decodeURIComponent(text)) return;
+      const url = text ? `#${text}` : location.pathname + location.search;
+      if (push) history.pushState(null, "", url);
+      else history.replaceState(null, "", url);
+    });
+  });
+  addEventListener("popstate", read);
+  addEventListener("hashchange", read);
+}
+
+/** What the person set for this browser, not for the link.
+ * @template T @param {string} key @param {T} usual @returns {import("./types.js").Signal<T>} */
+export function kept(key, usual) {
+  let value = usual;
+  try {
+    const stored = localStorage.getItem(`tbq.${key}`);
+    if (stored !== null) value = JSON.parse(stored);
+  } catch {
+    // Storage may be off, or hold what another version wrote.
+  }
+  const made = signal(value);
+  effect(() => {
+    const now = JSON.stringify(made.value);
+    try {
+      localStorage.setItem(`tbq.${key}`, now);
+    } catch {
+      // The choice lasts as long as the page.
+    }
+  });
+  return made;
+}
+
+export const theme = kept("theme", "system");
+export const paneWidth = kept("pane", 400);
+export const cardWidth = kept("card", 400);
+export const dark = signal(false);
+const prefers = matchMedia("(prefers-color-scheme: dark)");
+const printed = matchMedia("print");
+export function linkTheme() {
+  const follow = () => {
+    dark.value = !printed.matches && (theme.value === "dark" || (theme.value === "system" && prefers.matches));
+    document.documentElement.dataset.theme = dark.value ? "dark" : "light";
+  };
+  effect(follow);
+  prefers.addEventListener("change", follow);
+  printed.addEventListener("change", follow);
+}

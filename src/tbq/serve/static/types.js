@@ -1,0 +1,24 @@
+// Shapes that several modules speak of; nothing runs here.
+
+/** @template T @typedef {{ value: T, peek(): T }} Signal */
+
+/** @typedef {{
+ *   id: number, name: string, state: "running" | "stalled" | "finished" | "failed", last_step: number | null,
+ *   started: number | null, duration: number | null, last_event: number | null, events: number, bytes: number,
+ *   health: any, hparams: Record<string, any>, colours: [string, string],
+ * }} Run */
+
+/** @typedef {{ tag: string, kinds: Record<string, number>, rows: number, display_name?: string, description?: string }} Tag */
+
+/** @typedef {{ name: string, ids: number[], colours: [string, string] }} Group */
+
+/** One curve as it came from the server: a value for each pixel column that has points.
+ * @typedef {{
+ *   key: string, id: number | null, group: string | null, n: number, runs: number, broken: number[], takeovers: number[],
+ *   x: Float64Array | Float32Array, first: Float32Array, last: Float32Array, min: Float32Array, max: Float32Array,
+ *   rawMin: Float32Array | null, rawMax: Float32Array | null, lower: Float32Array | null, upper: Float32Array | null,
+ * }} Series */
+
+/** @typedef {{ low: number, high: number, width: number, series: Series[], bytes: number, points: number }} Curves */
+
+export {};

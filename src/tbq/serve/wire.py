@@ -1,0 +1,139 @@
+"""What goes to the browser: JSON that is always valid, and frames of columns with a JSON header."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+JSON = "application/json"
+FRAME = "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+CSV = "text/csv; charset=utf-8"
+
+_LARGE = 500_000  # bytes that are worth a second thread
+_WORTH = 1400  # bytes that are worth it: one packet
+_TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The bytes of a reply, what they are, and further headers."""
+
+    body: bytes
+    type: str = JSON
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    #: how to make it smaller: not at all, as any text, or ("runs") as packed curves, which repeat few bytes alone
+    squeeze: Literal["never", "text", "runs"] = "text"
+
+    @cached_property
+    def squeezed(self) -> bytes | None:
+        """The body as gzip has it; None if that would not save much."""
+        if self.squeeze == "never" or len(self.body) < _WORTH:
+            return None
+        small = gzipped(self.body, zlib.Z_RLE if self.squeeze == "runs" else zlib.Z_DEFAULT_STRATEGY)
+        return small if len(small) < 0.9 * len(self.body) else None
+
+
+def gzipped(body: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
+    """The bytes as a gzip file; of many, two halves are packed side by side, which one stream can hold.
+
+    >>> import gzip
+    >>> gzip.decompress(gzipped(b"tbq" * 1_000_000)) == b"tbq" * 1_000_000
+    True
+    """
+    if len(body) < _LARGE:
+        packer = zlib.compressobj(1, zlib.DEFLATED, 31, 9, strategy)
+        return packer.compress(body) + packer.flush()
+    middle = len(body) // 2
+    first: list[bytes] = []
+
+    def half(data: memoryview, end: int) -> bytes:
+        packer = zlib.compressobj(1, zlib.DEFLATED, -15, 9, strategy)
+        return packer.compress(data) + packer.flush(end)
+
+    view = memoryview(body)
+    helper = threading.Thread(target=lambda: first.append(half(view[:middle], zlib.Z_SYNC_FLUSH)))
+    helper.start()
+    second = half(view[middle:], zlib.Z_FINISH)
+    helper.join()
+    sums = struct.pack("<II", zlib.crc32(body), len(body) & 0xFFFFFFFF)
+    return b"".join([b"\x1f\x8b\x08\0\0\0\0\0\0\xff", first[0], second, sums])
+
+
+def to_json(value: Any) -> bytes:
+    """JSON of plain values; a number that JSON does not have is null.
+
+    >>> to_json({"loss": math.nan, "run": "a<b>"})
+    b'{"loss":null,"run":"a<b>"}'
+    """
+    try:
+        text = _dumps(value)
+    except ValueError:
+        text = _dumps(_finite(value))
+    return text.encode("utf-8", "replace")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return f"<{len(value):,} bytes>" if isinstance(value, bytes) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
+
+
+def json_answer(value: Any, status: int = 200) -> Answer:
+    """A reply in JSON."""
+    return Answer(to_json(value), JSON, status)
+
+
+def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> Answer:
+    """A reply of columns: the length of the header as 4 bytes, the header, then the columns, each on 8 bytes.
+
+    Lists of texts are part of the header.
+
+    >>> body = frame({"x": np.array([1.0])}).body
+    >>> body[4:4 + int.from_bytes(body[:4], "little")].strip()
+    b'{"columns":[{"name":"x","type":"f64","offset":0,"length":1}]}'
+    """
+    parts: list[bytes] = []
+    listed: list[dict[str, Any]] = []
+    offset = 0
+    for name, column in columns.items():
+        if not isinstance(column, np.ndarray):
+            listed.append({"name": name, "type": "str", "values": list(column)})
+            continue
+        if column.dtype.kind in "iub" and column.dtype.str not in _TYPES:
+            column = column.astype("<f8")
+        array = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
+        data = array.tobytes()
+        listed.append(
+            {"name": name, "type": _TYPES[array.dtype.str], "offset": offset, "length": int(array.size)}
+        )
+        parts.append(data + b"\0" * (-len(data) % 8))
+        offset += len(parts[-1])
+    header = to_json({"columns": listed, **facts})
+    header += b" " * (-(len(header) + 4) % 8)
+    return Answer(b"".join([len(header).to_bytes(4, "little"), header, *parts]), FRAME)
