@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 from tbq.arguments import StrPath
 from tbq.errors import OutputError
 from tbq.scratch import Scratch, beside, sweep
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:

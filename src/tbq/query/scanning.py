@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
+from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
     from tbq.kinds.values import Values
@@ -240,7 +240,7 @@ def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
     group: list[Run] = []
     size = 0
     for run in runs:
-        of_run = sum(_size(path) for path in run.files)
+        of_run = bytes_of(run)
         if group and size + of_run > first:
             yield group
             group, size = [], 0
@@ -249,13 +249,6 @@ def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
         size += of_run
     if group:
         yield group
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
