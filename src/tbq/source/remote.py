@@ -107,6 +107,10 @@ class Remote:
         """The beginning of a small object; None if it is not there."""
         place = place_of(url)
         store = self._store(place)
+        above = Place(place.store, place.key.rpartition("/")[0])
+        listed = next((objects for top, objects in self._listings.items() if _is_above(top, above)), None)
+        if listed is not None and place.key not in listed:
+            return None
         version = store.head(place.key)
         return (
             store.get(place.key, 0, min(most, version.size)) if version is not None and version.size else None
@@ -140,7 +144,7 @@ class Remote:
             return self._listings[place]
         prefix = f"{place.key}/" if place.key else ""
         for listed, objects in self._listings.items():
-            if listed.store == place.store and prefix.startswith(f"{listed.key}/" if listed.key else ""):
+            if _is_above(listed, place):
                 below = {key: each for key, each in objects.items() if key.startswith(prefix)}
                 break
         else:
@@ -184,6 +188,11 @@ class Remote:
         close = difflib.get_close_matches(name, there, n=3)
         urls = [Place(place.store, above).below(each).url for each in close]
         return f"close to it: {', '.join(urls)}" if urls else None
+
+
+def _is_above(top: Place, place: Place) -> bool:
+    """Whether a directory is the other, or above it."""
+    return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
 
 def _restored(storage: dict[str, str], cache: str, live: bool, objects: dict[str, Object]) -> Remote:

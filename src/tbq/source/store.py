@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ _CLIENT = (
 _FLAGS = ("allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses")
 PAGE = 1000  # what stores list at once
 _AT_ONCE = 64 << 20  # larger ones are written in parts
+_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # what obstore reads
 _HEADER = "header."  # of options that are sent with each request
 
 
@@ -62,8 +64,10 @@ class Store:
         self.storage = storage
         self.url = place.url
         # A first answer must come soon; a download of hours may sit out a minute of trouble.
-        self._asked = _connect(place.store, tuple(sorted(storage.items())), patient=False)
-        self._data = _connect(place.store, tuple(sorted(storage.items())), patient=True)
+        given = tuple(sorted(storage.items()))
+        environment = tuple(sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT)))
+        self._asked = _connect(place.store, given, environment, patient=False)
+        self._data = _connect(place.store, given, environment, patient=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.place, self.storage)
@@ -175,8 +179,10 @@ def _object(meta: Any, key: str) -> Object:
 
 
 @functools.lru_cache(maxsize=32)
-def _connect(store: str, storage: tuple[tuple[str, str], ...], patient: bool) -> Any:
-    """A store of obstore: connections are shared by all that use the same options."""
+def _connect(
+    store: str, storage: tuple[tuple[str, str], ...], environment: tuple[tuple[str, str], ...], patient: bool
+) -> Any:
+    """A store of obstore: connections are shared by all that use the same options and environment variables."""
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
@@ -195,7 +201,8 @@ def _connect(store: str, storage: tuple[tuple[str, str], ...], patient: bool) ->
             config[key] = value
     if headers:
         client["default_headers"] = headers
-    if store.startswith("http:") or any(value.startswith("http://") for value in config.values()):
+    endpoints = [*config.values(), *(value for name, value in environment if "ENDPOINT" in name)]
+    if store.startswith("http:") or any(value.startswith("http://") for value in endpoints):
         client.setdefault("allow_http", True)  # nobody writes http:// who does not want it
     given: dict[str, Any] = {"client_options": client, "retry_config": _retries(patient)}
     if not store.startswith("http"):
@@ -263,7 +270,7 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
     if isinstance(failure, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or re.search(
         r"\b(401|403)\b", _first_line(failure)
     ):
-        return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="remote")
+        return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
         return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
     if re.search(r"\b301\b|PermanentRedirect|AuthorizationHeaderMalformed", text):
