@@ -109,7 +109,7 @@ def find(
         try:
             roots += [(given or name, path) for name, path in _expand(item, remote)]
         except SourceError as nothing:
-            if watched is None or nothing.code in ("remote", "cache"):
+            if watched is None or nothing.code in ("remote", "denied", "cache"):
                 raise
             if is_remote(item):
                 absent.append(place_of(item).url)

@@ -17,7 +17,7 @@ from tbq.scratch import Scratch
 from tbq.source.cache import Cache, Copy
 from tbq.source.fetch import append, download
 from tbq.source.origin import forget, note, stands_for
-from tbq.source.store import ChangedError, MissingObjectError, Object, Store
+from tbq.source.store import STORE_FAILED, ChangedError, MissingObjectError, Object, Store
 
 _TOGETHER = 16  # objects that are fetched at a time
 _ATTEMPTS = 5  # at an object that changes while it is read
@@ -75,8 +75,8 @@ class Mirror:
             if error is None:
                 bad = 0
             else:
-                bad += error.code == "remote"
-                if (error.code == "remote" and bad == files) or bad >= _HOPELESS:
+                bad += error.code in STORE_FAILED
+                if (error.code in STORE_FAILED and bad == files) or bad >= _HOPELESS:
                     raise error
             if progress is not None:
                 progress(done, total, files, len(missing))

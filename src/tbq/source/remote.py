@@ -52,7 +52,7 @@ class Remote:
             if matches:
                 return matches
             raise SourceError("no directory or event file matches this pattern", path=url)
-        raise SourceError("nothing is here", path=url, hint=self._nearby(place))
+        raise SourceError("nothing is here", path=url, hint=None if self.live else self._nearby(place))
 
     def is_file(self, url: str) -> bool:
         """Whether there is an object of this name, and not a directory."""

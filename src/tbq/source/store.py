@@ -24,6 +24,8 @@ _CLIENT = (
     "timeout", "user_agent", "randomize_addresses",
 )  # fmt: skip
 _FLAGS = ("allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses")
+#: Codes of errors that are not of one object: the next one will fail too.
+STORE_FAILED = ("remote", "denied")
 PAGE = 1000  # what stores list at once
 _AT_ONCE = 64 << 20  # larger ones are written in parts
 _ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # what obstore reads
