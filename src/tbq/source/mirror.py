@@ -136,12 +136,12 @@ class Mirror:
                 self._bring_version(url, store, version)
                 self._held[url].asked = asked
                 return
+            except MissingObjectError:
+                raise _deleted(url) from None
             except ChangedError:
                 newer = store.head(version.key)
                 if newer is None:
-                    raise MissingObjectError(
-                        "was deleted while it was read", path=url, code="missing"
-                    ) from None
+                    raise _deleted(url) from None
                 version = newer
         raise ChangedError("changes faster than it can be read", path=url, code="changed")
 
@@ -230,6 +230,10 @@ def _first_bytes(
             taken.append(url)
             size += of_url
     return taken, left
+
+
+def _deleted(url: str) -> MissingObjectError:
+    return MissingObjectError("was deleted while it was read", path=url, code="missing")
 
 
 def _forget(scratch: Scratch) -> None:
