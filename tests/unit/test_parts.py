@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
+import broken
 import eventfile as ef
 import logs
 import pyarrow.parquet as pq
@@ -12,6 +15,7 @@ import pytest
 
 import tbq
 from tbq.decode.reader import Reader
+from tbq.doctor import survey
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export import parquet
 
@@ -143,3 +147,30 @@ def test_progress_of_all_parts(most: int, runs: Path, tmp_path: Path) -> None:
     done = [call[0] for call in calls]
     assert done == sorted(done) and {call[1] for call in calls} == {calls[-1][0]}
     assert calls[-1][2] == calls[-1][3] == 10
+
+
+def test_the_doctor_finds_the_same(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One log of all broken ones, so that there are several runs of each kind."""
+    root = tmp_path / "all"
+    for case in broken.CASES:
+        if case.name != "unreadable" or hasattr(os, "mkfifo"):
+            broken.make(case, root / case.name)
+    shutil.copytree(runs, root / "demo")
+    at_once = [finding.to_dict() for finding in tbq.doctor(root)]
+    assert len({finding["code"] for finding in at_once}) > 30
+    monkeypatch.setattr(survey, "MOST_BYTES", 1)
+    assert [finding.to_dict() for finding in tbq.doctor(root)] == at_once
+    few = [finding for finding in at_once if finding["code"] == "TBQ501"]
+    assert [finding.to_dict() for finding in tbq.doctor(root, select="TBQ501")] == few
+
+
+@pytest.mark.parametrize("options", [{}, {"stats": "last,min,std,count"}, {"steps": "10:100"}, {"tag": "val/*"},
+                                     {"best": {"val/loss": "min"}, "run": "lr=*"}, {"tag": ["lr", "nothing"]}],
+                         ids=str)  # fmt: skip
+def test_summary(options: dict[str, Any], most: int, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_parts = tbq.open(runs).summary(**options)
+    html = by_parts._repr_html_()
+    monkeypatch.undo()
+    at_once = tbq.open(runs).summary(**options)
+    assert by_parts.to_arrow().schema == at_once.to_arrow().schema
+    assert drawn(by_parts) == drawn(at_once) and html == at_once._repr_html_()

@@ -1,4 +1,4 @@
-"""What a summary needs of a log, read a few runs at a time: statistics of scalars, hyperparameters, the tags there are."""
+"""What a summary needs of a log, read a few runs at a time: statistics of scalars, hyperparameters, which tags."""
 
 from __future__ import annotations
 
