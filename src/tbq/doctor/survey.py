@@ -14,7 +14,7 @@ from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
 from tbq.source.discover import remote_for, sources
-from tbq.source.files import GROUP_BYTES, groups
+from tbq.source.files import HELD_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 #: Of a log with more bytes than this the rows are read a few runs at a time.
-MOST_BYTES = GROUP_BYTES
+MOST_BYTES = HELD_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
