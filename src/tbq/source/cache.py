@@ -119,7 +119,11 @@ class Cache:
         """Keep a complete file under the name of its version; it is moved there."""
         target = self.path(copy)
         target.parent.mkdir(mode=0o700, exist_ok=True)
-        complete.replace(target)
+        try:
+            complete.replace(target)
+        except PermissionError:  # Windows: another process has the same copy open
+            if not target.exists():
+                raise
         with self._lock:
             old = self._known.get(copy.url) if self._known is not None else None
             if self._known is not None:
