@@ -16,8 +16,8 @@ from tbq.cli.options import (
     logdir_argument,
     select_options,
     source,
+    source_options,
     threads_option,
-    unpack_option,
 )
 from tbq.errors import UsageError
 from tbq.export.stream import FORMATS
@@ -61,7 +61,7 @@ Examples:
     show_default=True,
     help="Show only what is new, or what is there already too.",
 )
-@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2]")
+@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2, or 30 for a URL]")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -92,7 +92,7 @@ Examples:
 )
 @live_restarts_option
 @threads_option
-@unpack_option
+@source_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],

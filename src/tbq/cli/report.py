@@ -11,8 +11,8 @@ from tbq.cli.options import (
     logdir_argument,
     select_options,
     source,
+    source_options,
     threads_option,
-    unpack_option,
 )
 
 _EXAMPLES = """\b
@@ -44,7 +44,7 @@ Examples:
 )
 @live_restarts_option
 @threads_option
-@unpack_option
+@source_options
 def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, Any], **options: Any) -> None:
     """Write one HTML file with the runs, curves, images, texts and findings of LOGDIR, to send to someone.
 

@@ -10,8 +10,8 @@ from tbq.cli.options import (
     live_restarts_option,
     logdir_argument,
     select_options,
+    source_options,
     threads_option,
-    unpack_option,
 )
 
 _EXAMPLES = """\b
@@ -53,7 +53,7 @@ Examples:
 )  # fmt: skip
 @live_restarts_option
 @threads_option
-@unpack_option
+@source_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],

@@ -10,8 +10,8 @@ from tbq.cli.options import (
     live_restarts_option,
     logdir_argument,
     select_options,
+    source_options,
     threads_option,
-    unpack_option,
 )
 
 _EXAMPLES = """\b
@@ -34,10 +34,8 @@ Examples:
 @click.option(
     "--every",
     type=click.FloatRange(0.05, 3600),
-    default=1.0,
-    show_default=True,
     metavar="SECONDS",
-    help="How often to look for new data.",
+    help="How often to look for new data.  [default: 1, or 30 for a URL]",
 )
 @click.option(
     "--stalled-after",
@@ -47,12 +45,12 @@ Examples:
 )
 @live_restarts_option
 @threads_option
-@unpack_option
+@source_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
     smooth: float,
-    every: float,
+    every: float | None,
     stalled_after: float | None,
     restarts: Any,
     threads: int | None,

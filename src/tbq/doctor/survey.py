@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
-from tbq.source.discover import sources
+from tbq.source.discover import remote_for, sources
+from tbq.source.files import HELD_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
-    import os
-
     import numpy as np
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
+    from tbq.arguments import StrPath
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
     Array = NDArray[Any]
+
+#: Of a log with more bytes than this the rows are read a few runs at a time.
+MOST_BYTES = HELD_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
@@ -41,8 +48,11 @@ class Survey:
         threads: int | None = None,
         progress: Progress | None = None,
         max_unpacked: Size | None = None,
+        storage: Storage | None = None,
+        cache: StrPath | None = None,
     ) -> None:
         named = sources(source)
+        self._remote = remote_for(named, storage, cache)
         self.given = [path for _, path in named]
         items = source if isinstance(source, Mapping) else self.given
         self.errors: list[SourceError] = []
@@ -62,12 +72,12 @@ class Survey:
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each of the others."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
-            return discover(items)
+            return discover(items, self._remote)
         pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
         present = []
         for key, path in pairs:
             try:
-                discover(path)
+                discover(path, self._remote)
             except SourceError as missing:
                 self.errors.append(missing)
             else:
@@ -75,8 +85,8 @@ class Survey:
         if not present:
             return Found(self.given, [])
         if isinstance(items, Mapping):
-            return discover({str(key): path for key, path in present})
-        return discover([path for _, path in present])
+            return discover({str(key): path for key, path in present}, self._remote)
+        return discover([path for _, path in present], self._remote)
 
     @property
     def unreadable(self) -> bool:
@@ -86,6 +96,50 @@ class Survey:
     @property
     def runs(self) -> list[Run]:
         return self.discovered.runs
+
+    def parts(self) -> Iterator[Survey]:
+        """Surveys of a few runs each; this one itself if the log is small. They are read when they are asked."""
+        runs = list(groups(self.runs, MOST_BYTES, MOST_BYTES))
+        if len(runs) < 2:
+            yield self
+            return
+        for part in runs:
+            survey = copy(self)
+            survey.discovered = replace(self.discovered, runs=part)
+            yield survey
+
+    def gathered(self) -> tuple[dict[str, Array], Any]:
+        """What checks that look at several runs ask for: columns of files, and of series. The rest may go."""
+        import numpy as np
+
+        series = self.series_table.select(["run", "tag", "kind", "count"])
+        return (
+            {name: column.copy() for name, column in self.files.items()},
+            series.take(np.arange(len(series))),  # a copy: columns of the core keep all that was read
+        )
+
+    def join(self, parts: Sequence[tuple[dict[str, Array], Any]]) -> None:
+        """Take what the surveys of all parts gathered for what was read: there are no rows, and nothing of sessions."""
+        import numpy as np
+        import pyarrow as pa
+
+        starts = np.cumsum([0, *(len(part) for part in groups(self.runs, MOST_BYTES, MOST_BYTES))])
+        files: dict[str, list[Array]] = {name: [] for name in parts[0][0]}
+        codes = []
+        for start, (columns, series) in zip(starts, parts, strict=False):
+            for name, column in columns.items():
+                files[name].append(column + start if name == "run" else column)
+            codes.append(series["run"].combine_chunks().indices.to_numpy() + start)
+        runs = pa.array([run.name for run in self.runs], pa.string())
+        owners = pa.DictionaryArray.from_arrays(pa.array(np.concatenate(codes).astype(np.int32)), runs)
+        rest = pa.concat_tables([series.drop_columns(["run"]) for _, series in parts])
+        table = rest.unify_dictionaries().combine_chunks().add_column(0, "run", owners)
+        joined: dict[str, Any] = {
+            "files": {name: np.concatenate(columns) for name, columns in files.items()},
+            "series_table": table,
+            "series": {"run": owners.indices.to_numpy(), "count": table["count"].to_numpy()},
+        }
+        vars(self).update(joined)  # what cached properties would compute
 
     @cached_property
     def result(self) -> Result:
@@ -133,7 +187,7 @@ class Survey:
         return mask
 
     def being_written(self, file: int) -> bool:
-        return self._growing(self.paths[file], self.reports[file].bytes)
+        return self._growing(os.fsdecode(self.reports[file].path), self.reports[file].bytes)
 
     def run_of_file(self, file: int) -> str:
         return self.runs[int(self.files["run"][file])].name
