@@ -1,4 +1,7 @@
-"""`LogDir`: everything that can be asked of a log, each a short method over the stage that answers it."""
+"""`LogDir`: everything that can be asked of a log, each a short method over the stage that answers it.
+
+It is long, and in one file, so that all there is stands on one page.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from tbq.arguments import StrPath
 from tbq.decode.options import OnError, Reading, Restarts, Selected, Which
 from tbq.decode.reader import Reader
 from tbq.kinds import single, tables
-from tbq.plot.methods import Pictures
 from tbq.select import Names, Steps
-from tbq.serve.methods import Reports
 from tbq.source.discover import Found
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
     from PIL import Image
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from tbq.kinds.summary import SummaryTable
     from tbq.kinds.tags import TagTable
     from tbq.kinds.tensors import TensorTable
+    from tbq.plot.options import PlotSelected
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
@@ -41,7 +45,7 @@ def restored(found: Found, limit: int | None) -> LogDir:
     return LogDir(Reader(found, Unpacked(limit)))
 
 
-class LogDir(Pictures, Reports):
+class LogDir:
     """The runs below a path. Made by `tbq.open`.
 
     Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.
@@ -498,3 +502,143 @@ class LogDir(Pictures, Reports):
         from tbq.query.compare import compare
 
         return compare(self._reader.given(reading), a, b, stats, tag, steps, **reading)
+
+    def plot(
+        self,
+        tag: Names = None,
+        *,
+        run: Names = None,
+        ax: Axes | None = None,
+        **plotting: Unpack[PlotSelected],
+    ) -> Figure | Axes:
+        """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
+
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed", `band` draws
+        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; docs/plot.md has `smooth`, `log_y`, `style`, …
+
+        >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()
+        'val/loss'
+        """
+        from tbq.plot.options import split
+        from tbq.plot.pictures import picture
+
+        options, reading = split("log.plot", plotting)
+        drawn: Figure | Axes = picture(self._reader.given(reading), tag, run, options, reading, ax)
+        return drawn
+
+    def write_plot(
+        self,
+        path: StrPath,
+        *,
+        tag: Names = None,
+        run: Names = None,
+        format: str | None = None,
+        force: bool = False,
+        **plotting: Unpack[PlotSelected],
+    ) -> str:
+        """Write what `plot` draws to a png, svg, pdf, pgf or html file, by its ending; returns the path.
+
+        >>> log.write_plot("loss.svg", tag="val/loss")
+        'loss.svg'
+        """
+        from tbq.plot import files
+        from tbq.plot.options import split
+        from tbq.plot.pictures import picture
+
+        options, reading = split("log.write_plot", plotting)
+        reader = self._reader.given(reading)
+        return files.save(
+            lambda vectors: picture(reader, tag, run, options, reading, vectors=vectors),
+            path,
+            format=format,
+            force=force,
+            title=options.title,
+        )
+
+    def plot_text(
+        self,
+        tag: Names = None,
+        *,
+        run: Names = None,
+        width: int = 100,
+        height: int | None = None,
+        colour: bool = False,
+        **plotting: Unpack[PlotSelected],
+    ) -> str:
+        """What `plot` draws as text for a terminal, in braille, `width` cells wide; `colour` adds its escapes.
+
+        >>> "val/loss" in log.plot_text("val/loss", width=60)
+        True
+        """
+        from tbq.plot.options import split
+        from tbq.plot.terminal import text
+
+        options, reading = split("log.plot_text", plotting)
+        return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
+
+    def image_text(
+        self,
+        tag: str,
+        *,
+        index: int = 0,
+        width: int = 80,
+        height: int = 40,
+        protocol: Literal["blocks", "kitty", "iterm"] = "blocks",
+        **which: Unpack[Which],
+    ) -> str:
+        """One image as text for a terminal: half blocks in colours, or what kitty or iTerm understand. Needs Pillow.
+
+        >>> log.image_text("samples", width=8).count("▀")
+        32
+        """
+        from tbq.plot.screens import image_text
+
+        return image_text(self._reader.given(which), tag, index, width, height, protocol, which)
+
+    def sparklines(
+        self, tag: str, *, run: Names = None, width: int = 16, steps: Steps = None, **reading: Unpack[Reading]
+    ) -> dict[str, str]:
+        """The curve of a tag in a few letters, for each run that is selected; blank if it does not have the tag.
+
+        >>> log.sparklines("val/loss", width=8)["lr=0.1/seed=0"]
+        '█▃▂▁▁▁▁▁'
+        """
+        from tbq.arguments import whole
+        from tbq.plot.sparks import sparklines
+
+        return sparklines(
+            self._reader.given(reading), tag, run, whole("width", width, least=1, most=1000), steps, reading
+        )
+
+    def report(
+        self,
+        path: StrPath,
+        *,
+        title: str | None = None,
+        text: str = "",
+        tag: Names = None,
+        run: Names = None,
+        steps: Steps = None,
+        by: str | None = None,
+        band: Literal["std", "sem", "ci95", "minmax", "none"] = "std",
+        smooth: float = 0.0,
+        restarts: Restarts = "resume",
+        threads: int | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+        on_error: OnError = "warn",
+    ) -> str:
+        """Write the page of `tbq serve` with its data into one HTML file, to send to someone; returns the path.
+
+        It has the runs, the curves of the chosen tags with the band of each group (`by` as in `plot`), thumbnails of
+        images, texts, what the doctor finds, and `text` in Markdown at the top.
+
+        >>> log.report("report.html", tag="val/*", by="hparam.lr", title="Learning rates")
+        'report.html'
+        """
+        from tbq.serve.report import write_report
+
+        return write_report(
+            self._reader, path, title=title, text=text, tag=tag, run=run, steps=steps, by=by, band=band,
+            smooth=smooth, restarts=restarts, threads=threads, force=force, progress=progress, on_error=on_error,
+        )  # fmt: skip

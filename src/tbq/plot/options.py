@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
-from tbq.decode.options import Reading
+from tbq.decode.options import READING, Reading
 from tbq.live.view import AXES
 from tbq.select import Steps
 from tbq.table.smooth import check_weight
@@ -230,3 +230,11 @@ def _styles(given: Any) -> tuple[str, ...]:
     if not isinstance(parts, Sequence) or not parts:
         raise bad("style", given, f"some of {', '.join(STYLES)}")
     return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)
+
+
+def split(function: str, given: PlotSelected) -> tuple[Options, dict[str, Any]]:
+    """What to draw, and what to read, of the keywords of a method of a log."""
+    keywords(function, given, ("tag", "run", *PLOTTING, "steps", *READING))
+    plotting: Any = {name: value for name, value in given.items() if name in PLOTTING}
+    typed: Plotting = plotting
+    return Options.of(typed), {name: value for name, value in given.items() if name not in PLOTTING}
