@@ -61,7 +61,7 @@ function Drawing() {
         <${Item} checked=${logX.value} onClick=${() => (logX.value = !logX.value)}>Logarithmic x<//>
         <${Item} checked=${outliers.value} onClick=${() => (outliers.value = !outliers.value)} hint="1 % at either end">Ignore outliers<//>
         <div class="menu-title">Cards</div>
-        ${[[280, "Small"], [400, "Medium"], [640, "Large"]].map(([width, text]) => html`<${Item} key=${width} checked=${cardWidth.value === width} onClick=${() => (cardWidth.value = width)}>${text}<//>`)}
+        ${/** @type {[number, string][]} */ ([[280, "Small"], [400, "Medium"], [640, "Large"]]).map(([width, text]) => html`<${Item} key=${width} checked=${cardWidth.value === width} onClick=${() => (cardWidth.value = width)}>${text}<//>`)}
       </div>`;
     }}<//>`}
     ${zoom.value && html`<button type="button" class="chip" onClick=${() => (zoom.value = null)} title="Show the whole axis (esc)"><${Icon} name="reset" /> zoom out</button>`}

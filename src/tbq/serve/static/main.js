@@ -14,7 +14,7 @@ import { Sql } from "./sql.js";
 import { Health } from "./health.js";
 import { Help } from "./help.js";
 import { notice } from "./menu.js";
-import { charts } from "./card.js";
+import { charts } from "./plot.js";
 import * as runsModule from "./runs.js";
 
 const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
