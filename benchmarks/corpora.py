@@ -314,7 +314,9 @@ def make_seeds(root: Path) -> None:
 def make_page(root: Path) -> None:
     """1,000 runs × 1 tag × 20,000 steps, as torch writes them: seeds of 100 settings"""
     for run in range(1000):
-        place = root / f"lr={10 ** -(run // 100 / 4 + 1):.2g}" / f"width={run // 10 % 10}" / f"seed={run % 10}"
+        place = (
+            root / f"lr={10 ** -(run // 100 / 4 + 1):.2g}" / f"width={run // 10 % 10}" / f"seed={run % 10}"
+        )
         _write(place / _name(run), _curves(TAGS[:1], 20_000, seed=run))
 
 

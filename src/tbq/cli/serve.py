@@ -31,7 +31,8 @@ Examples:
     help="The token to ask for.  [default: a new one if other machines can reach the page]",
 )  # fmt: skip
 @click.option(
-    "--allow-host", multiple=True, metavar="NAME", help="Answer for this host too, e.g. that of a proxy. May be repeated."
+    "--allow-host", multiple=True, metavar="NAME",
+    help="Answer for this host too, e.g. that of a proxy. May be repeated.",
 )  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="What the page is called.  [default: the name of LOGDIR]")

@@ -40,6 +40,17 @@ class Moments:
         values = [np.asarray(table[name].to_numpy(), np.float64) for name in ("mean", "std", "min", "max")]
         return cls(numbers(table["step"]), numbers(table["n"]), *values)
 
+    def taken(self, order: Ints) -> Moments:
+        """The same steps in another order."""
+        return Moments(
+            self.step[order],
+            self.count[order],
+            self.mean[order],
+            self.std[order],
+            self.smallest[order],
+            self.greatest[order],
+        )
+
     def ends(self, band: str) -> tuple[Floats, Floats]:
         """The lower and the upper end of a band; of one value alone a band around the mean has no width."""
         if band == "minmax":

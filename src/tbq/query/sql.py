@@ -143,7 +143,9 @@ def _register(
     named = _tables(tokens)
     for kind in named or TABLES:
         if kind in OVERVIEWS and limits is not None:
-            connection.register(kind, _with_paths(LogDataset(reader, kind, scanning).to_table(), limits.shown))
+            connection.register(
+                kind, _with_paths(LogDataset(reader, kind, scanning).to_table(), limits.shown)
+            )
         elif kind in OVERVIEWS:
             connection.register(kind, LogDataset(reader, kind, scanning))
         elif kind not in DERIVED:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import json
 import mimetypes
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from tbq.serve.state import Change, LiveLog
 
-_AT_LEAST = 1400  # bytes that are worth compressing
 _LONGEST_BODY = 500_000
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
@@ -59,7 +58,9 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
 
     async def sql(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return to_response(json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415))
+            return to_response(
+                json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415)
+            )
         body = await _body(request)
         if body is None:
             return to_response(json_answer({"error": "the query is too long", "hint": None}, 413))
@@ -146,14 +147,13 @@ def to_response(given: Answer) -> Response:
 
 def respond(given: Answer, accepted: str) -> Response:
     """The reply, compressed if that saves something."""
-    small = len(given.body) < _AT_LEAST or "content-encoding" in {name.lower() for name in given.headers}
-    if small or "gzip" not in accepted or given.type.startswith(("image/", "audio/")):
-        return to_response(given)
-    body = gzip.compress(given.body, 1)
-    if len(body) > 0.9 * len(given.body):
+    body = (
+        given.squeezed() if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
+    )
+    if body is None:
         return to_response(given)
     headers = {**given.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    return to_response(Answer(body, given.type, given.status, headers))
+    return to_response(replace(given, body=body, headers=headers))
 
 
 def part_of(given: Answer, wanted: str | None) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -141,9 +142,7 @@ def _by_points(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     return Made(low, high, _stacked(made, asked.width), _stacked(raw, asked.width) if raw else None, broken)
 
 
-def _of_groups(
-    log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band: str, version: int
-) -> Answer:
+def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band: str, version: int) -> Answer:
     found = lines(log, asked.tag, of_group, asked.x, asked.smooth)
     xs = [np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x for line in found.values()]
     low, high = _extent(asked, xs)
@@ -219,4 +218,4 @@ def _frame(asked: Asked, made: Made, bands: dict[str, Any], **facts: Any) -> Ans
             name: column.astype("<f4").ravel() if column.dtype.kind == "f" else column
             for name, column in columns.items()
         }
-    return frame(plain, **about)
+    return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")

@@ -37,7 +37,9 @@ def filter_runs(log: LiveLog, params: Params) -> Answer:
     rows = log.shown()
     if not where.strip():
         return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows]})
-    return json_answer({"version": log.version, "ids": [log.id_of(rows[i]) for i in matching(log, where, rows)]})
+    return json_answer(
+        {"version": log.version, "ids": [log.id_of(rows[i]) for i in matching(log, where, rows)]}
+    )
 
 
 def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
@@ -129,7 +131,7 @@ def _explained(wrong: duckdb.Error, log: LiveLog, table: pa.Table, where: str) -
     known = [name for name in table.column_names if not name.startswith("#")]
     with log.lock:
         tags = list(log.index.tags)
-    error = explain(wrong, lambda: known, [], lambda: [])
+    error = explain(wrong, lambda: known, [], list)
     text = str(wrong)
     missing = [word.strip('"') for word in text.split('"')[1:2]]
     near = closest(missing[0], [*known, *tags]) if missing else []

@@ -106,10 +106,7 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> Gro
     at = moments.step.astype(np.float64) if x == "step" else merged(places).mean
     if len(at) and (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
-        at = at[order]
-        moments = Moments(*(column[order] for column in (
-            moments.step, moments.count, moments.mean, moments.std, moments.smallest, moments.greatest,
-        )))  # fmt: skip
+        at, moments = at[order], moments.taken(order)
     return GroupLine(at, moments)
 
 
@@ -135,7 +132,9 @@ def _batches(
 
 def _table(codes: NDArray[np.int32], steps: NDArray[np.int64], values: Floats) -> pa.Table:
     names = pa.array([str(i) for i in range(int(codes.max(initial=-1)) + 1)], pa.string())
-    one = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(codes), np.int32)), pa.array([""], pa.string()))
+    one = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(len(codes), np.int32)), pa.array([""], pa.string())
+    )
     return pa.table(
         {
             "run": pa.DictionaryArray.from_arrays(pa.array(codes), names),

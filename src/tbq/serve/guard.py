@@ -65,7 +65,9 @@ class Guard:
         if token is not None:
             self._hosts |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
-    def refusal(self, method: str, path: str, headers: Mapping[str, str], query: str | None) -> Refusal | None:
+    def refusal(
+        self, method: str, path: str, headers: Mapping[str, str], query: str | None
+    ) -> Refusal | None:
         """Why this request is refused; `query` is its parameter `token`."""
         host = headers.get("host", "")
         if not self._knows(host):

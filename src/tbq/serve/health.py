@@ -107,12 +107,18 @@ def report(log: LiveLog, checkup: Checkup, running: bool = False) -> dict[str, A
         "more": max(len(findings) - _MOST, 0),
         "problems": [
             {
-                "severity": each.severity, "code": each.code, "run": each.run, "id": wanted.get(each.run or ""),
-                "tag": each.tag, "message": log.without_paths(each.message), "file": _file(each.path),
-                "offset": each.offset, "hint": None if each.hint is None else log.without_paths(each.hint),
+                "severity": each.severity,
+                "code": each.code,
+                "run": each.run,
+                "id": wanted.get(each.run or ""),
+                "tag": each.tag,
+                "message": log.without_paths(each.message),
+                "file": _file(each.path),
+                "offset": each.offset,
+                "hint": None if each.hint is None else log.without_paths(each.hint),
             }
             for each in log.follower.problems[:_MOST]
-        ],  # fmt: skip
+        ],
         "restarts": restarts[:_MOST_RESTARTS],
     }
 

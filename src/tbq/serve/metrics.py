@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _MOST = 1000  # columns of one answer
 _BATCH = 2_000_000  # points that are looked at together
 # What is better if it is larger, by its name; everything else is a loss, an error, a time.
-_LARGER = re.compile(r"(acc|auc|auroc|f1|precision|recall|score|reward|return|bleu|rouge|iou|m?ap|psnr|ssim|r2|win)", re.I)
+_LARGER = re.compile(
+    r"(acc|auc|auroc|f1|precision|recall|score|reward|return|bleu|rouge|iou|m?ap|psnr|ssim|r2|win)", re.I
+)
 
 
 def metrics(log: LiveLog, params: Params) -> Answer:

@@ -84,7 +84,9 @@ def pack(
     steps = np.diff(codes, prepend=0)
     steps[start[there]] = codes[start[there]]
     distance = (high - low)[there]
-    signed = ((steps << 1) ^ (steps >> 31)).astype(np.uint32)  # small numbers for small differences of either sign
+    signed = ((steps << 1) ^ (steps >> 31)).astype(
+        np.uint32
+    )  # small numbers for small differences of either sign
     columns: dict[str, NDArray[Any]] = {
         "there": np.packbits(there, axis=None),
         "low": (signed & 255).astype(np.uint8),

@@ -190,5 +190,7 @@ def csv_answer(made: pa.Table, name: str) -> Answer:
 
 def attachment(name: str) -> dict[str, str]:
     """The header that makes a browser keep a file under a harmless name."""
-    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.=") else "_" for letter in name)
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.=") else "_" for letter in name
+    )
     return {"Content-Disposition": f'attachment; filename="{plain.lstrip(".")[-100:] or "tbq"}"'}

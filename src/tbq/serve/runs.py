@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.plot.colours import colours, print_colours
@@ -99,8 +100,6 @@ def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:
 
 def run_sizes(log: LiveLog) -> dict[str, int]:
     """The bytes of each run's files, as of the last version."""
-    import os
-
     cached = log.caches.get("sizes")
     if cached is None or cached[0] != log.version:
         found = {}
@@ -108,7 +107,7 @@ def run_sizes(log: LiveLog) -> dict[str, int]:
             total = 0
             for path in run.files:
                 try:
-                    total += os.stat(path).st_size
+                    total += Path(path).stat().st_size
                 except OSError:
                     continue
             found[run.name] = total

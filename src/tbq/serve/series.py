@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tbq.live.view import LatestOfRun
 
+    Joined = tuple[NDArray[np.int32], NDArray[np.int16], NDArray[np.int32], NDArray[np.int32]]
+
 
 class RunSeries(NamedTuple):
     """The series of one run: codes of tags and kinds, how many rows each has, its last step and value."""
@@ -92,9 +94,11 @@ class Index:
         tags, kinds, runs, places = self._joined()
         begin, end = np.searchsorted(tags, [of_tag, of_tag + 1])
         rows = begin + np.flatnonzero(kinds[begin:end] == of_kind)
-        return dict(zip((self._order[run] for run in runs[rows].tolist()), places[rows].tolist(), strict=True))
+        return dict(
+            zip((self._order[run] for run in runs[rows].tolist()), places[rows].tolist(), strict=True)
+        )
 
-    def _joined(self) -> tuple[NDArray[np.int32], NDArray[np.int16], NDArray[np.int32], NDArray[np.int32]]:
+    def _joined(self) -> Joined:
         """All series by tag: codes of tag and kind, number of the run, place in the run."""
         if self._all is None:
             self._order = list(self.of_run)
@@ -105,7 +109,8 @@ class Index:
             places = np.concatenate([np.zeros(0, np.int32), *(np.arange(n, dtype=np.int32) for n in sizes)])
             order = np.argsort(tags, kind="stable")
             self._all = tags[order], kinds[order], runs[order], places[order]
-        return self._all
+        joined: Joined = self._all
+        return joined
 
     def takeovers(self, run: str, tag: str) -> list[tuple[int, float]]:
         """Step and wall time of the first row of each later session of a scalar."""

@@ -40,7 +40,9 @@ class Listening:
     def at(cls, host: str, port: int) -> Listening:
         """Listen on this port, or on the next one that is free."""
         try:
-            family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            family, _, _, _, place = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
         except (socket.gaierror, UnicodeError) as wrong:
             reason = getattr(wrong, "strerror", None) or str(wrong)
             raise SourceError(f"cannot listen on host {host!r}: {reason}", hint="--host 127.0.0.1") from None
@@ -50,7 +52,7 @@ class Listening:
             given = socket.socket(family, socket.SOCK_STREAM)
             try:
                 if os.name == "nt":  # elsewhere SO_REUSEADDR lets nobody share a port that is in use
-                    given.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+                    given.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined,unused-ignore]
                 else:
                     given.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 given.bind((place[0], each, *place[2:]))
@@ -62,7 +64,8 @@ class Listening:
             return cls(given, host, port)
         reason = (failure.strerror or str(failure)).lower() if failure else "no port"
         raise SourceError(
-            f"cannot listen on {host} from port {port} to {last}: {reason}", hint="--port 0 takes any free port"
+            f"cannot listen on {host} from port {port} to {last}: {reason}",
+            hint="--port 0 takes any free port",
         )
 
     def address(self, token: str | None) -> str:

@@ -43,12 +43,18 @@ def run_query(log: LiveLog, query: Any, limit: Any, watchdog: Watchdog) -> Answe
         with watchdog, collected_warnings() as said:
             limits = Limits(limit + 1, MEMORY, log.without_paths, watchdog.watch)
             table = sql(
-                _reader(log), query, limits=limits, restarts=log.restarts, threads=log.threads, on_error="ignore"
+                _reader(log),
+                query,
+                limits=limits,
+                restarts=log.restarts,
+                threads=log.threads,
+                on_error="ignore",
             ).to_arrow()
     except (QueryError, duckdb.Error) as wrong:
         if watchdog.late:
             raise QueryError(
-                f"the query was stopped after {SECONDS:g} s", hint="ask for less: a where clause, one run, one tag"
+                f"the query was stopped after {SECONDS:g} s",
+                hint="ask for less: a where clause, one run, one tag",
             ) from None
         if isinstance(wrong, QueryError):
             raise
@@ -77,7 +83,13 @@ def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> Ans
         types.append(str(field.type))
         columns[str(place)] = _column(table.column(place))
     return frame(
-        columns, names=titles, types=types, rows=len(table), more=more, warnings=said, seconds=round(seconds, 4)
+        columns,
+        names=titles,
+        types=types,
+        rows=len(table),
+        more=more,
+        warnings=said,
+        seconds=round(seconds, 4),
     )
 
 
@@ -119,7 +131,12 @@ def tables(log: LiveLog, _params: Params) -> Answer:
     with log.lock:
         tags = [tag for tag, kinds, _ in log.index.totals() if "scalars" in kinds][:200]
     wide = {"wide": [["run", "string"], ["step", "int64"], *([tag, "double"] for tag in tags)]}
-    summary = {"summary": [["run", "string"], *([f"{tag}{stat}", "double"] for tag in tags for stat in ("", ".min", ".max"))]}
+    summary = {
+        "summary": [
+            ["run", "string"],
+            *([f"{tag}{stat}", "double"] for tag in tags for stat in ("", ".min", ".max")),
+        ]
+    }
     for table in listed:
         table["columns"] = (wide | summary).get(str(table["name"]), table["columns"])
     return json_answer({"version": log.version, "tables": listed})

@@ -15,9 +15,10 @@ from tbq.live.listing import Listing
 from tbq.live.pieces import Pieces
 from tbq.live.states import STALLED_AFTER, RunState
 from tbq.live.view import View
+from tbq.plot.groups import natural
 from tbq.serve.hparams import Hparams, folds, read_hparams
 from tbq.serve.series import Index
-from tbq.text import natural, shown_name
+from tbq.text import shown_name
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
@@ -199,7 +200,8 @@ class LiveLog:
             return True
         if time.monotonic() >= self._states_due:
             states = self.states_now()
-            others = {run for run, state in states.items() if self._shown_states.get(run) != state}
+            known = self._shown_states
+            others = {run for run, state in states.items() if known.get(run, state) != state}
             self._shown_states, self._states_due = states, time.monotonic() + _STATES_EVERY
             if others:
                 self._tell(others)

@@ -94,7 +94,9 @@ def tensor(log: LiveLog, params: Params) -> Answer:
         return json_answer({**about, "error": getattr(wrong, "message", "the tensor cannot be decoded")})
     about["elements"], about["bytes"] = int(values.size), int(values.nbytes)
     if values.dtype == object:
-        about["corner"] = [str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]]
+        about["corner"] = [
+            str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]
+        ]
         return json_answer(about)
     about["corner"] = corner(values, 8).astype(np.float64).tolist() if values.dtype.kind != "c" else None
     if values.dtype.kind not in "c":
@@ -179,7 +181,10 @@ def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
             continue
         node = root
         node["count"] += 1
-        parts = [*([f"function {function}"] if function else []), *(part for part in (name or "?").split("/")[:64])]
+        parts = [
+            *([f"function {function}"] if function else []),
+            *(part for part in (name or "?").split("/")[:64]),
+        ]
         for part in parts:
             node["ops"][op] = node["ops"].get(op, 0) + 1
             node = node["children"].setdefault(part, _node())
@@ -208,7 +213,10 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
     listed = []
     for name in sorted({name for of_run in values.values() for name in of_run}):
         there = [of_run[name] for of_run in values.values() if name in of_run]
-        kinds = {"bool" if isinstance(each, bool) else "number" if isinstance(each, float) else "string" for each in there}
+        kinds = {
+            "bool" if isinstance(each, bool) else "number" if isinstance(each, float) else "string"
+            for each in there
+        }
         kind = kinds.pop() if len(kinds) == 1 else "string"
         listed.append({"name": name, "type": kind, "runs": len(there), "values": len(set(map(str, there)))})
     return json_answer(
@@ -217,7 +225,12 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
             "hparams": listed,
             "metrics": _metrics(log, wanted),
             "runs": [
-                {"id": log.id_of(run), "values": of_run, "group": given[run].group, "status": given[run].status}
+                {
+                    "id": log.id_of(run),
+                    "values": of_run,
+                    "group": given[run].group,
+                    "status": given[run].status,
+                }
                 for run, of_run in values.items()
             ],
         }

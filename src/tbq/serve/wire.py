@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +19,7 @@ FRAME = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
 CSV = "text/csv; charset=utf-8"
 
+_WORTH = 1400  # bytes that are worth it: one packet
 _TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
 
 
@@ -29,6 +31,17 @@ class Answer:
     type: str = JSON
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: how to make it smaller: not at all, as any text, or ("runs") as packed curves, which repeat few bytes alone
+    squeeze: Literal["never", "text", "runs"] = "text"
+
+    def squeezed(self) -> bytes | None:
+        """The body as gzip has it; None if that would not save much."""
+        if self.squeeze == "never" or len(self.body) < _WORTH:
+            return None
+        strategy = zlib.Z_RLE if self.squeeze == "runs" else zlib.Z_DEFAULT_STRATEGY
+        packer = zlib.compressobj(1, zlib.DEFLATED, 31, 9, strategy)
+        small = packer.compress(self.body) + packer.flush()
+        return small if len(small) < 0.9 * len(self.body) else None
 
 
 def to_json(value: Any) -> bytes:

@@ -46,7 +46,9 @@ def ema(values: Sequence[float], weight: float) -> list[float]:
     return list(smoothed_values(given, np.zeros(min(1, len(given)), np.int64), weight).tolist())
 
 
-def smoothed_values(values: NDArray[np.float64], starts: NDArray[np.int64], weight: float) -> NDArray[np.float64]:
+def smoothed_values(
+    values: NDArray[np.float64], starts: NDArray[np.int64], weight: float
+) -> NDArray[np.float64]:
     """Curves one after another, which begin at `starts`, each smoothed."""
     from tbq import _core
 
