@@ -43,7 +43,7 @@ export function readings(curves, layout, x, py) {
 }
 
 /** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {AbortSignal} signal
- * @returns {Promise<Map<number, { step: number, wall_time: number, text: string }>>} */
+ * @returns {Promise<Map<number, { step: number, value: number, wall_time: number, text: string }>>} */
 export async function exact(tag, ids, x, axis, signal) {
   const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis }, { signal });
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, each]));

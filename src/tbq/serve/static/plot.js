@@ -1,7 +1,7 @@
 // What is behind a card: its data, and how it is drawn. It lives outside of Preact, since a frame must take milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
-import { curvesOf, extent } from "./chart/series.js";
+import { curvesOf, extent, withEdges } from "./chart/series.js";
 import { paint, trace } from "./chart/paint.js";
 import { toPixels } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
@@ -49,6 +49,7 @@ export class Chart {
     /** @type {import("./chart/paint.js").Layout | null} */ this.layout = null;
     /** @type {[number, number] | null} */ this.domain = null; // of x, without zoom
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
+    /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
     this.drawn = 0; // milliseconds that the last drawing took
     this.asked = 0;
     this.version = -1;
@@ -84,7 +85,12 @@ export class Chart {
       const frame = await inTurn(() => fetchFrame("curves", params, { signal: abort.signal }), abort.signal);
       if (abort.signal.aborted) return;
       this.curves = curvesOf(frame, String(params.log ?? "").includes("x"));
-      if (params.low === undefined) this.domain = [this.curves.low, this.curves.high];
+      const { low, high: _, ...rest } = params;
+      const key = JSON.stringify(rest);
+      if (low === undefined) {
+        this.domain = [this.curves.low, this.curves.high];
+        this.whole = { key, curves: this.curves };
+      } else if (this.whole?.key === key) this.curves = withEdges(this.curves, this.whole.curves);
       this.version = now;
       this.error = "";
     } catch (error) {

@@ -95,3 +95,33 @@ export function nearest({ x: all, last }, x) {
   }
   return -1;
 }
+
+/** Curves with the points just outside of them, so that lines go on to the edge of a zoomed chart.
+ * @param {Curves} curves @param {Curves} whole the same curves over their full length @returns {Curves} */
+export function withEdges(curves, whole) {
+  const all = new Map(whole.series.map((each) => [each.key, each]));
+  const series = curves.series.map((each) => {
+    const other = all.get(each.key);
+    if (!other) return each;
+    const before = beside(other, curves.low, -1);
+    const after = beside(other, curves.high, 1);
+    if (before < 0 && after < 0) return each;
+    const joined = (/** @type {any} */ inner, /** @type {any} */ outer, /** @type {any} */ Kind) => {
+      if (!inner || !outer) return inner;
+      const made = new Kind(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
+      made.set(inner, before >= 0 ? 1 : 0);
+      if (before >= 0) made[0] = outer[before];
+      if (after >= 0) made[made.length - 1] = outer[after];
+      return made;
+    };
+    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) => joined(each[name], other[name], Float32Array);
+    return { ...each, x: joined(each.x, other.x, Float64Array), first: f("first"), last: f("last"), min: f("min"), max: f("max"), rawMin: f("rawMin"), rawMax: f("rawMax"), lower: f("lower"), upper: f("upper") };
+  });
+  return { ...curves, series };
+}
+
+/** The column nearest to an end of the range, outside of it, that has a point. @param {Series} series @param {number} at @param {number} way */
+function beside({ x, last }, at, way) {
+  for (let k = way < 0 ? x.length - 1 : 0; k >= 0 && k < x.length; k += way) if ((way < 0 ? x[k] < at : x[k] > at) && last[k] === last[k]) return k;
+  return -1;
+}
