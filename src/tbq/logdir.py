@@ -11,6 +11,7 @@ from tbq.decode.reader import Reader
 from tbq.kinds import single, tables
 from tbq.plot.methods import Pictures
 from tbq.select import Names, Steps
+from tbq.serve.methods import Reports
 from tbq.source.discover import Found
 from tbq.source.inflate import Unpacked
 
@@ -40,7 +41,7 @@ def restored(found: Found, limit: int | None) -> LogDir:
     return LogDir(Reader(found, Unpacked(limit)))
 
 
-class LogDir(Pictures):
+class LogDir(Pictures, Reports):
     """The runs below a path. Made by `tbq.open`.
 
     Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.
@@ -48,8 +49,7 @@ class LogDir(Pictures):
     """
 
     def __init__(self, reader: Reader, reopen: Callable[[], LogDir] | None = None) -> None:
-        """`reopen` opens it again where it is unpickled, if it does not lie at its path as it was read."""
-        self._reader, self._reopen = reader, reopen
+        self._reader, self._reopen = reader, reopen  # the second opens it again where it is unpickled
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is not None:

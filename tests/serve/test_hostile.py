@@ -19,7 +19,8 @@ from tbq.serve.routes import ROUTES
 from tbq.serve.wire import FRAME, to_json
 
 NAMES = [
-    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a'b\"c", "line\nbreak", "tab\there", "nul\x01", "x" * 200,
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a'b\"c", "line\nbreak", "tab\there", "nul\x01",
+    "x" * 200,
     "javascript:alert(1)", "${7*7}", "=1+1", "\u202etxt", "💥", "..", "%2e%2e%2f", "</script>",
 ]  # fmt: skip
 

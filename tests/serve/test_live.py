@@ -17,7 +17,6 @@ import tbq
 from tbq.serve.guard import Guard
 from tbq.serve.state import Change, LiveLog
 
-
 # Writers that begin where others were.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import os
 import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from tbq.errors import DependencyError, SourceError, TbqError, missing
+from tbq.termination import leave
 
 #: The versions of TensorBoard whose insides are known.
 KNOWN = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
@@ -40,18 +38,6 @@ def main() -> None:
         print(f"tbq-board: {failure}", file=sys.stderr)
         code = failure.exit_code
     leave(code)
-
-
-def leave(code: int) -> NoReturn:
-    """End the process as `sys.exit` does, but without waiting for requests that threads still answer.
-
-    A thread that comes back from the core while Python is being taken down would abort the process.
-    """
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(code)
 
 
 def binary() -> str:

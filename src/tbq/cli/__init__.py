@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("watch", "Runs and curves live, on the whole terminal."),
     "plot": ("plot", "Pictures: curves, bands over seeds, every other kind; in the terminal or as a file."),
     "serve": ("serve", "The page: runs, curves, media, SQL and health in the browser, live."),
+    "report": ("report", "The page with its data in one HTML file, to send to someone."),
     "board": ("board", "TensorBoard's own page with every point, read by this engine."),
     "summary": ("summary", "The leaderboard: one row per run, the best first, with its hyperparameters."),
     "reduce": ("reduce", "Mean, std and more over seeds, step by step."),

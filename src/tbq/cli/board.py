@@ -40,6 +40,6 @@ def command(print_binary: bool, flags: tuple[str, ...]) -> None:
         show(binary())
         return
     import tbq
-    from tbq.board import leave
+    from tbq.termination import leave
 
     leave(tbq.board(flags=flags))

@@ -66,6 +66,7 @@ def command(
     """
     import tbq
     from tbq.cli.emit import show, tell
+    from tbq.termination import leave
 
     def started(address: str, remark: str | None) -> None:
         if remark is not None:
@@ -81,3 +82,4 @@ def command(
         on_start=started,
         **options,
     )
+    leave(0)

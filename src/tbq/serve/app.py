@@ -44,8 +44,9 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
 
     async def static(request: Request) -> Response:
         found = static_file(request.path_params["path"])
-        if request.headers.get("if-none-match") == found.headers.get("etag"):
-            return Response(status_code=304, headers={"etag": found.headers["etag"]})
+        known = found.headers.get("etag")
+        if known is not None and request.headers.get("if-none-match") == known:
+            return Response(status_code=304, headers={"etag": known})
         return found
 
     async def api(request: Request) -> Response:
@@ -223,10 +224,11 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
     end = log.listen(listener)
     try:
         yield _event({"version": log.version, "runs": None, "left": log.left})
-        while not stop.is_set():
-            try:
-                await asyncio.wait_for(changed.wait(), _ALIVE)
-            except TimeoutError:
+        while True:
+            await _either(changed, stop, _ALIVE)
+            if stop.is_set():
+                return
+            if not changed.is_set():
                 yield b": alive\n\n"
                 if await request.is_disconnected():
                     return
@@ -244,6 +246,16 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
             await asyncio.sleep(_PAUSE)
     finally:
         end()
+
+
+async def _either(first: asyncio.Event, second: asyncio.Event, seconds: float) -> None:
+    """Wait until one of the two is set, or for so many seconds."""
+    waits = [asyncio.ensure_future(each.wait()) for each in (first, second)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
 
 
 def _event(data: dict[str, Any]) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -88,11 +90,14 @@ class Listening:
 class _Server(uvicorn.Server):
     """Ends without waiting for pages that are open; a signal is the usual way to end, and no failure."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], object], stop: asyncio.Event) -> None:
         super().__init__(config)
         self._announce = started
+        self._stop = stop
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         self._announce()
 
@@ -110,13 +115,20 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _end(self, _number: int, _frame: Any) -> None:
-        self.should_exit = self.force_exit = True
+        # What is being answered now is broken off, which is nobody's fault.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
 
 
 def execute(log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object]) -> None:
     """Serve until a signal comes."""
+    app = make_app(log, guard)
     config = uvicorn.Config(
-        make_app(log, guard), log_level="error", access_log=False, lifespan="off", server_header=False,
-        proxy_headers=False, timeout_keep_alive=30, limit_concurrency=None, ws="none",
+        app, log_level="error", access_log=False, lifespan="off", server_header=False, proxy_headers=False,
+        timeout_keep_alive=30, timeout_graceful_shutdown=1, ws="none",
     )  # fmt: skip
-    _Server(config, started).run(sockets=[listening.socket])
+    _Server(config, started, app.state.stop).run(sockets=[listening.socket])

@@ -19,6 +19,7 @@ from tbq.schema import schema
 from tbq.serve.params import BusyError, Params
 from tbq.serve.watchdog import MEMORY, SECONDS, Watchdog
 from tbq.serve.wire import Answer, frame, json_answer, to_json
+from tbq.text import is_text
 
 if TYPE_CHECKING:
     from tbq.serve.state import LiveLog
@@ -32,7 +33,7 @@ _slots = threading.BoundedSemaphore(_AT_ONCE)
 
 def run_query(log: LiveLog, query: Any, limit: Any, watchdog: Watchdog) -> Answer:
     """The result of a query as a frame."""
-    if not isinstance(query, str) or len(query) > _LONGEST:
+    if not isinstance(query, str) or len(query) > _LONGEST or not is_text(query):
         raise UsageError(f"query: want a text of at most {_LONGEST:,} characters")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_ROWS:
         raise UsageError(f"limit: want a whole number from 1 to {MOST_ROWS:,}")

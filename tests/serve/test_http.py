@@ -1,0 +1,261 @@
+"""Over HTTP: who is answered, with which headers; files, ranges, compression; SQL and its limits."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import Asked, strict, unframed
+from starlette.testclient import TestClient
+
+from tbq.serve import sql
+from tbq.serve.app import make_app
+from tbq.serve.guard import Guard
+from tbq.serve.watchdog import Watchdog
+
+
+@pytest.fixture(scope="module")
+def client(asked: Asked) -> Iterator[TestClient]:
+    with TestClient(
+        make_app(asked.log, Guard("127.0.0.1", 6007, None)), base_url="http://127.0.0.1:6007"
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def guarded(asked: Asked) -> Iterator[TestClient]:
+    guard = Guard("0.0.0.0", 6007, "secret token", ["lab.example"])
+    with TestClient(make_app(asked.log, guard), base_url="http://10.0.0.5:6007") as made:
+        yield made
+
+
+def test_every_reply_has_its_headers(client: TestClient) -> None:
+    for path in ("/", "/static/page.css", "/api/state", "/api/nothing", "/nowhere", "/static/../app.py"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert not any(name.startswith("access-control") for name in headers)
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:6007", "localhost", "localhost:9999", "[::1]:6007", "LOCALHOST"])
+def test_this_machine_is_answered(client: TestClient, host: str) -> None:
+    assert client.get("/api/state", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:6007",
+        "127.0.0.1.evil.example",
+        "",
+        "localhost.",
+        "10.0.0.5",
+        "[::1",
+        "a@b",
+    ],
+)
+def test_other_hosts_are_refused(client: TestClient, host: str) -> None:
+    for path in ("/", "/api/state", "/static/page.css"):
+        reply = client.get(path, headers={"host": host})
+        assert reply.status_code == 403
+        assert "host" in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1234"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"},
+    ],
+)
+def test_other_sites_are_refused(client: TestClient, headers: dict[str, str]) -> None:
+    assert client.get("/api/state", headers=headers).status_code == 403
+    reply = client.post("/api/sql", json={"query": "select 1"}, headers=headers)
+    assert reply.status_code == 403
+
+
+def test_a_link_may_lead_to_the_page(client: TestClient) -> None:
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/api/state", headers=headers).status_code == 403
+
+
+def test_a_token_is_asked_for(guarded: TestClient) -> None:
+    for path in ("/", "/api/state", "/static/page.css", "/?token=wrong", "/?token="):
+        assert guarded.get(path).status_code == 401
+    assert guarded.get("/api/state", headers={"authorization": "Bearer secret token"}).status_code == 200
+    assert guarded.get("/api/state", headers={"authorization": "Bearer no"}).status_code == 401
+    entrance = guarded.get("/?token=secret%20token")
+    assert entrance.status_code == 200 and "url=./" in entrance.text
+    cookie = entrance.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
+    assert guarded.get("/").status_code == 200  # by the cookie
+    assert guarded.get("/", headers={"host": "lab.example"}).status_code in (200, 401)
+    assert guarded.get("/", headers={"host": "evil.example"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "//etc/passwd", "a\\b", "C:/x", "", "nothing.js", "vendor"],
+)
+def test_no_file_outside_of_the_page(client: TestClient, path: str) -> None:
+    reply = client.get(f"/static/{path}")
+    assert reply.status_code == 404
+
+
+def test_files_are_not_sent_twice(client: TestClient) -> None:
+    first = client.get("/static/page.css")
+    assert first.headers["content-type"].startswith("text/css")
+    again = client.get("/static/page.css", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_large_answers_are_compressed(client: TestClient) -> None:
+    reply = client.get("/api/runs", headers={"accept-encoding": "gzip"})
+    assert reply.headers["content-encoding"] == "gzip"
+    plain = client.get("/api/runs", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers and plain.json()["runs"] == reply.json()["runs"]
+
+
+def test_parts_of_audio(client: TestClient, asked: Asked) -> None:
+    url = f"/api/audio?run={asked.id('media')}&tag=tone"
+    whole = client.get(url)
+    assert whole.headers["accept-ranges"] == "bytes"
+    part = client.get(url, headers={"range": "bytes=4-11"})
+    assert (part.status_code, part.content) == (206, whole.content[4:12])
+    assert part.headers["content-range"] == f"bytes 4-11/{len(whole.content)}"
+    assert client.get(url, headers={"range": "bytes=-4"}).content == whole.content[-4:]
+    assert client.get(url, headers={"range": "bytes=99999999-"}).status_code == 416
+    for odd in ("bytes=", "bytes=-", "lines=1-2", "bytes=1-2,4-5", "bytes=a-b"):
+        assert client.get(url, headers={"range": odd}).content == whole.content
+
+
+def test_methods(client: TestClient) -> None:
+    assert client.post("/api/state").status_code == 405
+    assert client.get("/api/sql").status_code in (404, 405)
+    assert client.delete("/").status_code == 405
+
+
+def ask_sql(client: TestClient, query: Any, **more: Any) -> Any:
+    return client.post("/api/sql", json={"query": query, **more})
+
+
+def test_sql(client: TestClient) -> None:
+    reply = ask_sql(
+        client, "select run, min(value) as least from scalars where tag = 'val/loss' group by run order by 2"
+    )
+    header, columns = unframed(reply.content)
+    assert (header["names"], header["rows"], header["more"]) == (["run", "least"], 8, False)
+    assert columns["0"][0] == "lr=0.1/seed=0"
+    header, _ = unframed(ask_sql(client, "select * from scalars", limit=10).content)
+    assert (header["rows"], header["more"]) == (10, True)
+    header, _ = unframed(ask_sql(client, "select * from scalars where tag = 'val/los'").content)
+    assert "val/loss" in header["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "selec", "", "select * from nowhere", "create table x (a int)", "attach 'x.db'",
+        "copy (select 1) to '/tmp/x.csv'",
+        "select * from read_csv('/etc/passwd')", "select * from '/etc/passwd'", "select * from glob('/*')",
+        "install httpfs",
+        "set memory_limit = '100GB'", "set enable_external_access = true", "select 1; drop table scalars",
+        "pragma version",
+        "select * from duckdb_extensions()", "select * from read_text('/proc/self/environ')", "load httpfs",
+        "\ud800", "\0",
+    ],
+)  # fmt: skip
+def test_sql_reads_the_log_alone(client: TestClient, query: str, asked: Asked) -> None:
+    try:
+        reply = ask_sql(client, query)
+    except UnicodeEncodeError:
+        reply = client.post(
+            "/api/sql", content=b'{"query": "\\ud800"}', headers={"content-type": "application/json"}
+        )
+    assert reply.status_code == 400, reply.content
+    error = strict(reply.content)
+    assert error["error"] and str(Path.home()) not in reply.text
+
+
+def test_sql_shows_no_path_of_this_machine(client: TestClient, asked: Asked) -> None:
+    above = str(Path(asked.log.follower.discovery.paths[0]).parent)
+    for query in (
+        "select path from files", "select * from problems", "select * from duckdb_settings()",
+        "select * from projector",
+        "select * from duckdb_databases()", "select current_setting('home_directory')",
+    ):  # fmt: skip
+        text = ask_sql(client, query).text
+        assert above not in text and str(Path.home()) not in text, query
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b"null", b'{"query": 1}', b'{"query": "select 1", "limit": 0}', b"\xff", b"[" * 5000,
+             b'{"query": "select 1", "limit": 100000}', b'{"query": "select 1", "other": 1}']
+)  # fmt: skip
+def test_sql_wants_a_query(client: TestClient, body: bytes) -> None:
+    reply = client.post("/api/sql", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == 400
+    assert strict(reply.content)["error"]
+    assert client.post("/api/sql", content=b'{"query": "select 1"}').status_code == 415
+    long = client.post("/api/sql", content=b" " * 600_000, headers={"content-type": "application/json"})
+    assert long.status_code == 413
+
+
+def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Watchdog", lambda: Watchdog(0.3))
+    reply = ask_sql(client, "select count(*) from range(100000000000000) a, range(1000000) b")
+    assert reply.status_code == 400 and "stopped" in reply.json()["error"]
+    reply = ask_sql(client, "select list(i) from range(10000000000) t(i)")
+    assert reply.status_code == 400
+
+
+def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
+    watchdog = Watchdog(60)
+    ended = threading.Event()
+
+    def ask() -> None:
+        with pytest.raises(Exception, match=r"(?i)interrupt"):
+            sql.run_query(
+                asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, watchdog
+            )
+        ended.set()
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    time.sleep(0.2)
+    watchdog.give_up()
+    assert ended.wait(20)
+    thread.join(20)
+
+
+def test_queries_wait_for_each_other(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "SECONDS", 0.01)
+    assert sql._slots.acquire() and sql._slots.acquire()
+    try:
+        with pytest.raises(Exception, match="too many queries"):
+            sql.run_query(asked.log, "select 1", 10, Watchdog())
+    finally:
+        sql._slots.release()
+        sql._slots.release()
+
+
+def test_packed_curves_travel_small(asked: Asked) -> None:
+    given = asked.answer("curves", tag="train/loss", width=4096, smooth=0)
+    small = given.squeezed()
+    if "packed" in unframed(given.body)[0]:
+        assert small is not None and gzip.decompress(small) == given.body

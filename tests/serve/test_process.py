@@ -1,0 +1,147 @@
+"""`tbq serve` as a program: its address, its port, its end; pages that come and go."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from served import Served
+
+import tbq
+
+Serve = Callable[..., Served]
+
+
+def test_it_ends_at_once_and_says_nothing(serve: Serve, demo: Path) -> None:
+    server = serve(demo, "--port", 0)
+    assert json.loads(server.get("api/state"))["title"] == "runs"
+    host, _, port = server.url.removeprefix("http://").strip("/").partition(":")
+    with socket.create_connection((host, int(port))) as page:  # a page that is open, and stays so
+        page.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"200 OK" in page.recv(4096)
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=20) == 0
+    server.stop()
+    assert server.words == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGTERM")
+def test_sigterm_ends_it_too(serve: Serve, demo: Path) -> None:
+    server = serve(demo, "--port", 0)
+    server.process.terminate()
+    assert server.process.wait(timeout=20) == 0
+    server.stop()
+    assert server.words == []
+
+
+def test_a_port_in_use(serve: Serve, demo: Path) -> None:
+    first = serve(demo, "--port", 0)
+    port = int(first.url.rsplit(":", 1)[1].strip("/"))
+    second = serve(demo, "--port", port)
+    taken = int(second.url.rsplit(":", 1)[1].strip("/"))
+    assert taken > port
+    end = time.monotonic() + 30
+    while not second.words and time.monotonic() < end:
+        time.sleep(0.01)
+    assert second.words == [f"tbq: port {port} is in use, taking {taken}\n"]
+    assert json.loads(second.get("api/state"))["title"] == "runs"
+
+
+def test_other_hosts_need_a_token(serve: Serve, demo: Path) -> None:
+    server = serve(demo, "--port", 0, "--host", "0.0.0.0")
+    address, _, token = server.url.partition("?token=")
+    assert len(token) >= 20
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        server.get("api/state")
+    assert refused.value.code == 401
+    refused.value.close()
+    assert json.loads(server.get("api/state", Authorization=f"Bearer {token}"))["runs"] == 9
+    given = serve(demo, "--port", 0, environment={"TBQ_TOKEN": "mine"})
+    assert given.url.endswith("?token=mine")
+    assert address.startswith("http://127.0.0.1:")
+
+
+def test_an_appended_event_is_told_of(serve: Serve, tmp_path: Path) -> None:
+    server = serve(tmp_path / "later", "--port", 0)
+    assert json.loads(server.get("api/state"))["waiting"] is True
+    host, _, port = server.url.removeprefix("http://").strip("/").partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as page:
+        page.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        got = b""
+        while b'"version"' not in got:
+            got += page.recv(4096)
+        with tbq.SummaryWriter(tmp_path / "later" / "run") as writer:
+            writer.add_scalar("loss", 0.5, 7)
+            writer.flush()
+            got = b""
+            while b'"runs": [0]' not in got:
+                got += page.recv(4096)
+            run = json.loads(server.get("api/runs"))["runs"][0]
+    assert (run["name"], run["last_step"], run["state"]) == ("run", 7, "running")
+
+
+def test_twenty_pages_and_some_that_break_off(serve: Serve, demo: Path) -> None:
+    server = serve(demo, "--port", 0)
+    host, _, port = server.url.removeprefix("http://").strip("/").partition(":")
+    wrong: list[BaseException] = []
+
+    def page(number: int) -> None:
+        try:
+            with socket.create_connection((host, int(port)), timeout=60) as events:
+                events.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                events.recv(100)
+                for _ in range(5):
+                    server.get("api/runs")
+                    server.get(f"api/curves?tag=val/loss&width={100 + number}&smooth=0.{number % 10}")
+                with socket.create_connection((host, int(port)), timeout=60) as gone:
+                    gone.sendall(b"GET /api/curves?tag=train/loss HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                with socket.create_connection((host, int(port)), timeout=60) as gone:
+                    gone.sendall(b"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{")
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=page, args=(number,), daemon=True) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not wrong, wrong[:1]
+    time.sleep(0.2)
+    assert json.loads(server.get("api/state"))["runs"] == 9
+    assert server.words == []
+
+
+def test_a_missing_extra_is_named(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\nfind = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'uvicorn' else find(name, *rest)\n"
+    )
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-m", "tbq", "serve", str(demo)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "tbq serve needs uvicorn" in done.stderr and "pip install 'tbq[serve]'" in done.stderr
+
+
+@pytest.mark.parametrize("args", [["--port", "70000"], ["--host", "nowhere.invalid"], ["--token"]])
+def test_wrong_usage(demo: Path, args: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tbq", "serve", str(demo), *args], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith("tbq: ") and "Traceback" not in done.stderr
