@@ -1,7 +1,7 @@
 // The bar at the top: where one is, and how curves are drawn.
 
 import { html, useRef } from "./ui.js";
-import { tab, search, smooth, axis, theme, dark, zoom, logX, outliers, cardWidth } from "./state.js";
+import { tab, search, smooth, axis, theme, dark, zoom, logX, outliers, cardWidth, wide } from "./state.js";
 import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
@@ -21,10 +21,9 @@ export function Bar() {
     requestAnimationFrame(() => /** @type {HTMLElement | null} */ (list.current?.querySelector("[aria-selected=true]"))?.focus());
   };
   return html`<header class="bar">
-    <span class="brand">tbq</span>
-    <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span>
+    ${isReport ? html`<span class="brand">tbq</span>` : html`<h1><span class="brand">tbq</span> <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span></h1>`}
     ${!isReport && html`<nav class="tabs" role="tablist" aria-label="Views" ref=${list} onKeyDown=${arrow}>
-      ${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab.value === name} aria-controls="view" tabindex=${tab.value === name ? 0 : -1} onClick=${() => (tab.value = name)}>${label}</button>`)}
+      ${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab.value === name} aria-controls=${wide.value ? undefined : "view"} tabindex=${tab.value === name ? 0 : -1} onClick=${() => (tab.value = name)}>${label}</button>`)}
     </nav>`}
     <span class="spring"></span>
     <${Status} />

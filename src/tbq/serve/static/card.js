@@ -53,7 +53,7 @@ export function Card({ tag, description = "", big = false }) {
       }),
       // Looks.
       effect(() => {
-        dark.value; logs.value; logX.value; outliers.value; group.value; groupOf.value; runs.value; shownSet.value;
+        dark.value; logs.value; logX.value; outliers.value; zoom.value; group.value; groupOf.value; runs.value; shownSet.value;
         untracked(() => requestAnimationFrame(() => c.draw()));
       }),
       effect(() => {
@@ -67,8 +67,9 @@ export function Card({ tag, description = "", big = false }) {
       if (c.curves && Math.abs(c.curves.width - c.width) > 100) c.ask();
     });
     sized.observe(node);
+    c.visible = report !== null;
     const seen = new IntersectionObserver(([entry]) => {
-      c.visible = entry.isIntersecting;
+      c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
       if (c.visible && c.stale) c.ask();
     }, { rootMargin: "100px" });
     seen.observe(node);
@@ -86,7 +87,7 @@ export function Card({ tag, description = "", big = false }) {
   const log = logs.value.has(tag);
   const cut = tag.lastIndexOf("/") + 1;
   const empty = c.curves && c.series().every((each) => !each.x.length || each.last.every(Number.isNaN));
-  return html`<section class=${`card ${big ? "card-big" : ""}`} aria-label=${tag} data-tag=${tag}>
+  return html`<section class=${`card ${big ? "card-big" : ""}`} aria-label=${big ? `${tag}, full screen` : tag} data-tag=${big ? undefined : tag}>
     <header class="card-head">
       <h3 class="card-title" title=${description || tag}><span class="dim">${tag.slice(0, cut)}</span>${tag.slice(cut)}</h3>
       <span class="card-tools">

@@ -12,6 +12,7 @@ import { Media } from "./media/media.js";
 import { Hparams } from "./hparams.js";
 import { Sql } from "./sql.js";
 import { Health } from "./health.js";
+import { Report, openReport } from "./report.js";
 import { Help } from "./help.js";
 import { notice } from "./menu.js";
 import { charts } from "./plot.js";
@@ -43,11 +44,10 @@ function App() {
   const View = VIEWS[tab.value] ?? Curves;
   return html`<${Bar} />
     ${trouble.value && loaded.value && html`<div class="banner" role="alert">${trouble.value}</div>`}
-    <div class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
-      <${Pane} />
-      ${!wide.value && html`<${Divider} />`}
-      ${!wide.value && html`<main id="view" class=${`view view-${tab.value}`} role=${isReport ? undefined : "tabpanel"} aria-labelledby=${isReport ? undefined : `tab-${tab.value}`} tabindex="-1"><${View} /></main>`}
-    </div>
+    ${isReport ? html`<${Report} />` : html`<div class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
+      <${Pane}>${!wide.value && html`<${Divider} />`}<//>
+      ${!wide.value && html`<main class=${`view view-${tab.value}`} tabindex="-1"><div id="view" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}><${View} /></div></main>`}
+    </div>`}
     <${Help} />
     <div class="notice" role="status">${notice.value}</div>`;
 }
@@ -59,6 +59,7 @@ const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 root.textContent = "";
 render(html`<${App} />`, root);
 follow();
+if (isReport) openReport();
 
 // Read only: what tests ask of the charts.
 Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule }) });

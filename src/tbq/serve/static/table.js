@@ -108,7 +108,7 @@ export function RunsTable() {
   const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
   const active = cursor.value >= 0 && cursor.value < list.length ? `row-${cursor.value}` : undefined;
-  return html`<div class="table" ref=${box} role="grid" tabindex="0" id="runs" aria-label="Runs" aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1} aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
+  return html`<div class="table" ref=${box} role=${group.value ? "treegrid" : "grid"} tabindex="0" id="runs" aria-label="Runs" aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1} aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
       onMouseLeave=${() => ((hot.value = null), (hotGroup.value = null))}>
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
