@@ -43,8 +43,8 @@ function Divider() {
 function App() {
   const View = VIEWS[tab.value] ?? Curves;
   return html`<${Bar} />
-    ${trouble.value && loaded.value && html`<div class="banner" role="alert">${trouble.value}</div>`}
-    ${isReport ? html`<${Report} />` : html`<div class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
+    ${trouble.value && loaded.value && html`<div key="banner" class="banner" role="alert">${trouble.value}</div>`}
+    ${isReport ? html`<${Report} />` : html`<div key="body" class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
       <${Pane}>${!wide.value && html`<${Divider} />`}<//>
       ${!wide.value && html`<main class=${`view view-${tab.value}`} tabindex="-1"><div id="view" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}><${View} /></div></main>`}
     </div>`}
