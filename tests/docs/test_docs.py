@@ -112,12 +112,12 @@ def serve(example: str) -> None:
     """Run what serves a page in a process of its own, until it does, or until it ends by itself."""
     program, *arguments = shlex.split(example)
     command = [sys.executable, "-m", program, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
         said = ""
-        for line in process.stderr:
+        for line in process.stdout:
             said += line
-            if "Press CTRL+C" in line:
+            if "Press CTRL+C" in line or line.startswith("http://"):
                 process.terminate()
         assert process.wait() == 0, said
 
@@ -130,7 +130,7 @@ def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyP
     examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
     assert examples
     for example in examples:
-        if name == "board":
+        if name in ("board", "serve"):
             serve(example)
             continue
         code, _, err = run(example.partition(" | ")[0], monkeypatch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import importlib
 import threading
@@ -31,7 +32,7 @@ def client(asked: Asked) -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def guarded(asked: Asked) -> Iterator[TestClient]:
     guard = Guard("0.0.0.0", 6007, "secret token", ["lab.example"])
-    with TestClient(make_app(asked.log, guard), base_url="http://10.0.0.5:6007") as made:
+    with TestClient(make_app(asked.log, guard), base_url="http://192.0.2.5:6007") as made:
         yield made
 
 
@@ -60,7 +61,7 @@ def test_this_machine_is_answered(client: TestClient, host: str) -> None:
         "127.0.0.1.evil.example",
         "",
         "localhost.",
-        "10.0.0.5",
+        "192.0.2.5",
         "[::1",
         "a@b",
     ],
@@ -148,6 +149,8 @@ def test_methods(client: TestClient) -> None:
     assert client.post("/api/state").status_code == 405
     assert client.get("/api/sql").status_code in (404, 405)
     assert client.delete("/").status_code == 405
+    assert client.head("/api/events").status_code == 200
+    assert client.head("/api/state").content == b""
 
 
 def ask_sql(client: TestClient, query: Any, **more: Any) -> Any:
@@ -256,6 +259,30 @@ def test_queries_wait_for_each_other(asked: Asked, monkeypatch: pytest.MonkeyPat
 
 def test_packed_curves_travel_small(asked: Asked) -> None:
     given = asked.answer("curves", tag="train/loss", width=4096, smooth=0)
-    small = given.squeezed()
+    small = given.squeezed
     if "packed" in unframed(given.body)[0]:
         assert small is not None and gzip.decompress(small) == given.body
+
+
+def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
+    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Watchdog", lambda: Watchdog(3600))
+    app = make_app(asked.log, Guard("127.0.0.1", 6007, None))
+    body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/sql", "raw_path": b"/api/sql", "query_string": b"",
+             "headers": headers, "scheme": "http", "server": ("127.0.0.1", 6007), "http_version": "1.1"}  # fmt: skip
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await asyncio.sleep(0.3)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400 and b"nterrupt" in sent[1]["body"]

@@ -37,9 +37,9 @@ def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
         "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "open", "patch", "read",
-        "release_memory", "results", "rewrite", "unpatch", "watch",
+        "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
-    for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "watch"):
+    for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
@@ -85,6 +85,7 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
         "sql": ("select * from scalars",), "scan": (), "reduce": (), "write_reduced": (tmp_path / "reduced",),
         "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (), "plot": ("lr",),
         "write_plot": (tmp_path / "plot.svg",), "plot_text": ("lr",), "image_text": ("samples",), "sparklines": ("lr",),
+        "report": (tmp_path / "report.html",),
     }  # fmt: skip
     assert set(calls) == {name for name, _ in PUBLIC}
     with warnings.catch_warnings():

@@ -57,6 +57,6 @@ def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, 
     from tbq.cli.emit import say
 
     written = tbq.open(source(logdir)).report(
-        path, text=text.read() if text is not None else "", **selection, **options
+        path, text=text.read() if text is not None else "", progress=True, **selection, **options
     )
     say(written)

@@ -11,8 +11,8 @@ from tbq.cli.options import LIVE_RESTARTS, logdir_argument, select_options, thre
 _EXAMPLES = """\b
 Examples:
   tbq serve runs
-  tbq serve runs --tag 'val/*' --port 0 --open
-  tbq serve runs --host 0.0.0.0
+  tbq serve runs --tag 'val/*' --title 'learning rates' --port 0
+  tbq serve runs --host 0.0.0.0 --port 0
 """
 
 

@@ -10,8 +10,11 @@ from tbq.errors import SelectionError, warn
 from tbq.select import Selection, closest
 
 
-def group_runs(runs: Sequence[str], by: str | Sequence[str], *, quiet: bool = False) -> dict[str, str]:
-    r"""The group of each run that has one; runs without one are reported, unless `quiet`.
+def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = False) -> dict[str, str]:
+    r"""The group of each run that has one; runs without one are reported.
+
+    If somebody else asks (`foreign`), nothing is reported, and expressions are matched in a time proportional to the
+    names: there are some with which Python's own `re` would not end today.
 
     `re:EXPR` must match the whole name of a run, as everywhere; the group is named by its first brackets, else by the
     whole name. Anything else is a name or a glob, which also names the group. The first of several that fits a run
@@ -30,16 +33,16 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str], *, quiet: bool = Fa
     for expression in given:
         if not isinstance(expression, str):
             raise bad("group", expression, want)
-        for run, group in _matching(runs, expression).items():
+        for run, group in _matching(runs, expression, foreign).items():
             groups.setdefault(run, group)
     if not groups:
         near = closest(given[0], list(runs)) if given else []
         raise SelectionError(
             f"no run matches the group {' or '.join(map(repr, given))}",
-            hint=_hint(given, near, runs),
+            hint=None if foreign else _hint(given, near, runs),
         )
     left = [run for run in runs if run not in groups]
-    if left and not quiet:
+    if left and not foreign:
         shown = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
         warn(f"{len(left):,} of {len(runs):,} runs are in no group: {shown}")
     return groups
@@ -55,14 +58,38 @@ def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str
     return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
 
 
-def _matching(runs: Sequence[str], expression: str) -> dict[str, str]:
+def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, str]:
     if not expression.startswith("re:"):
         return dict.fromkeys(Selection.of(expression, "run").resolve(runs).names, expression)
     try:
         pattern = re.compile(expression.removeprefix("re:"), re.DOTALL)
     except re.error as wrong:
         raise bad("group", expression, "a regular expression after 're:'", hint=str(wrong)) from None
+    if foreign:
+        return _linear(runs, pattern.pattern, pattern.groups > 0)
     matches = {run: pattern.fullmatch(run) for run in runs}
     return {
         run: (match[1] if pattern.groups else None) or match[0] for run, match in matches.items() if match
     }
+
+
+def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
+    """The groups by RE2, which DuckDB has: no lookaround, no references to what matched before, but always quick."""
+    import duckdb
+    import pyarrow as pa
+
+    from tbq.query.safe import connect
+
+    connection = connect(unsafe=False)
+    try:
+        connection.register("names", pa.table({"run": pa.array(list(runs), pa.string())}))
+        rows = connection.execute(
+            "select run, regexp_extract(run, $whole, $place, 's') from names where regexp_matches(run, $whole, 's')",
+            {"whole": rf"\A(?:{pattern})\z", "place": int(brackets)},
+        ).fetchall()
+    except duckdb.Error as wrong:
+        raise bad("group", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
+    finally:
+        connection.close()
+    found = {run: group or run for run, group in rows}
+    return {run: found[run] for run in runs if run in found}

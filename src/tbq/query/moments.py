@@ -73,7 +73,7 @@ def merged(parts: Iterable[Moments]) -> Moments:
     >>> both.count.tolist(), both.mean.tolist(), both.std.round(6).tolist(), both.greatest.tolist()
     ([2], [2.0], [1.414214], [3.0])
     """
-    listed = list(parts)
+    listed = [part for part in parts if len(part.step)]
     if len(listed) == 1:
         return listed[0]
     step = np.unique(np.concatenate([part.step for part in listed])) if listed else np.zeros(0, np.int64)

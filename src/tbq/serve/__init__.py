@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tbq.decode.options import Restarts
     from tbq.limits import Size
     from tbq.select import Names, Steps
+    from tbq.serve.state import LiveLog
     from tbq.source.discover import Source
 
 PORT = 6007
@@ -49,25 +50,48 @@ def serve(
             raise missing(module, needed_for="tbq serve", extra="serve")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
         raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
-    from tbq.serve.guard import Guard, is_local, new_token
-    from tbq.serve.server import Listening, execute
     from tbq.serve.state import LiveLog
 
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
         title=title, threads=threads, max_unpacked=max_unpacked,
     )  # fmt: skip
+    log.start()  # reads while the server is being imported
+    try:
+        _serve(
+            log,
+            host,
+            port,
+            token,
+            allow_host,
+            lambda address, remark: _started(address, remark, open, on_start),
+        )
+    finally:
+        log.close()
+
+
+def _serve(
+    log: LiveLog,
+    host: str,
+    port: int,
+    token: str | None,
+    allow_host: Sequence[str] | str,
+    started: Callable[[str, str | None], object],
+) -> None:
+    import threading
+
+    from tbq.serve.guard import Guard, is_local, new_token
+    from tbq.serve.routes import prepare
+    from tbq.serve.server import Listening, execute
+
     with Listening.at(host, port) as listening:
         if token is None and not is_local(host):
             token = new_token()
         allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
         guard = Guard(host, listening.port, token, allowed)
-        address = listening.address(token)
-        log.start()
-        try:
-            execute(log, guard, listening, lambda: _started(address, listening.remark, open, on_start))
-        finally:
-            log.close()
+        address, remark = listening.address(token), listening.remark
+        threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
+        execute(log, guard, listening, lambda: started(address, remark))
 
 
 def _started(

@@ -77,6 +77,8 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
             gone.cancel()
 
     async def events(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         return StreamingResponse(
             _events(log, request, stop), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
         )
@@ -148,9 +150,7 @@ def to_response(given: Answer) -> Response:
 
 def respond(given: Answer, accepted: str) -> Response:
     """The reply, compressed if that saves something."""
-    body = (
-        given.squeezed() if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
-    )
+    body = given.squeezed if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
     if body is None:
         return to_response(given)
     headers = {**given.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 WIDEST = 4096
 _PLAIN = 2_000_000  # bytes of 32-bit floats; more are packed
 _MOST_RAW = 300  # series: more raw lines behind smoothed ones are mud
+_KEPT = 25_000_000  # bytes of answers, for other pages and for those that come back
 LOGS = ("", "0", "1", "y", "x", "xy")
 
 
@@ -56,6 +58,21 @@ class Made(NamedTuple):
 
 def curves(log: LiveLog, params: Params) -> Answer:
     """The curves of one tag: one per run, or the mean of each group with its band."""
+    key = params.key, log.version
+    with log.lock:
+        cache: OrderedDict[Any, Answer] = log.caches.setdefault("curves", OrderedDict())
+        if key in cache:
+            cache.move_to_end(key)
+            return cache[key]
+    made = _curves(log, params)
+    with log.lock:
+        cache[key] = made
+        while len(cache) > 1 and sum(len(each.body) for each in cache.values()) > _KEPT:
+            cache.popitem(last=False)
+    return made
+
+
+def _curves(log: LiveLog, params: Params) -> Answer:
     logs = params.choice("log", LOGS)
     asked = Asked(
         params.text("tag"), axis(params), params.number("low"), params.number("high"),

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_BATCH = 2_000_000  # points that are reduced at once
-_KEPT = 200  # groups whose statistics are kept
+_BATCH = 400_000  # points that are reduced at once
+_KEPT = 800_000  # steps of groups whose statistics are kept, 56 bytes each
 
 
 class GroupLine(NamedTuple):
@@ -61,7 +61,7 @@ def groups(log: LiveLog, params: Params) -> Answer:
 def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -> Groups:
     """The groups by `hparam.NAME`, or by a pattern of the name, as `tbq plot --by` makes them."""
     if not by.startswith(HPARAM):
-        return Groups.of_names(group_runs(runs, by, quiet=True), dark=dark)
+        return Groups.of_names(group_runs(runs, by, foreign=True), dark=dark)
     name = by.removeprefix(HPARAM)
     with log.lock:
         known = {run: hparams_of(log, run) for run in runs}
@@ -88,7 +88,7 @@ def lines(
             line = _line(log, tag, runs, x, by)
             with log.lock:
                 cache[key] = line
-                while len(cache) > _KEPT:
+                while len(cache) > 1 and sum(len(each.x) for each in cache.values()) > _KEPT:
                     cache.popitem(last=False)
         found[name] = line
     return found
@@ -96,14 +96,12 @@ def lines(
 
 def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> GroupLine:
     """As `tbq plot` has it: runs meet at equal steps; along another axis a step is at the mean of the runs' x there."""
-    values: list[Moments] = []
-    places: list[Moments] = []
+    moments, places = merged([]), merged([])
     for codes, steps, xs, batch in _batches(log, tag, runs, x, by):
-        values.append(Moments.of(_table(codes, steps, batch)))
+        moments = merged([moments, Moments.of(_table(codes, steps, batch))])
         if x != "step":
-            places.append(Moments.of(_table(codes, steps, xs)))
-    moments = merged(values)
-    at = moments.step.astype(np.float64) if x == "step" else merged(places).mean
+            places = merged([places, Moments.of(_table(codes, steps, xs))])
+    at = moments.step.astype(np.float64) if x == "step" else places.mean
     if len(at) and (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
         at, moments = at[order], moments.taken(order)

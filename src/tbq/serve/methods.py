@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from tbq.arguments import StrPath
 
 if TYPE_CHECKING:
-    from tbq.decode.options import Restarts
+    from tbq.decode.options import OnError, Restarts
     from tbq.decode.reader import Reader
+    from tbq.progress import Progress
     from tbq.select import Names, Steps
 
 
@@ -32,6 +33,8 @@ class Reports:
         restarts: Restarts = "resume",
         threads: int | None = None,
         force: bool = False,
+        progress: Progress | None = None,
+        on_error: OnError = "warn",
     ) -> str:
         """Write the page of `tbq serve` with its data into one HTML file, to send to someone; returns the path.
 
@@ -45,5 +48,5 @@ class Reports:
 
         return write_report(
             self._reader, path, title=title, text=text, tag=tag, run=run, steps=steps, by=by, band=band,
-            smooth=smooth, restarts=restarts, threads=threads, force=force,
+            smooth=smooth, restarts=restarts, threads=threads, force=force, progress=progress, on_error=on_error,
         )  # fmt: skip

@@ -33,24 +33,28 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, least: Floats, largest: Floats, log: bool) -> Scale:
         """The scale for these values; those that are NaN do not count."""
-        low, high = (values[np.isfinite(values)] for values in (_level(least, log), _level(largest, log)))
-        if not len(low):
+        every = least.size // 50_000 + 1  # a scale needs no better quantiles than some of the values give
+        some = [_level(values.ravel()[::every], log) for values in (least, largest)]
+        low, high = (values[np.isfinite(values)] for values in some)
+        ends = np.array([np.fmin.reduce(least, None), np.fmax.reduce(largest, None)], np.float64)
+        bottom, top = _level(ends, log).tolist()
+        if not (np.isfinite(bottom) and np.isfinite(top)):
             return cls(0.0, 1.0, 1.0 / _HALF, log)
-        every = len(low) // 50_000 + 1  # a scale needs no better quantiles than some of the values give
-        q_low, q_high = float(np.quantile(low[::every], 0.01)), float(np.quantile(high[::every], 0.99))
+        q_low = float(np.quantile(low, 0.01)) if len(low) else bottom
+        q_high = float(np.quantile(high, 0.99)) if len(high) else top
         middle = q_low / 2 + q_high / 2
-        furthest = max(float(high.max()) - middle, middle - float(low.min()))
+        furthest = max(top - middle, middle - bottom)
         spread = max(q_high - q_low, furthest * 1e-12, abs(middle) * 1e-12, 1e-300)
         # The distance that a code spans in the middle is spread × step; far away it is that share of the distance.
         step = max(1.0 / _LEVELS, float(np.arcsinh(min(furthest / spread, 1e300))) / _HALF)
         return cls(middle, spread, step, log)
 
     def codes(self, values: Floats) -> NDArray[np.int32]:
-        """The codes of values; those of NaN mean nothing."""
+        """The codes of finite values."""
         with np.errstate(all="ignore"):
-            level = (_level(values, self.log) - self.middle) / self.spread
-            code = np.rint(np.arcsinh(level) / self.step)
-        return np.where(np.isfinite(code), np.clip(code, -_HALF - 1, _HALF + 1), 0).astype(np.int32)
+            level = ((_level(values, self.log) - self.middle) / self.spread).astype(np.float32)
+            code = np.rint(np.arcsinh(level) / np.float32(self.step))
+        return np.clip(code, -_HALF - 1, _HALF + 1).astype(np.int32)
 
 
 def _level(values: Floats, log: bool) -> Floats:
@@ -67,23 +71,19 @@ def pack(
     there = np.isfinite(least)
     if log:
         there &= least > 0
-    scale = Scale.of(np.where(there, least, np.nan), np.where(there, largest, np.nan), log)
-    low, high = scale.codes(least), scale.codes(largest)
-    with np.errstate(all="ignore"):
-        span = largest - least
-        ways = [
-            np.where(span > 0, np.rint((part - least) / span * _WAYS), 0) if log is False else
-            np.where(high > low, np.rint((scale.codes(part) - low) / np.maximum(high - low, 1) * _WAYS), 0)
-            for part in (first, last)
-        ]  # fmt: skip
-    ends = [np.where(there & np.isfinite(way), np.clip(way, 0, _WAYS), 0).astype(np.uint8) for way in ways]
-    codes = low[there]
-    # Differences along each curve, over columns that have points.
-    start = np.zeros(there.shape, bool)
-    start[np.arange(len(there)), there.argmax(axis=1)] = True
-    steps = np.diff(codes, prepend=0)
-    steps[start[there]] = codes[start[there]]
-    distance = (high - low)[there]
+    every = bool(there.all())
+    # From here on all are flat, and of the columns that have points alone.
+    first, last, least, largest = (
+        part.ravel() if every else part[there] for part in (first, last, least, largest)
+    )
+    scale = Scale.of(least, largest, log)
+    low = scale.codes(least)
+    distance = scale.codes(largest) - low
+    ends = [_way(scale, part, least, largest, low, distance) for part in (first, last)]
+    counts = np.count_nonzero(there, axis=1)
+    starts = (np.cumsum(counts) - counts)[counts > 0]
+    steps = np.diff(low, prepend=low[:1])  # along each curve
+    steps[starts] = low[starts]
     signed = ((steps << 1) ^ (steps >> 31)).astype(
         np.uint32
     )  # small numbers for small differences of either sign
@@ -94,7 +94,25 @@ def pack(
         "low3": (signed >> 16).astype(np.uint8),
         "span": (distance & 255).astype(np.uint8),
         "span2": (distance >> 8).astype(np.uint8),
-        "ends": (ends[0] << 4 | ends[1])[there],
+        "ends": ends[0] << 4 | ends[1],
     }
     facts = {"middle": scale.middle, "spread": scale.spread, "step": scale.step, "log": log, "ways": _WAYS}
     return columns, facts
+
+
+def _way(
+    scale: Scale,
+    part: Floats,
+    least: Floats,
+    largest: Floats,
+    low: NDArray[np.int32],
+    distance: NDArray[np.int32],
+) -> NDArray[np.uint8]:
+    """How far between least and largest a value is, in fifteenths."""
+    with np.errstate(all="ignore"):
+        if scale.log:
+            share = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
+        else:
+            share = (part - least).astype(np.float32) / (largest - least).astype(np.float32)
+        way = np.rint(share * _WAYS)
+    return np.clip(np.where(np.isfinite(way), way, 0), 0, _WAYS).astype(np.uint8)

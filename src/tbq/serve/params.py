@@ -49,6 +49,11 @@ class Params:
                 raise TooMuchError(f"the parameter {name} is longer than {_LONGEST:,} characters")
             self._given[name] = value
 
+    @property
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """What is asked, for a cache of answers."""
+        return tuple(sorted(self._given.items()))
+
     def text(self, name: str, default: str | None = None) -> str:
         """A text; required without a default."""
         value = self._given.get(name, default)

@@ -14,8 +14,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import StrPath, bad, choice
+from tbq.decode.options import ON_ERROR
+from tbq.decode.problems import tell
 from tbq.errors import SelectionError, SourceError, collected_warnings, warn
 from tbq.export.target import check_free, output
+from tbq.progress import reporting
 from tbq.query.moments import BANDS
 from tbq.select import Selection
 from tbq.serve.embedded import Embedded
@@ -24,7 +27,9 @@ from tbq.table.smooth import check_weight
 from tbq.text import shell_word
 
 if TYPE_CHECKING:
+    from tbq.decode.options import OnError
     from tbq.decode.reader import Reader
+    from tbq.progress import Progress
     from tbq.select import Names
     from tbq.source.discover import Found
 
@@ -45,10 +50,13 @@ def write_report(
     band: str = "std",
     smooth: float = 0.0,
     force: bool = False,
+    progress: Progress | None = None,
+    on_error: OnError = "warn",
     **options: Any,
 ) -> str:
     """Write the report; `options` are those of `LiveLog`."""
     check_free(path, force)
+    choice("on_error", on_error, ON_ERROR)
     check_weight(smooth)
     choice("band", band, BANDS)
     if not isinstance(text, str) or len(text) > _LONGEST:
@@ -57,7 +65,9 @@ def write_report(
     try:
         log.follower.discovery = Known(reader.found)  # type: ignore[assignment]
         log.follower.reader.unpacked = reader.unpacked
-        log.read_everything()
+        with reporting(progress) as call:
+            log.read_everything(call)
+        tell(log.follower.problems, on_error)
         if not log.states:
             raise SourceError("there is nothing to report: no event files", path=reader.path)
         with collected_warnings():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.errors import SelectionError, TbqError, UsageError, collected_warnings
-from tbq.serve import commands, curves, filters, groups, health, media, metrics, points, runs, sql, values
 from tbq.serve.params import BusyError, NotFoundError, Params, TooMuchError
 from tbq.serve.wire import Answer, json_answer
 
@@ -17,42 +17,56 @@ if TYPE_CHECKING:
 
 
 class Route(NamedTuple):
-    answer: Callable[[LiveLog, Params], Answer]
+    """The function that answers, as `module.function` of this stage: imported when it is first asked."""
+
+    place: str
     params: tuple[str, ...] = ()
+
+    def answer(self, log: LiveLog, params: Params) -> Answer:
+        """The answer to a request."""
+        module, _, name = self.place.partition(".")
+        function: Callable[[LiveLog, Params], Answer] = getattr(import_module(f"tbq.serve.{module}"), name)
+        return function(log, params)
 
 
 ROUTES: dict[str, Route] = {
-    "state": Route(runs.state),
-    "runs": Route(runs.runs),
-    "tags": Route(runs.tags),
-    "groups": Route(groups.groups, ("by",)),
+    "state": Route("runs.state"),
+    "runs": Route("runs.runs"),
+    "tags": Route("runs.tags"),
+    "groups": Route("groups.groups", ("by",)),
     "curves": Route(
-        curves.curves,
+        "curves.curves",
         ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
     ),
-    "metrics": Route(metrics.metrics, ("columns",)),
-    "filter": Route(filters.filter_runs, ("where",)),
-    "summary.csv": Route(filters.summary_csv, ("runs", "columns")),
-    "series": Route(media.series, ("kind", "tag", "runs")),
-    "image": Route(media.image, ("run", "tag", "step", "index")),
-    "audio": Route(media.audio, ("run", "tag", "step", "index")),
-    "waveform": Route(media.waveform, ("run", "tag", "step", "index", "width")),
-    "text": Route(media.text, ("run", "tag", "step")),
-    "histograms": Route(values.histograms, ("run", "tag", "bins", "most")),
-    "pr": Route(values.pr_curve, ("run", "tag", "step")),
-    "tensor": Route(values.tensor, ("run", "tag", "step")),
-    "mesh": Route(values.mesh, ("run", "tag", "step")),
-    "graph": Route(values.graph, ("run", "tag", "under")),
-    "hparams": Route(values.hparams),
-    "health": Route(health.health, ("wait",)),
-    "explain": Route(health.explain, ("code",)),
+    "metrics": Route("metrics.metrics", ("columns",)),
+    "filter": Route("filters.filter_runs", ("where",)),
+    "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
+    "series": Route("media.series", ("kind", "tag", "runs")),
+    "image": Route("media.image", ("run", "tag", "step", "index")),
+    "audio": Route("media.audio", ("run", "tag", "step", "index")),
+    "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width")),
+    "text": Route("media.text", ("run", "tag", "step")),
+    "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
+    "pr": Route("values.pr_curve", ("run", "tag", "step")),
+    "tensor": Route("values.tensor", ("run", "tag", "step")),
+    "mesh": Route("values.mesh", ("run", "tag", "step")),
+    "graph": Route("values.graph", ("run", "tag", "under")),
+    "hparams": Route("values.hparams"),
+    "health": Route("health.health", ("wait",)),
+    "explain": Route("health.explain", ("code",)),
     "command": Route(
-        commands.command, ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width")
+        "commands.command", ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width")
     ),
-    "schema": Route(sql.tables),
-    "nearest": Route(points.nearest, ("tag", "runs", "x", "axis", "smooth")),
-    "points": Route(points.points, ("tag", "runs", "format")),
+    "schema": Route("sql.tables"),
+    "nearest": Route("points.nearest", ("tag", "runs", "x", "axis", "smooth")),
+    "points": Route("points.points", ("tag", "runs", "format")),
 }
+
+
+def prepare() -> None:
+    """Import what requests will need, so that none of them has to wait for it."""
+    for route in ROUTES.values():
+        import_module(f"tbq.serve.{route.place.partition('.')[0]}")
 
 
 def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]]) -> Answer:
@@ -78,6 +92,8 @@ def query(log: LiveLog, body: bytes, watchdog: Watchdog) -> Answer:
             given = None
         if not isinstance(given, dict) or not set(given) <= {"query", "limit"} or "query" not in given:
             raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
+        from tbq.serve import sql
+
         return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), watchdog)
     except TbqError as wrong:
         return failed(log, wrong)

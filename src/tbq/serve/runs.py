@@ -18,13 +18,12 @@ def state(log: LiveLog, _params: Params) -> Answer:
     """How far reading is, and how much there is."""
     shown = log.shown()
     with log.lock:
-        tags = {int(tag) for series in log.index.of_run.values() for tag in series.tag}
         return json_answer(
             {
                 "version": log.version,
                 "title": log.title,
                 "runs": len(shown),
-                "tags": len(tags),
+                "tags": log.index.count_tags(),
                 "left": log.left,
                 "waiting": not log.states,
                 "exists": log.exists,

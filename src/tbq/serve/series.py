@@ -127,6 +127,11 @@ class Index:
         wanted = (series.tag == self.code(tag)) & (series.kind == self.kind_code("scalars"))
         return int(series.rows[wanted].sum())
 
+    def count_tags(self) -> int:
+        """How many tags there are."""
+        tags = self._joined()[0]
+        return int(np.count_nonzero(np.diff(tags))) + bool(len(tags))
+
     def totals(self) -> list[tuple[str, dict[str, int], int]]:
         """Each tag that a run has, with how many runs have it by kind, and all its rows; sorted as people sort."""
         if not self.of_run:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tbq.live.states import State
     from tbq.live.update import Update
     from tbq.live.view import LatestOfRun
+    from tbq.progress import Call
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
 
@@ -88,6 +89,7 @@ class LiveLog:
         self.failure: str | None = None
         self._ids: dict[str, int] = {}  # of every run that ever was: numbers are not given twice
         self._names: list[str] = []
+        self._sorted: list[str] | None = None
         self._shown_states: dict[str, State] = {}
         self._states_due = 0.0
         self._listeners: list[Callable[[Change], None]] = []
@@ -111,10 +113,16 @@ class LiveLog:
             self._thread.join(timeout=5)
         self.follower.close()
 
-    def read_everything(self) -> None:
+    def read_everything(self, progress: Call | None = None) -> None:
         """Look until there is nothing left, without a thread: for reports and tests."""
+        total = 0
         while True:
             self.look()
+            total = max(total, self.left)
+            if progress is not None:
+                with self.lock:
+                    runs = len(self.states), sum(state.is_read for state in self.states.values())
+                progress(total - self.left, total, runs[1], runs[0])
             if self.loaded and not self.left:
                 return
 
@@ -141,7 +149,7 @@ class LiveLog:
                 # A disk that fails for a while: what was read is shown, and the next look may work.
                 self.failure = type(wrong).__name__
             idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
-            if not self.left:
+            if not self.left or self.failure is not None:
                 self._ended.wait(max(began + max(self.follower.interval, idle) - time.monotonic(), 0.01))
 
     def look(self) -> bool:
@@ -191,6 +199,7 @@ class LiveLog:
                 self.hparams[run] = given
         if hparams or new or gone:
             self.folds = folds(self.index, self.hparams, self.states)
+            self._sorted = None
         self.left, self.exists = update.left, exists
         self.loaded = self.loaded or not update.left
         self.polled = now
@@ -265,9 +274,10 @@ class LiveLog:
     def shown(self) -> list[str]:
         """The runs of the table, in its order: all but those that `add_hparams` made below another."""
         with self.lock:
-            return sorted(
-                (run for run in self.states if run not in self.folds), key=lambda run: (natural(run), run)
-            )
+            if self._sorted is None:
+                there = (run for run in self.states if run not in self.folds)
+                self._sorted = sorted(there, key=lambda run: (natural(run), run))
+            return list(self._sorted)
 
     def among(self, numbers: Iterable[int]) -> list[str]:
         """The runs with these numbers that are there."""

@@ -7,6 +7,7 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,6 +35,7 @@ class Answer:
     #: how to make it smaller: not at all, as any text, or ("runs") as packed curves, which repeat few bytes alone
     squeeze: Literal["never", "text", "runs"] = "text"
 
+    @cached_property
     def squeezed(self) -> bytes | None:
         """The body as gzip has it; None if that would not save much."""
         if self.squeeze == "never" or len(self.body) < _WORTH:
