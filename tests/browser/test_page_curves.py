@@ -56,7 +56,9 @@ def test_every_point_counts(tmp_path: Path, tab: Tab) -> None:
         assert shown["y"][1] > 100
         # On the canvas too: a column of ink at the peak.
         assert tab.inked('.card[data-tag="loss"] .plot-base') > 500
-        low = tab.page.evaluate("() => { const s = tbq.charts.get('loss').curves.series[0]; return s.x[s.max.indexOf(100)] }")
+        low = tab.page.evaluate(
+            "() => { const s = tbq.charts.get('loss').curves.series[0]; return s.x[s.max.indexOf(100)] }"
+        )
         assert abs(low - 31_415) < 200
 
 
@@ -122,7 +124,14 @@ def test_smoothing_keeps_the_raw_line_behind(demo: str, tab: Tab) -> None:
     assert "smooth=0.9" in tab.page.url
 
 
-@pytest.mark.parametrize(("x", "check"), [("relative", "c.curves.low >= 0"), ("wall", "c.curves.low > 1e9"), ("tag:train/loss", "c.curves.series.length > 0")])
+@pytest.mark.parametrize(
+    ("x", "check"),
+    [
+        ("relative", "c.curves.low >= 0"),
+        ("wall", "c.curves.low > 1e9"),
+        ("tag:train/loss", "c.curves.series.length > 0"),
+    ],
+)
 def test_x_axes(demo: str, tab: Tab, x: str, check: str) -> None:
     tab.open(demo, f"x={x}")
     assert tab.drawn("val/accuracy", check)["series"]
@@ -188,7 +197,9 @@ def test_a_link_shows_the_same(demo: str, tab: Tab, tabs: Any) -> None:
     tab.page.fill("#filter", "lr=0.03")
     tab.page.locator("#smooth").fill("0.5")
     drag(tab, "train/loss", 0.3, 0.7)
-    mine = tab.drawn("train/loss", "c.curves.series.length === 2 && c.curves.high < 190 && c.curves.series[0].rawMin")
+    mine = tab.drawn(
+        "train/loss", "c.curves.series.length === 2 && c.curves.high < 190 && c.curves.series[0].rawMin"
+    )
     other = tabs()
     other.open(demo, tab.page.url.split("#", 1)[1])
     theirs = other.drawn("train/loss", "c.curves.series.length === 2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import tbq
 EVIL = (
     "<img src=x onerror=alert(1)>",
     "<script>alert(2)</script>",
-    "\"><svg onload=alert(3)>",
+    '"><svg onload=alert(3)>',
     "javascript:alert(4)",
     "{{constructor.constructor('alert(5)')()}}",
     "${alert(6)}",
@@ -38,19 +37,25 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
                 writer.add_scalar("loss", step + number, step)
                 writer.add_text(evil, TEXT, step)
                 writer.add_histogram(evil, [1.0, 2.0, 3.0], step)
-            writer.add_hparams({evil: evil, "lr": 0.1 * (number + 1)}, {"hparam/loss": float(number)}, run_name=".")
+            writer.add_hparams(
+                {evil: evil, "lr": 0.1 * (number + 1)}, {"hparam/loss": float(number)}, run_name="."
+            )
     with serving(root) as url:
         yield url
 
 
-@pytest.mark.parametrize("state", ["", "tab=media&kind=texts", "tab=media&kind=histograms", "tab=hparams", "tab=health", "wide=1"])
+@pytest.mark.parametrize(
+    "state", ["", "tab=media&kind=texts", "tab=media&kind=histograms", "tab=hparams", "tab=health", "wide=1"]
+)
 def test_nothing_of_a_log_is_run(hostile: str, tab: Tab, state: str) -> None:
     tab.open(hostile, state)
     tab.until(lambda: len(tab.runs()) == len(EVIL))
     tab.page.wait_for_timeout(700)
     assert not [said for said in tab.wrong if "dialog" in said or "Refused" in said or "violates" in said]
     # No element came from the data.
-    found = tab.page.evaluate("[...document.querySelectorAll('script, iframe, svg[onload], img:not(.pixels)')].map((e) => e.outerHTML)")
+    found = tab.page.evaluate(
+        "[...document.querySelectorAll('script, iframe, svg[onload], img:not(.pixels)')].map((e) => e.outerHTML)"
+    )
     assert all("static/" in each for each in found), found
     links = tab.page.evaluate("[...document.querySelectorAll('a')].map((e) => e.href)")
     assert all(each.startswith("https://") for each in links)
@@ -58,7 +63,9 @@ def test_nothing_of_a_log_is_run(hostile: str, tab: Tab, state: str) -> None:
         tab.page.locator(".text", has_text="<img src=x onerror=alert(8)>").first.wait_for()
         assert tab.page.locator(".text a").count() > 0  # a good link is one
         tab.keep("hostile-texts")
-    assert tab.page.evaluate("[...document.querySelectorAll('*')].every((e) => [...e.attributes].every((a) => !a.name.startsWith('on')))")
+    assert tab.page.evaluate(
+        "[...document.querySelectorAll('*')].every((e) => [...e.attributes].every((a) => !a.name.startsWith('on')))"
+    )
 
 
 def test_a_hostile_name_is_shown_as_it_is(hostile: str, tab: Tab) -> None:
@@ -70,13 +77,27 @@ def test_a_hostile_name_is_shown_as_it_is(hostile: str, tab: Tab) -> None:
 def test_the_policy_forbids_inline_code(demo: str, tab: Tab) -> None:
     tab.open(demo)
     tab.drawn("val/loss")
-    tab.page.evaluate("(() => { const s = document.createElement('script'); s.textContent = 'window.owned = 1'; document.body.append(s) })()")
+    tab.page.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.owned = 1'; document.body.append(s) })()"
+    )
     assert tab.page.evaluate("window.owned") is None
     asked = tab.page.evaluate("performance.getEntriesByType('resource').map((e) => new URL(e.name).host)")
     assert set(asked) == {tab.page.evaluate("location.host")}  # nothing from elsewhere
 
 
-STATES = ["", "group=hparam.lr", "wide=1", "tab=media", "tab=media&kind=texts", "tab=media&kind=tensors", "tab=media&kind=graphs", "tab=hparams", "tab=sql&query=select+1", "tab=health", "full=val/loss"]
+STATES = [
+    "",
+    "group=hparam.lr",
+    "wide=1",
+    "tab=media",
+    "tab=media&kind=texts",
+    "tab=media&kind=tensors",
+    "tab=media&kind=graphs",
+    "tab=hparams",
+    "tab=sql&query=select+1",
+    "tab=health",
+    "full=val/loss",
+]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -88,13 +109,19 @@ def test_axe_finds_nothing(demo: str, tabs: Any, scheme: str) -> None:
         tab.page.reload()
         tab.until(lambda: len(tab.runs()) == 9)
         tab.page.wait_for_timeout(600)
-        tab.keep(f"{scheme}-{state.replace('=', '-').replace('&', '-').replace('/', '-').replace('+', '-')[:40] or 'curves'}")
+        tab.keep(
+            f"{scheme}-{state.replace('=', '-').replace('&', '-').replace('/', '-').replace('+', '-')[:40] or 'curves'}"
+        )
         for each in Axe().run(tab.page).response["violations"]:
-            nodes = [node["html"][:160] + " " + node.get("failureSummary", "")[:200] for node in each["nodes"][:3]]
+            nodes = [
+                node["html"][:160] + " " + node.get("failureSummary", "")[:200] for node in each["nodes"][:3]
+            ]
             wrong.append(f"{state}: {each['id']} {nodes}")
     tab.page.keyboard.press("?")
-    for each in Axe().run(tab.page).response["violations"]:
-        wrong.append(f"help: {each['id']} {[node['html'][:160] for node in each['nodes'][:3]]}")
+    wrong += [
+        f"help: {each['id']} {each['nodes'][0]['html'][:160]}"
+        for each in Axe().run(tab.page).response["violations"]
+    ]
     assert not wrong, "\n".join(wrong)
 
 

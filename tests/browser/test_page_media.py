@@ -35,7 +35,9 @@ def test_audio_has_a_waveform_and_plays(demo: str, tab: Tab) -> None:
     tab.page.locator("audio").wait_for()
     tab.until(lambda: tab.inked(".wave") > 100)
     tab.page.locator("audio").evaluate("(e) => e.load()")
-    tab.until(lambda: tab.page.locator("audio").evaluate("(e) => { e.preload = 'metadata'; return e.duration > 0 }"))
+    tab.until(
+        lambda: tab.page.locator("audio").evaluate("(e) => { e.preload = 'metadata'; return e.duration > 0 }")
+    )
 
 
 def test_texts_are_markdown_and_show_changes(demo: str, tab: Tab) -> None:
@@ -92,7 +94,9 @@ def test_parallel_coordinates_filter_the_runs(demo: str, tab: Tab) -> None:
 
 def test_sql_table_chart_history_export_and_link(demo: str, tab: Tab) -> None:
     tab.open(demo, "tab=sql")
-    tab.page.fill("#query", "select step, value from scalars where tag = 'train/loss' and run = 'resumed' order by step")
+    tab.page.fill(
+        "#query", "select step, value from scalars where tag = 'train/loss' and run = 'resumed' order by step"
+    )
     tab.page.keyboard.press("Control+Enter")
     tab.until(lambda: tab.page.locator("#rows").count() and "200 rows" in tab.page.inner_text("#rows"))
     assert tab.page.locator(".result tbody tr").count() > 10
@@ -113,7 +117,11 @@ def test_sql_table_chart_history_export_and_link(demo: str, tab: Tab) -> None:
 
 def test_sql_reads_only(demo: str, tab: Tab) -> None:
     tab.open(demo, "tab=sql")
-    for query in ("select * from read_text('/etc/passwd')", "copy (select 1) to '/tmp/x'", "create table t as select 1"):
+    for query in (
+        "select * from read_text('/etc/passwd')",
+        "copy (select 1) to '/tmp/x'",
+        "create table t as select 1",
+    ):
         tab.page.fill("#query", query)
         tab.page.click("#execute")
         tab.page.locator(".sql-error").wait_for()

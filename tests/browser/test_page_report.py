@@ -14,7 +14,11 @@ import tbq
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("report")
     tbq.demo(root / "runs")
-    tbq.open(root / "runs").report(root / "report.html", by="hparam.lr", text="# Notes\n\nLarger **rates** win. <img src=x onerror=alert(1)>")
+    tbq.open(root / "runs").report(
+        root / "report.html",
+        by="hparam.lr",
+        text="# Notes\n\nLarger **rates** win. <img src=x onerror=alert(1)>",
+    )
     return root / "report.html"
 
 

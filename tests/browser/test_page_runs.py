@@ -5,12 +5,18 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
 
 import eventfile as ef
 from webpage import Tab, serving
 
-LR = ["lr=0.01/seed=0", "lr=0.01/seed=1", "lr=0.03/seed=0", "lr=0.03/seed=1", "lr=0.1/seed=0", "lr=0.1/seed=1"]
+LR = [
+    "lr=0.01/seed=0",
+    "lr=0.01/seed=1",
+    "lr=0.03/seed=0",
+    "lr=0.03/seed=1",
+    "lr=0.1/seed=0",
+    "lr=0.1/seed=1",
+]
 
 
 def test_all_runs_are_listed_with_state_and_values(demo: str, tab: Tab) -> None:
@@ -132,7 +138,3 @@ def test_ten_thousand_rows_are_not_ten_thousand_elements(tmp_path: Path, tab: Ta
         assert tab.page.locator("#count").inner_text().startswith("1,200 runs")
         # Every row and every curve is there, though the names of all are not in the page.
         assert len(tab.drawn("loss", "c.curves.series.length === 1200")["series"]) == 1200
-        took: Any = tab.page.evaluate(
-            "() => { const t = performance.now(); tbq.runs.sorted(tbq.runs.runs.value, 'loss:last'); return performance.now() - t }"
-        )
-        assert took >= 0

@@ -17,6 +17,7 @@ import { Help } from "./help.js";
 import { notice } from "./menu.js";
 import { charts } from "./plot.js";
 import * as runsModule from "./runs.js";
+import * as state from "./state.js";
 
 const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
 
@@ -61,5 +62,5 @@ render(html`<${App} />`, root);
 follow();
 if (isReport) openReport();
 
-// Read only: what tests ask of the charts.
-Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule }) });
+// For tests and benchmarks: what is shown, and the choices.
+Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule, state }) });
