@@ -61,6 +61,7 @@ export class Chart {
     /** @type {HTMLCanvasElement | null} */ this.over = null;
     /** @type {AbortController | null} */ this.abort = null;
     this.visible = false;
+    this.flying = ""; // the question that is on its way
     this.stale = false; // what is drawn is not what was asked for last
     /** @type {Record<string, any> | null} */ this.params = null;
     this.tell = () => {};
@@ -71,7 +72,13 @@ export class Chart {
     this.stale = false;
     if (!this.params) return;
     const width = Math.max(100, Math.ceil(this.width / 50) * 50);
-    this.fetch(report === null ? { ...this.params, width } : this.params);
+    const params = report === null ? { ...this.params, width } : this.params;
+    // The same question after the log has grown waits for the answer that is on its way.
+    if (this.flying && this.flying === JSON.stringify(params)) {
+      this.stale = true;
+      return;
+    }
+    this.fetch(params);
   }
 
   /** @param {Record<string, any>} params */
@@ -79,6 +86,7 @@ export class Chart {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     const now = version.peek();
+    this.flying = JSON.stringify(params);
     this.loading = !this.curves;
     if (!this.curves) this.tell();
     try {
@@ -98,8 +106,10 @@ export class Chart {
       this.error = /** @type {Error} */ (error).message;
     }
     this.loading = false;
+    this.flying = "";
     this.draw();
     this.tell();
+    if (this.stale && this.visible) this.ask();
   }
 
   /** The series that are shown: in a report all are embedded, so hidden ones are left out here. */
