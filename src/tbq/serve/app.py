@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from tbq.serve.state import Change, LiveLog
 
+_SLOW = 4
 _LONGEST_BODY = 500_000
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
@@ -38,6 +40,9 @@ _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css
 def make_app(log: LiveLog, guard: Guard) -> Starlette:
     """The application of a log."""
     stop = asyncio.Event()
+    slow = CapacityLimiter(
+        _SLOW
+    )  # threads for what may take its time, so that nothing else has to wait for it
 
     async def page(_request: Request) -> Response:
         return static_file("index.html")
@@ -50,9 +55,9 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         return found
 
     async def api(request: Request) -> Response:
-        given = await run_in_threadpool(
-            answer, log, request.path_params["path"], request.query_params.multi_items()
-        )
+        path, params = request.path_params["path"], request.query_params.multi_items()
+        limiter = slow if path in ("health", "filter", "points") else None
+        given = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
         if given.headers.get("Accept-Ranges") and given.status == 200:
             given = part_of(given, request.headers.get("range"))
         return await run_in_threadpool(respond, given, request.headers.get("accept-encoding", ""))
@@ -66,7 +71,7 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         if body is None:
             return to_response(json_answer({"error": "the query is too long", "hint": None}, 413))
         watchdog = Watchdog()
-        work = asyncio.ensure_future(run_in_threadpool(query, log, body, watchdog))
+        work = asyncio.ensure_future(to_thread.run_sync(query, log, body, watchdog, limiter=slow))
         gone = asyncio.ensure_future(_gone(request))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)

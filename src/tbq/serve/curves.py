@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WIDEST = 4096
 _PLAIN = 2_000_000  # bytes of 32-bit floats; more are packed
 _MOST_RAW = 300  # series: more raw lines behind smoothed ones are mud
-_KEPT = 25_000_000  # bytes of answers, for other pages and for those that come back
+_KEPT = 12_000_000  # bytes of answers, for other pages and for those that come back
 LOGS = ("", "0", "1", "y", "x", "xy")
 
 
@@ -98,7 +98,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
             {
                 "id": log.id_of(run),
                 "points": int(count),
-                "broken": made.broken[i],
+                "broken": None if math.isnan(made.broken[i]) else made.broken[i],
                 "takeovers": _takeovers(log, run, asked),
             }
             for i, (run, count) in enumerate(
@@ -160,14 +160,13 @@ def _by_points(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
 
 
 def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band: str, version: int) -> Answer:
-    found = lines(log, asked.tag, of_group, asked.x, asked.smooth)
-    xs = [np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x for line in found.values()]
-    low, high = _extent(asked, xs)
+    low, high = _extent_of_groups(log, asked, of_group)
     made: list[Columns] = []
     lower: list[Floats] = []
     upper: list[Floats] = []
     series = []
-    for (name, line), x in zip(found.items(), xs, strict=True):
+    for name, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+        x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         column = grid(x, low, high, asked.width, asked.log_x)
         bottom, top = line.moments.ends(band)
         made.append(columns_of(column, line.moments.mean, asked.width))
@@ -180,13 +179,30 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
                 "ids": [log.id_of(run) for run in of_group[name]],
                 "points": int(np.isfinite(made[-1].least).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
-                "broken": math.nan,
+                "broken": None,
                 "takeovers": [],
             }
         )
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
     whole = Made(low, high, _stacked(made, asked.width), None, [])
     return _frame(asked, whole, bands, version=version, series=series, band=band)
+
+
+def _extent_of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]]) -> tuple[float, float]:
+    """Where the axis begins and ends, without holding the statistics of all groups at once."""
+    pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
+    if asked.x in AXES and not asked.log_x:
+        given = _range(log, asked, pairs)
+        if given is not None:
+            return given
+        extent = log.view.curves(pairs, x=asked.x, width=1)  # type: ignore[arg-type]
+        return extent.low, extent.high
+    ends = []
+    for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+        x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
+        there = x[np.isfinite(x)]
+        ends.append(there[[0, -1]] if len(there) else there)
+    return _extent(asked, ends)
 
 
 def _extent(asked: Asked, xs: Sequence[Floats]) -> tuple[float, float]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_BATCH = 400_000  # points that are reduced at once
-_KEPT = 800_000  # steps of groups whose statistics are kept, 56 bytes each
+_BATCH = 200_000  # points that are reduced at once
+_KEPT = 400_000  # steps of groups whose statistics are kept, 56 bytes each
 
 
 class GroupLine(NamedTuple):
@@ -76,9 +76,8 @@ def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -
 
 def lines(
     log: LiveLog, tag: str, of_group: Mapping[str, Sequence[str]], x: str, by: float
-) -> dict[str, GroupLine]:
-    """The statistics of each group; kept until one of its runs changes."""
-    found = {}
+) -> Iterator[tuple[str, GroupLine]]:
+    """The statistics of each group, one after another; kept until one of its runs changes, if they are not too many."""
     for name, runs in of_group.items():
         key = (tag, x, by, log.version_of(runs))
         with log.lock:
@@ -90,8 +89,7 @@ def lines(
                 cache[key] = line
                 while len(cache) > 1 and sum(len(each.x) for each in cache.values()) > _KEPT:
                     cache.popitem(last=False)
-        found[name] = line
-    return found
+        yield name, line
 
 
 def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> GroupLine:

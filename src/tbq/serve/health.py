@@ -93,7 +93,7 @@ def report(log: LiveLog, checkup: Checkup, running: bool = False) -> dict[str, A
             if run in wanted
             for tag, places in series.takeovers.items()
         ]
-    findings = [each for each in checkup.findings if each.run is None or each.run in wanted]
+    findings = [each for each in checkup.findings if log.everything or each.run is None or each.run in wanted]
     counts: dict[str, int] = {}
     for each in findings:
         counts[each.severity] = counts.get(each.severity, 0) + 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import uvicorn
+from anyio import to_thread
 
 from tbq.errors import SourceError
 from tbq.serve.app import make_app
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tbq.serve.guard import Guard
     from tbq.serve.state import LiveLog
 
+_THREADS = 8  # that answer requests
 _TRIES = 100  # ports after the one that was asked for
 
 
@@ -98,6 +100,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
+        # Requests wait for the store anyway, and each thread would keep memory of its own.
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(sockets)
         self._announce()
 

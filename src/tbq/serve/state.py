@@ -68,6 +68,7 @@ class LiveLog:
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
             on_error="ignore", max_unpacked=max_unpacked,
         )  # fmt: skip
+        self.everything = run is None  # no run is left out
         self.view = View(self.follower)
         self.listing = Listing(self.follower)
         self.title = title if title is not None else _title(self.follower.discovery.paths)
