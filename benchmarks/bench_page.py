@@ -122,7 +122,7 @@ def _table(bench: Bench, browser: Any) -> None:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             columns = "&".join(f"column=m/{tag:03}:last" for tag in range(300))
             page.goto(f"{server.url}#wide=1&{columns}")
-            page.wait_for_function("Object.keys(tbq.runs.metrics.value).length >= 300", timeout=120_000)
+            page.wait_for_function("() => Object.keys(tbq.runs.metrics.value).length >= 300", timeout=120_000)
             took: list[float] = page.evaluate(
                 """async () => {
                     const list = [];

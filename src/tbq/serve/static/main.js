@@ -38,7 +38,7 @@ function Divider() {
     if (by) event.preventDefault();
     paneWidth.value = clamp(paneWidth.value + by, 220, innerWidth - 320);
   };
-  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 400)}></div>`;
+  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 432)}></div>`;
 }
 
 function App() {

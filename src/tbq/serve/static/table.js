@@ -95,7 +95,7 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  const nameWidth = Math.round(Math.max(160, Math.min(longest.value * 6.6 + (group.value ? 84 : 64), wide.value ? 420 : width * 0.52)));
+  const nameWidth = Math.round(Math.max(group.value ? 196 : 160, Math.min(longest.value * 6.6 + (group.value ? 84 : 64), wide.value ? 420 : width * 0.52)));
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };

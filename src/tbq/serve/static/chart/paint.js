@@ -39,7 +39,7 @@ export function paint(canvas, p) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = p.ink.ground;
-  context.fillRect(0, 0, p.width, p.height);
+  context.fillRect(0, 0, p.width + 1, p.height + 1); // a part of a pixel at the edge would stay black
   const l = layout(p, context);
   grid(context, p, l);
   const columns = p.series.reduce((sum, each) => sum + each.x.length, 0);
