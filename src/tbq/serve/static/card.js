@@ -48,7 +48,7 @@ export function Card({ tag, description = "", big = false }) {
           c.params = params;
           c.stale = true;
           c.draw();
-          c.asked = window.setTimeout(() => c.visible && c.ask(), urgent ? 30 : 0);
+          c.asked = window.setTimeout(() => c.visible && c.ask(), urgent ? 10 : 0);
         });
       }),
       // Looks.
