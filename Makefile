@@ -57,10 +57,12 @@ test-browser: $(VENV)/installed $(VENV)/tests-installed ## pages in a real Chrom
 	  || $(BIN)/playwright install chromium
 	$(BIN)/python -m pytest -q tests/browser
 
-lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, clang-format
+lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, tsc if node is there, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
+	@if command -v npx > /dev/null; then npx --yes --package typescript@7 tsc -p src/tbq/serve/static/jsconfig.json \
+	  || exit 1; else echo "node is not there: the page's modules are not checked"; fi
 	git ls-files '*.cpp' '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
 
 # The C++ tests and fuzz targets under ASan and UBSan, by whatever compiler there is.

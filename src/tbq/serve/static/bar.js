@@ -1,7 +1,7 @@
 // The bar at the top: where one is, and how curves are drawn.
 
 import { html, useRef } from "./ui.js";
-import { tab, search, smooth, axis, theme, dark, zoom, logX, outliers, cardWidth } from "./state.js";
+import { tab, search, smooth, axis, theme, dark, zoom, logX, outliers, cardWidth, wide } from "./state.js";
 import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
@@ -21,10 +21,9 @@ export function Bar() {
     requestAnimationFrame(() => /** @type {HTMLElement | null} */ (list.current?.querySelector("[aria-selected=true]"))?.focus());
   };
   return html`<header class="bar">
-    <span class="brand">tbq</span>
-    <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span>
+    ${isReport ? html`<span class="brand">tbq</span>` : html`<h1><span class="brand">tbq</span> <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span></h1>`}
     ${!isReport && html`<nav class="tabs" role="tablist" aria-label="Views" ref=${list} onKeyDown=${arrow}>
-      ${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab.value === name} aria-controls="view" tabindex=${tab.value === name ? 0 : -1} onClick=${() => (tab.value = name)}>${label}</button>`)}
+      ${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab.value === name} aria-controls=${wide.value ? undefined : "view"} tabindex=${tab.value === name ? 0 : -1} onClick=${() => (tab.value = name)}>${label}</button>`)}
     </nav>`}
     <span class="spring"></span>
     <${Status} />
@@ -61,7 +60,7 @@ function Drawing() {
         <${Item} checked=${logX.value} onClick=${() => (logX.value = !logX.value)}>Logarithmic x<//>
         <${Item} checked=${outliers.value} onClick=${() => (outliers.value = !outliers.value)} hint="1 % at either end">Ignore outliers<//>
         <div class="menu-title">Cards</div>
-        ${[[280, "Small"], [400, "Medium"], [640, "Large"]].map(([width, text]) => html`<${Item} key=${width} checked=${cardWidth.value === width} onClick=${() => (cardWidth.value = width)}>${text}<//>`)}
+        ${/** @type {[number, string][]} */ ([[280, "Small"], [400, "Medium"], [640, "Large"]]).map(([width, text]) => html`<${Item} key=${width} checked=${cardWidth.value === width} onClick=${() => (cardWidth.value = width)}>${text}<//>`)}
       </div>`;
     }}<//>`}
     ${zoom.value && html`<button type="button" class="chip" onClick=${() => (zoom.value = null)} title="Show the whole axis (esc)"><${Icon} name="reset" /> zoom out</button>`}

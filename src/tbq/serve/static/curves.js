@@ -6,9 +6,10 @@ import { search, folded, pins, full, cardWidth } from "./state.js";
 import { matcher } from "./match.js";
 import { Card } from "./card.js";
 import { Empty, Icon } from "./menu.js";
+import { report } from "./api.js";
 import { count } from "./format.js";
 
-const FIRST = 12; // cards of a section until more are asked for
+const FIRST = report === null ? 12 : 1000; // cards of a section until more are asked for
 const SECTIONS = 40;
 
 /** @typedef {{ name: string, tags: import("./types.js").Tag[], of: number }} Section */

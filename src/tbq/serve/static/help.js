@@ -14,7 +14,7 @@ const MOUSE = [
   ["double click", "show all"], ["click", "keep the crosshair"], ["alt + click", "on a run’s box: only this run"],
 ];
 const FILTERS = [
-  ["lr=0.1 seed", "names with all these words; -word: without it"], ["*/seed=?", "a glob of the name"], ["re:seed=[01]$", "a regular expression"],
+  ["lr=0.1 seed", "names with all these words; -word: without it"], ["*/seed=?", "a glob of the name"], ["re:.*seed=[01]", "a regular expression for the full name"], ["/seed=[01]/", "one for a part of it"],
   ['"val/loss" < 0.3', "last value; \"val/loss.min\", \"val/loss.max\" too"], ["hparam.lr > 0.01 and state = 'running'", "any condition that SQL knows"],
 ];
 

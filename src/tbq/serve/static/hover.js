@@ -23,7 +23,7 @@ export function readings(curves, layout, x, py) {
   const toY = toPixels(layout.ys);
   const px = toX(x);
   /** @type {(Reading & { far: number })[]} */
-  const found = [];
+  const best = []; // nearest first
   for (const series of curves.series) {
     const k = nearest(series, x);
     if (k < 0) continue;
@@ -32,18 +32,20 @@ export function readings(curves, layout, x, py) {
     if (at < layout.left - 2 || at > layout.right + 2) continue;
     const y = toY(value);
     // The envelope counts as near when the mouse is inside it; a curve that ended far away comes last.
-    const inside = py >= toY(series.max[k]) && py <= toY(series.min[k]);
-    const far = (inside ? 0 : Math.min(Math.abs(py - y), Math.abs(py - toY(series.max[k])), Math.abs(py - toY(series.min[k])))) + Math.max(0, Math.abs(at - px) - 30) * 4;
-    found.push({ series, value, at: series.x[k], x: at, y, nearest: false, far });
+    const [high, low] = series.max[k] > series.min[k] ? [toY(series.max[k]), toY(series.min[k])] : [y, y];
+    const far = (py >= high && py <= low ? Math.abs(py - y) * 0.01 : Math.min(Math.abs(py - high), Math.abs(py - low))) + Math.max(0, Math.abs(at - px) - 30) * 4;
+    if (best.length === MOST && far >= best[MOST - 1].far) continue;
+    let place = best.length;
+    while (place > 0 && best[place - 1].far > far) place--;
+    best.splice(place, 0, { series, value, at: series.x[k], x: at, y, nearest: false, far });
+    if (best.length > MOST) best.pop();
   }
-  found.sort((a, b) => a.far - b.far);
-  const best = found.slice(0, MOST);
   if (best[0]) best[0].nearest = true;
   return best.sort((a, b) => b.value - a.value);
 }
 
 /** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {AbortSignal} signal
- * @returns {Promise<Map<number, { step: number, wall_time: number, text: string }>>} */
+ * @returns {Promise<Map<number, { step: number, value: number, wall_time: number, text: string }>>} */
 export async function exact(tag, ids, x, axis, signal) {
   const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis }, { signal });
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, each]));

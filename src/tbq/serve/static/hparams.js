@@ -3,7 +3,7 @@
 import { html, computed, signal, useEffect, useRef, effect, untracked } from "./ui.js";
 import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, labelOf, hot, metrics, loaded, shownColumns } from "./runs.js";
 import { filter, columns, dark } from "./state.js";
-import { inkOf } from "./card.js";
+import { inkOf } from "./plot.js";
 import { number } from "./format.js";
 import { natural } from "./match.js";
 import { Empty } from "./menu.js";
@@ -150,6 +150,7 @@ function AxisChooser() {
 
 /** @param {{ axes: Axis[], xs: number[] }} state @param {number} x @param {number} y @param {number} height */
 function nearestRun({ axes: all, xs }, x, y, height) {
+  /** @type {number | null} */
   let best = null;
   let least = 12;
   const tall = height - TOP - BOTTOM;

@@ -8,6 +8,7 @@ import { server, runs, tags, loaded, version } from "./runs.js";
 export const trouble = signal("");
 let busy = false;
 let again = false;
+let settled = -Infinity;
 
 /** Ask for the runs and tags, and let everything that depends on them ask for its own. */
 export async function refresh() {
@@ -22,7 +23,12 @@ export async function refresh() {
       server.value = state;
       if (JSON.stringify(list.runs) !== JSON.stringify(runs.peek())) runs.value = list.runs;
       if (JSON.stringify(names.tags) !== JSON.stringify(tags.peek())) tags.value = names.tags;
-      version.value = state.version;
+      // While the server still reads the log, everything that is drawn is drawn again now and then, not each time.
+      const now = performance.now();
+      if (state.loaded !== false || now - settled > 1500) {
+        settled = now;
+        version.value = state.version;
+      }
       loaded.value = true;
       trouble.value = "";
     });

@@ -12,10 +12,12 @@ import { Media } from "./media/media.js";
 import { Hparams } from "./hparams.js";
 import { Sql } from "./sql.js";
 import { Health } from "./health.js";
+import { Report, openReport } from "./report.js";
 import { Help } from "./help.js";
 import { notice } from "./menu.js";
-import { charts } from "./card.js";
+import { charts } from "./plot.js";
 import * as runsModule from "./runs.js";
+import * as state from "./state.js";
 
 const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
 
@@ -36,18 +38,17 @@ function Divider() {
     if (by) event.preventDefault();
     paneWidth.value = clamp(paneWidth.value + by, 220, innerWidth - 320);
   };
-  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 400)}></div>`;
+  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 432)}></div>`;
 }
 
 function App() {
   const View = VIEWS[tab.value] ?? Curves;
   return html`<${Bar} />
-    ${trouble.value && loaded.value && html`<div class="banner" role="alert">${trouble.value}</div>`}
-    <div class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
-      <${Pane} />
-      ${!wide.value && html`<${Divider} />`}
-      ${!wide.value && html`<main id="view" class=${`view view-${tab.value}`} role=${isReport ? undefined : "tabpanel"} aria-labelledby=${isReport ? undefined : `tab-${tab.value}`} tabindex="-1"><${View} /></main>`}
-    </div>
+    ${trouble.value && loaded.value && html`<div key="banner" class="banner" role="alert">${trouble.value}</div>`}
+    ${isReport ? html`<${Report} />` : html`<div key="body" class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
+      <${Pane}>${!wide.value && html`<${Divider} />`}<//>
+      ${!wide.value && html`<main class=${`view view-${tab.value}`} tabindex="-1"><div id="view" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}><${View} /></div></main>`}
+    </div>`}
     <${Help} />
     <div class="notice" role="status">${notice.value}</div>`;
 }
@@ -59,6 +60,7 @@ const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 root.textContent = "";
 render(html`<${App} />`, root);
 follow();
+if (isReport) openReport();
 
-// Read only: what tests ask of the charts.
-Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule }) });
+// For tests and benchmarks: what is shown, and the choices.
+Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule, state }) });

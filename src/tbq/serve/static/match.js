@@ -10,10 +10,11 @@ export const natural = (a, b) => collator.compare(a, b) || (a < b ? -1 : a > b ?
 export function matcher(text) {
   const typed = text.trim();
   if (!typed) return { test: () => true, error: "" };
-  const expression = typed.startsWith("re:") ? typed.slice(3) : /^\/.+\/$/.test(typed) ? typed.slice(1, -1) : null;
+  // re: must match the full name, as in tbq's options; between slashes a part of it is enough.
+  const expression = typed.startsWith("re:") ? `^(?:${typed.slice(3)})$` : /^\/.+\/$/.test(typed) ? typed.slice(1, -1) : null;
   if (expression !== null) {
     try {
-      const compiled = new RegExp(expression, "i");
+      const compiled = new RegExp(expression, "s");
       return { test: (name) => compiled.test(name.slice(0, 2000)), error: "" };
     } catch (error) {
       return { test: () => false, error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}` };

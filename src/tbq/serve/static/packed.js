@@ -23,6 +23,10 @@ export function unpack(header, buffer, start) {
     const level = middle + spread * Math.sinh(code * step);
     return log ? Math.pow(10, level) : level;
   };
+  // Each code stands for one value: a list of them is quicker than a million hyperbolic sines.
+  const half = 30_002;
+  const values = new Float64Array(2 * half + 1);
+  for (let i = 0; i < values.length; i++) values[i] = value(i - half);
   const made = { first: new Float32Array(count), last: new Float32Array(count), min: new Float32Array(count), max: new Float32Array(count) };
   const { first, last, min, max } = made;
   let next = 0;
@@ -36,8 +40,8 @@ export function unpack(header, buffer, start) {
       const signed = low[next] | (low2[next] << 8) | (low3[next] << 16);
       code += (signed >>> 1) ^ -(signed & 1);
       const distance = span[next] | (span2[next] << 8);
-      const bottom = value(code);
-      const top = distance ? value(code + distance) : bottom;
+      const bottom = values[code + half];
+      const top = distance ? values[code + distance + half] : bottom;
       const both = ends[next++];
       min[i] = bottom;
       max[i] = top;

@@ -8,14 +8,15 @@ import { Menu, Item, Icon, IconButton, download } from "./menu.js";
 import { count, field } from "./format.js";
 import { matcher } from "./match.js";
 
-export function Pane() {
+/** @param {{ children?: any }} props */
+export function Pane({ children }) {
   const error = filterError.value || groupError.value;
   const all = listed.value;
   const every = all.length > 0 && shown.value.length === all.length && !solo.value;
-  return html`<aside class="pane" aria-label="Runs">
+  return html`<${wide.value ? "main" : "aside"} class="pane" aria-label="Runs">
     <div class="pane-tools">
       <label class=${`field ${filterError.value ? "wrong" : ""}`}><${Icon} name="search" /><span class="sr">Filter runs</span>
-        <input id="filter" type="search" spellcheck="false" autocomplete="off" placeholder='Filter: lr=0.1, re:seed=[01], "val/loss" < 0.3' value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
+        <input id="filter" type="search" spellcheck="false" autocomplete="off" placeholder='Filter: lr=0.1, */seed=?, "val/loss" < 0.3' value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
           onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)} />
       </label>
       <div id="filter-error" class="field-error" role="status">${error}</div>
@@ -34,7 +35,8 @@ export function Pane() {
       </div>
     </div>
     <${RunsTable} />
-  </aside>`;
+    ${children}
+  <//>`;
 }
 
 /** @param {number} list */
@@ -59,7 +61,7 @@ function GroupMenu() {
       ${hparams.value.slice(0, 60).map((each) => html`<${Item} key=${each.name} checked=${group.value === `hparam.${each.name}`} onClick=${set(`hparam.${each.name}`)} hint=${each.differ ? `${each.values.length} values` : "same in all"}>${each.name}<//>`)}
       <div class="menu-title">Pattern of the name</div>
       <form class="menu-form" onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), (group.value = pattern.value ? `re:${pattern.value}` : ""), close())}>
-        <input aria-label="Regular expression; the group is what is in brackets" placeholder="(lr=[^/]*)" value=${pattern.value} onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)} />
+        <input aria-label="Regular expression for the full name; the group is what is in brackets" placeholder="(lr=.*)/seed=.*" value=${pattern.value} onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)} />
         <button type="submit" class="button">Group</button>
       </form>
       <div class="menu-title">Drawn as</div>

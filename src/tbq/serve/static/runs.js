@@ -95,7 +95,7 @@ export const mainTag = computed(() => {
 export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
   const usual = ["step"];
-  if (mainTag.value) usual.push(`${mainTag.value}:last`, "spark");
+  if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
   const second = scalarTags.value.find((tag) => tag.tag !== mainTag.value && /val|eval|test/i.test(tag.tag) && /acc|loss|score|reward/i.test(tag.tag));
   if (second) usual.push(`${second.tag}:last`);
   usual.push("duration", ...hparams.value.filter((each) => each.differ).slice(0, 6).map((each) => `hparam.${each.name}`));
@@ -120,12 +120,14 @@ effect(() => {
   const mine = ++metricsAsked;
   if (!keys.length || !list.length) return;
   const wanted = keys.map((key) => metricOf(key)).map((each) => [each?.tag, each?.stat]);
-  fetchFrame("metrics", { columns: JSON.stringify(wanted) }).then(
+  fetchFrame("metrics", report === null ? { columns: JSON.stringify(wanted) } : {}).then(
     ({ header, columns: found }) => {
       if (mine !== metricsAsked) return;
+      // A report has all its metrics in one block, in an order of its own.
+      const order = wanted.map(([tag, stat], i) => (report === null ? i : header.metrics.findIndex((/** @type {any} */ each) => each.tag === tag && each.stat === stat)));
       places.value = new Map(header.ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
-      metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(i)]]));
-      broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[i].nan)]));
+      metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(order[i])]]));
+      broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[order[i]]?.nan)]));
       for (const each of header.metrics) if (each.way) ways.value = { ...ways.value, [each.tag]: each.way };
     },
     () => undefined, // the columns stay empty; what else is wrong is said elsewhere

@@ -5,7 +5,7 @@ import { post, decode } from "./api.js";
 import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
-import { inkOf } from "./card.js";
+import { inkOf } from "./plot.js";
 import { Empty, download, copy } from "./menu.js";
 import { cell, count, field, number } from "./format.js";
 

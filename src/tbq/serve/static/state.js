@@ -156,7 +156,7 @@ export function kept(key, usual) {
 }
 
 export const theme = kept("theme", "system");
-export const paneWidth = kept("pane", 400);
+export const paneWidth = kept("pane", 432);
 export const cardWidth = kept("card", 400);
 export const dark = signal(false);
 const prefers = matchMedia("(prefers-color-scheme: dark)");

@@ -1,7 +1,7 @@
 // The runs: a table of which only the rows and columns on the screen exist.
 
 import { html, signal, computed, useEffect, useRef } from "./ui.js";
-import { listed, groups, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, isBroken, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
+import { listed, groups, hparams, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, isBroken, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
 import { cell, count, duration, number, size, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
@@ -95,7 +95,7 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  const nameWidth = Math.round(Math.max(160, Math.min(longest.value * 6.6 + (group.value ? 84 : 64), wide.value ? 420 : width * 0.52)));
+  const nameWidth = Math.round(Math.max(group.value ? 196 : 160, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), wide.value ? 420 : width * 0.52)));
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -108,7 +108,7 @@ export function RunsTable() {
   const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
   const active = cursor.value >= 0 && cursor.value < list.length ? `row-${cursor.value}` : undefined;
-  return html`<div class="table" ref=${box} role="grid" tabindex="0" id="runs" aria-label="Runs" aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1} aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
+  return html`<div class="table" ref=${box} role=${group.value ? "treegrid" : "grid"} tabindex="0" id="runs" aria-label="Runs" aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1} aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
       onMouseLeave=${() => ((hot.value = null), (hotGroup.value = null))}>
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
@@ -137,7 +137,8 @@ function Head({ id, label, style, sticky = false }) {
     // Numbers are asked for smallest first, unless they already are.
     sort.value = mine ? (down ? id : `-${id}`) : id;
   };
-  const text = id === "name" || id.startsWith("hparam.") ? "" : "num";
+  const words = id.startsWith("hparam.") && hparams.value.find((each) => each.name === id.slice(7))?.values.some((value) => typeof value === "string");
+  const text = id === "name" || words ? "" : "num";
   return html`<div role="columnheader" class=${`cell ${sticky ? "name" : ""} ${text}`} style=${style} aria-sort=${mine ? (down ? "descending" : "ascending") : "none"}>
     <button type="button" tabindex="-1" class="head-button" title=${id === "spark" ? label : `Sort by ${label}`} onClick=${click}><span class="head-label">${label}</span>${mine && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}</button>
   </div>`;

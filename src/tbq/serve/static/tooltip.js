@@ -35,6 +35,7 @@ export function Tooltip({ chart, tag }) {
   }, [key]);
   if (!at || !list.length) return null;
   const sure = found?.key === key ? found.values : null;
+  if (sure) list.sort((a, b) => (sure.get(b.series.id ?? -1)?.value ?? b.value) - (sure.get(a.series.id ?? -1)?.value ?? a.value));
   const more = chart.series().length - list.length;
   const right = at.px > chart.width / 2;
   const style = { [right ? "right" : "left"]: `${right ? chart.width - at.px + 14 : at.px + 14}px` };
@@ -53,7 +54,7 @@ export function Tooltip({ chart, tag }) {
         <td><span class="swatch" style=${{ background: tint }}></span></td>
         <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
         <td class="num">${point ? point.text : number(each.value)}</td>
-        <td class="num dim">${point && steps.size > 1 ? count(point.step) : spread}</td>
+        ${(spread || steps.size > 1) && html`<td class="num dim">${point && steps.size > 1 ? count(point.step) : spread}</td>`}
       </tr>`;
     })}</tbody></table>
     ${more > 0 && list.length >= MOST && html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`}

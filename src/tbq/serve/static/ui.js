@@ -1,12 +1,42 @@
-// What every component imports: Preact, htm and signals under one roof.
+// What every component imports: Preact, htm and signals under one roof, with their types.
 
-import { h, render, Fragment } from "./vendor/preact.js";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, useCallback } from "./vendor/hooks.js";
-import { signal, computed, effect, batch, untracked, useSignal, useComputed } from "./vendor/signals.js";
+import * as preact from "./vendor/preact.js";
+import * as hooks from "./vendor/hooks.js";
+import * as signals from "./vendor/signals.js";
 import htm from "./vendor/htm.js";
 
-/** A template that makes DOM elements, never markup: text from the log is always text. */
-export const html = htm.bind(h);
+/** @template T @typedef {import("./types.js").Signal<T>} Signal */
 
-export { h, render, Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState, useCallback };
-export { signal, computed, effect, batch, untracked, useSignal, useComputed };
+const p = /** @type {any} */ (preact);
+const k = /** @type {any} */ (hooks);
+const s = /** @type {any} */ (signals);
+
+/** @type {(name: any, props: any, ...children: any[]) => any} */
+export const h = p.h;
+/** @type {(node: any, root: Element) => void} */
+export const render = p.render;
+/** A template that makes elements, never markup: text from the log is always text.
+ * @type {(parts: TemplateStringsArray, ...values: any[]) => any} */
+export const html = /** @type {any} */ (htm).bind(p.h);
+
+/** @type {(run: () => void | (() => void), on?: any[]) => void} */
+export const useEffect = k.useEffect;
+/** @type {(run: () => void | (() => void), on?: any[]) => void} */
+export const useLayoutEffect = k.useLayoutEffect;
+/** @type {<T>(first: T) => { current: T }} */
+export const useRef = k.useRef;
+/** @type {<T>(first: T) => [T, (next: T | ((old: T) => T)) => void]} */
+export const useState = k.useState;
+
+/** @type {<T>(first: T) => Signal<T>} */
+export const signal = s.signal;
+/** @type {<T>(of: () => T) => { readonly value: T, peek(): T }} */
+export const computed = s.computed;
+/** @type {(run: () => void | (() => void)) => () => void} */
+export const effect = s.effect;
+/** @type {<T>(run: () => T) => T} */
+export const batch = s.batch;
+/** @type {<T>(run: () => T) => T} */
+export const untracked = s.untracked;
+/** @type {<T>(first: T) => Signal<T>} */
+export const useSignal = s.useSignal;

@@ -39,7 +39,7 @@ export function paint(canvas, p) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = p.ink.ground;
-  context.fillRect(0, 0, p.width, p.height);
+  context.fillRect(0, 0, p.width + 1, p.height + 1); // a part of a pixel at the edge would stay black
   const l = layout(p, context);
   grid(context, p, l);
   const columns = p.series.reduce((sum, each) => sum + each.x.length, 0);
@@ -160,17 +160,21 @@ function rastered(context, p, l) {
   const image = context.createImageData(wide, high);
   const r = emptyRaster(wide, high);
   fillGround(r, p, l, y0);
-  const px = toPixels(l.xs);
-  const py = toPixels(l.ys);
-  const toX = (/** @type {number} */ v) => px(v) * ratio - x0;
-  const toY = (/** @type {number} */ v) => py(v) * ratio - y0;
+  const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
+  const toY = toPixels({ ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 });
+  /** @type {Map<any, Float64Array>} */
+  const placed = new Map(); // most series share their columns
+  const pixels = (/** @type {Series} */ { x }) => {
+    if (!placed.has(x)) placed.set(x, Float64Array.from(x, toX));
+    return /** @type {Float64Array} */ (placed.get(x));
+  };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
   for (const each of p.series) {
     const colour = rgb(p.colour(each));
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, colour, 0.18);
     else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, colour, 0.3);
   }
-  for (const each of p.series) line(r, each, toX, toY, rgb(p.colour(each)), half, 1);
+  for (const each of p.series) line(r, each, pixels(each), toY, rgb(p.colour(each)), half, 1);
   intoImage(r, image);
   context.putImageData(image, x0, y0);
 }

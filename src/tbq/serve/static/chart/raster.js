@@ -43,15 +43,15 @@ function span(r, column, high, low, red, green, blue, alpha) {
 }
 
 /** Draw one curve: the envelope of each column, joined from last to first.
- * @param {Raster} r @param {import("../types.js").Series} series @param {(v: number) => number} toX @param {(v: number) => number} toY
+ * @param {Raster} r @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels @param {(v: number) => number} toY
  * @param {[number, number, number]} colour @param {number} half half the line's width, in pixels @param {number} alpha */
-export function line(r, { x, first, last, min, max }, toX, toY, [red, green, blue], half, alpha) {
+export function line(r, { x, first, last, min, max }, pixels, toY, [red, green, blue], half, alpha) {
   let beforeX = NaN;
   let beforeY = NaN;
   for (let k = 0; k < x.length; k++) {
     const value = last[k];
     if (value !== value) continue;
-    const px = toX(x[k]);
+    const px = pixels[k];
     const fy = toY(first[k]);
     const column = px | 0;
     if (beforeX === beforeX && column - (beforeX | 0) > 1) {
@@ -69,9 +69,12 @@ export function line(r, { x, first, last, min, max }, toX, toY, [red, green, blu
         span(r, c, middle - reach, middle + reach, red, green, blue, alpha);
       }
     }
-    let high = toY(max[k]);
-    let low = toY(min[k]);
-    if (low < high) [high, low] = [low, high];
+    let high = fy;
+    let low = fy;
+    if (max[k] > min[k]) {
+      high = toY(max[k]);
+      low = toY(min[k]);
+    }
     if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
       // The step from the column before is drawn in this one, halfway, so that the curve is closed.
       const joint = (beforeY + fy) / 2;

@@ -11,6 +11,9 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
   const { low, high, width } = header;
   const space = (high - low) / width;
   const log = logX && low > 0;
+  // All series have the same columns, so one array of x serves them all.
+  const x = new Float64Array(width);
+  for (let k = 0; k < width; k++) x[k] = log ? low * (high / low) ** ((k + 0.5) / width) : low + (k + 0.5) * space;
   /** @type {Series[]} */
   const series = [];
   let points = 0;
@@ -20,8 +23,6 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
     const take = (/** @type {string} */ name) => part(columns[name], begin, begin + length);
     const min = take("min") ?? take("mean") ?? EMPTY;
     const max = take("max") ?? min;
-    const x = new Float64Array(length);
-    for (let k = 0; k < length; k++) x[k] = log ? low * (high / low) ** ((k + 0.5) / width) : low + (k + 0.5) * space;
     points += each.points ?? 0;
     series.push({
       key: each.ids ? `group ${each.group}` : String(each.id), id: each.id ?? null, group: each.ids ? each.group : null, n: each.points ?? 0, runs: each.ids?.length ?? 1,
@@ -74,16 +75,26 @@ export function extent({ series }, low, high, trim, log) {
   return [least, most];
 }
 
-/** The column of a series nearest to x, or -1. @param {Series} series @param {number} x */
-export function nearest({ x: all, last }, x) {
+/** Series share their columns: what was searched last is most often what is asked next. @type {{ all: any, x: number, at: number }} */
+let found = { all: null, x: NaN, at: 0 };
+
+/** The first column at x or after it, else the last. @param {ArrayLike<number>} all @param {number} x */
+function search(all, x) {
   let low = 0;
   let high = all.length - 1;
-  if (high < 0) return -1;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (all[middle] < x) low = middle + 1;
     else high = middle;
   }
+  return low;
+}
+
+/** The column of a series nearest to x, or -1. @param {Series} series @param {number} x */
+export function nearest({ x: all, last }, x) {
+  if (!all.length) return -1;
+  if (found.all !== all || found.x !== x) found = { all, x, at: search(all, x) };
+  const low = found.at;
   // Columns without a point are NaN: look both ways for the next that has one.
   let before = low > 0 && Math.abs(all[low - 1] - x) <= Math.abs(all[low] - x) ? low - 1 : low;
   let after = before + 1;
@@ -93,5 +104,36 @@ export function nearest({ x: all, last }, x) {
     before--;
     after++;
   }
+  return -1;
+}
+
+/** Curves with the points just outside of them, so that lines go on to the edge of a zoomed chart.
+ * @param {Curves} curves @param {Curves} whole the same curves over their full length @returns {Curves} */
+export function withEdges(curves, whole) {
+  const all = new Map(whole.series.map((each) => [each.key, each]));
+  const series = curves.series.map((each) => {
+    const other = all.get(each.key);
+    if (!other) return each;
+    // A column at the edge that has a point needs no neighbour.
+    const before = Number.isNaN(each.last[0]) ? beside(other, curves.low, -1) : -1;
+    const after = Number.isNaN(each.last[each.last.length - 1]) ? beside(other, curves.high, 1) : -1;
+    if (before < 0 && after < 0) return each;
+    const joined = (/** @type {any} */ inner, /** @type {any} */ outer, /** @type {any} */ Kind) => {
+      if (!inner || !outer) return inner;
+      const made = new Kind(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
+      made.set(inner, before >= 0 ? 1 : 0);
+      if (before >= 0) made[0] = outer[before];
+      if (after >= 0) made[made.length - 1] = outer[after];
+      return made;
+    };
+    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) => joined(each[name], other[name], Float32Array);
+    return { ...each, x: joined(each.x, other.x, Float64Array), first: f("first"), last: f("last"), min: f("min"), max: f("max"), rawMin: f("rawMin"), rawMax: f("rawMax"), lower: f("lower"), upper: f("upper") };
+  });
+  return { ...curves, series };
+}
+
+/** The column nearest to an end of the range, outside of it, that has a point. @param {Series} series @param {number} at @param {number} way */
+function beside({ x, last }, at, way) {
+  for (let k = way < 0 ? x.length - 1 : 0; k >= 0 && k < x.length; k += way) if ((way < 0 ? x[k] < at : x[k] > at) && last[k] === last[k]) return k;
   return -1;
 }

@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect, useRef, useState } from "../ui.js";
 import { useAsk } from "../ask.js";
-import { inkOf } from "../card.js";
+import { inkOf } from "../plot.js";
 import { rgb } from "../chart/raster.js";
 import { ticks, scale, toPixels } from "../chart/scale.js";
 import { colourOf } from "../runs.js";

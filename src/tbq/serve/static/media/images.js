@@ -1,7 +1,7 @@
 // Images: one card for each run at the slider's step, or all steps in a row; a click shows one large, two side by side.
 
 import { html, signal, useRef, useEffect } from "../ui.js";
-import { link } from "../api.js";
+import { link, report } from "../api.js";
 import { Dialog, IconButton } from "../menu.js";
 import { count } from "../format.js";
 import { kept } from "../state.js";
@@ -34,7 +34,7 @@ function RunImages({ tag, each, list }) {
 
 /** @param {any} props */
 function Picture({ run, tag, step, index, style = undefined }) {
-  return html`<img class="pixels" loading="lazy" style=${style} src=${link("image", { run: run.id, tag, step, index })} alt=${`${tag}, ${run.name}, step ${step}`} />`;
+  return html`<img class="pixels" loading=${report === null ? "lazy" : "eager"} style=${style} src=${link("image", { run: run.id, tag, step, index })} alt=${`${tag}, ${run.name}, step ${step}`} />`;
 }
 
 /** One image or two, in pixels. */

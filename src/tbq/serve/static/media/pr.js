@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { fetchFrame } from "../api.js";
 import { paint } from "../chart/paint.js";
-import { inkOf } from "../card.js";
+import { inkOf } from "../plot.js";
 import { colourOf, version } from "../runs.js";
 import { dark } from "../state.js";
 import { count, number } from "../format.js";

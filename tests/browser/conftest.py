@@ -1,0 +1,54 @@
+"""A Chromium, the page of the sample log, and tabs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+from webpage import Tab, serving
+
+import tbq
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, or another that is installed, or Playwright's own."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page of the sample log."""
+    path = tmp_path_factory.mktemp("demo") / "runs"
+    tbq.demo(path)
+    with serving(path) as url:
+        yield url
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Tab]:
+    made = Tab(chromium)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tabs(chromium: Any) -> Iterator[Callable[..., Tab]]:
+    """Tabs of another size or scheme."""
+    opened: list[Tab] = []
+
+    def make(**options: Any) -> Tab:
+        opened.append(Tab(chromium, **options))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()

@@ -1,0 +1,70 @@
+"""A page that is open while runs are written, an empty directory, many tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import eventfile as ef
+from webpage import Tab, serving
+
+import tbq
+
+
+def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
+    (tmp_path / "log").mkdir()
+    with serving(tmp_path / "log") as url:
+        tab.open(url)
+        tab.page.get_by_text("Waiting; this page fills by itself.").first.wait_for()
+        tab.keep("empty")
+        second = tabs()
+        second.open(url)
+        with tbq.SummaryWriter(tmp_path / "log" / "first", flush_secs=0.05) as writer:
+            for step in range(20):
+                writer.add_scalar("loss", 20 - step, step)
+            writer.flush()
+            tab.drawn("loss", "c.curves.high === 19")
+            second.drawn("loss", "c.curves.high === 19")
+            before = tab.page.locator('.card[data-tag="loss"]').bounding_box()
+            for step in range(20, 50):
+                writer.add_scalar("loss", 20 - step, step)
+            writer.flush()
+            tab.drawn("loss", "c.curves.high === 49")
+            assert tab.page.locator('.card[data-tag="loss"]').bounding_box() == before  # nothing jumps
+            # While zoomed in, the axis stays.
+            tab.open(url, "zoom=5..15")
+            tab.drawn("loss", "c.curves.high === 15")
+            writer.add_scalar("loss", 1.0, 60)
+            writer.add_scalar("other", 1.0, 60)
+            writer.flush()
+            tab.page.locator('.card[data-tag="other"]').wait_for()
+            assert tab.drawn("loss")["x"] == [5, 15]
+        with tbq.SummaryWriter(tmp_path / "log" / "late") as writer:
+            writer.add_scalar("loss", 1.0, 1)
+        tab.until(lambda: set(tab.runs()) == {"first", "late"})
+        tab.until(lambda: "60" in tab.page.locator('.row[data-run="first"]').inner_text())
+    assert not [each for each in tab.wrong if "ERR_" not in each]
+
+
+def test_the_page_says_that_the_server_is_gone(tmp_path: Path, tab: Tab) -> None:
+    tbq.demo(tmp_path / "runs")
+    with serving(tmp_path / "runs") as url:
+        tab.open(url)
+        tab.drawn("val/loss")
+    tab.page.get_by_role("alert").wait_for()
+    assert "does not answer" in tab.page.get_by_role("alert").inner_text()
+    assert tab.drawn("val/loss")["series"]  # what was there still is
+
+
+def test_fifty_thousand_tags(tmp_path: Path, tab: Tab) -> None:
+    folder = tmp_path / "log" / "run"
+    folder.mkdir(parents=True)
+    events = [ef.scalar(f"layer{number // 100}/weight_{number}", 1, 1.0) for number in range(50_000)]
+    (folder / "events.out.tfevents.1.host").write_bytes(ef.event_file([ef.version(), *events]))
+    with serving(tmp_path / "log") as url:
+        tab.open(url)
+        tab.page.locator(".card[data-tag]").first.wait_for(timeout=60_000)
+        assert tab.page.locator(".card[data-tag]").count() < 1000
+        tab.page.fill("#search", "layer499/weight_49999")
+        tab.drawn("layer499/weight_49999")
+        assert tab.page.locator(".card[data-tag]").count() == 1
