@@ -1,0 +1,7 @@
+"""A growing log directory as Delta tables: `tbq.lake.sync` keeps them up to date, `tbq.lake.open` reads them."""
+
+from __future__ import annotations
+
+from tbq.lake.sync import Synced, sync
+
+__all__ = ["Synced", "sync"]
