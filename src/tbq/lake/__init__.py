@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tbq.lake.sync import Synced, sync
+from tbq.lake.syncing import Synced, sync
 
 __all__ = ["Synced", "sync"]

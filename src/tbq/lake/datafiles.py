@@ -33,7 +33,7 @@ class DataFile(NamedTuple):
 
 def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
     """Write rows as new data files of a table; they count once they are committed."""
-    return [_write(place, kind, part) for part in _parts(kind, table) if len(part)]
+    return [_write(place, kind, part) for part in _parts(table) if len(part)]
 
 
 def read_file(place: Place, kind: str, path: str) -> pa.Table:
@@ -45,7 +45,14 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
     return table.select(delta_schema(kind).names).cast(lake_schema(kind))
 
 
-def _parts(kind: str, table: pa.Table) -> Iterator[pa.Table]:
+def by_run(table: pa.Table) -> pa.Table:
+    """The rows ordered by run, those of a run as they were: runs that follow each other come into the same files."""
+    from tbq.export.parquet import Stretches
+
+    return Stretches.of(table, ("run",), sort=True).table
+
+
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
     """The rows in parts that are one file each. Consecutive runs stay together, so that few files have a run."""
     most = OVERVIEW_ROWS if SOURCE not in table.column_names else MOST_ROWS
     size = table.nbytes
@@ -59,7 +66,7 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     from tbq.export.parquet import Stretches, write_groups
 
     labels = ("tag", "run", SOURCE) if SOURCE in table.column_names else ("run",)
-    stretches = Stretches.of(table, labels, sort=SOURCE in table.column_names)
+    stretches = Stretches.of(table, labels, sort=True)
     path = f"part-{uuid.uuid4().hex}.zstd.parquet"
     key = f"{kind}/{path}"
     with place.write(key) as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tbq.lake.datafiles import DataFile, read_file
+from tbq.lake.datafiles import DataFile, by_run, read_file
 from tbq.lake.tables import Conflict, LakeTable, look
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
     for group in groups:
         if len(group) > 1:
             rows = pa.concat_tables([read_file(table.place, table.kind, file.path) for file in group])
-            added += table.write(rows.unify_dictionaries().sort_by("run"))
+            added += table.write(by_run(rows.unify_dictionaries()))
             removed += group
     if not removed:
         return False

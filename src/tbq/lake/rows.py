@@ -97,7 +97,7 @@ def rows_of(
         if number is None:
             codes, run_names = codes_of(table["run"])
             places = {name: index for index, name in enumerate(names)}
-            by_code = [of_run[places[name]] for name in run_names.to_pylist()]
+            by_code = [of_run.get(places[name], 0) for name in run_names.to_pylist()]  # a name may have no rows
             session = np.array(by_code, np.int64)[codes]
         else:
             session = np.full(len(table), number, np.int64)

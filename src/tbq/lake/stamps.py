@@ -40,10 +40,11 @@ def marks_of(path: str, end: int) -> list[int]:
 
 
 def starts_anew(path: str, offset: int) -> bool:
-    """Whether the record at `offset` may begin a session: it may hold a file_version, which may be empty."""
+    """Whether the record at `offset` may begin a session with an empty file_version, which no report shows."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
-            return b"\x1a" in file.read(12 + 64)[12:]
+            header = file.read(12)  # the length of the record's data, and its checksum
+            return b"\x1a\x00" in file.read(min(64, int.from_bytes(header[:8], "little")))
     except OSError:
         return True

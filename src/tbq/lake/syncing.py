@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tbq.arguments import choice, choices
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.lake import position as positions
+from tbq.lake.datafiles import by_run
 from tbq.lake.decoded import Selected
 from tbq.lake.layout import CONFIG, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
@@ -309,7 +310,7 @@ class Committer:
         if rest is not None and fresh is not None:
             import pyarrow as pa
 
-            rest = pa.concat_tables([rest, fresh]).unify_dictionaries().sort_by("run")
+            rest = by_run(pa.concat_tables([rest, fresh]).unify_dictionaries())
         elif fresh is not None:
             rest = fresh
         if rest is not None and len(rest):
