@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tbq import errors as errors
+    from tbq import lake as lake
     from tbq import results as results
     from tbq._core import release_memory as release_memory
     from tbq.board import board as board
@@ -76,6 +77,7 @@ __all__ = [
     "errors",
     "explain",
     "follow",
+    "lake",
     "open",
     "patch",
     "read",
@@ -87,7 +89,7 @@ __all__ = [
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
-_MODULES = {"errors", "results"}
+_MODULES = {"errors", "lake", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
-    and others that `tbq.results.metrics` reads) is taken too if it is named itself.
+    and others that `tbq.results.metrics` reads) is taken too if it is named itself. So is a lake that `tbq.lake.sync` made.
 
     `merge` makes one run of several: those that a `re:` expression gives the same name, which its first brackets hold
     (`merge=r"re:(.*)/version_\\d+"`).
@@ -41,6 +42,10 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """
     unpacked = Unpacked(max_unpacked)
     named = sources(path)
+    if len(named) == 1 and merge is None and _is_lake(named[0][1]):
+        from tbq.lake.opened import open as open_lake
+
+        return open_lake(named[0][1])
     metrics = _metrics_as_events(named)
     found = find(named) if metrics is None else discover(metrics.paths)
     if not found.runs:
@@ -56,6 +61,11 @@ def open(  # noqa: A001 - tbq.open, as users read it
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
+
+
+def _is_lake(path: str) -> bool:
+    """Whether a folder is a lake of `tbq sync`."""
+    return os.path.exists(os.path.join(os.path.expanduser(path), "_tbq", "lake.json"))
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:

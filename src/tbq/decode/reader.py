@@ -31,6 +31,9 @@ class Reader:
     read.
     """
 
+    #: whether the table `nodes` has the layers of Keras models already, which are read from `graphs` otherwise
+    has_layers = False
+
     def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self.found = found
         self.unpacked = unpacked or Unpacked()
@@ -142,6 +145,37 @@ class Reader:
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
         tell(listed, on_error)
+
+    def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
+        """Where the values of a table are, none of them read: `run, tag, step, wall_time, bytes`."""
+        from tbq import _core
+
+        return table_of(_core.keys(result, name, runs))
+
+    def values(
+        self,
+        result: Result,
+        name: str,
+        runs: Sequence[str],
+        rows: Sequence[int] | None,
+        columns: Sequence[str] | None,
+    ) -> pa.RecordBatchReader:
+        """A table of values batch by batch; `rows` picks from what `keys` lists, `columns` leaves out others."""
+        import pyarrow as pa
+
+        from tbq import _core
+
+        return pa.RecordBatchReader.from_stream(_core.table(result, name, runs, rows, columns))
+
+    def value_problems(self, result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]:
+        """What was wrong with values since the last call, and how many more there were."""
+        from tbq import _core
+
+        return _core.value_problems(result)
+
+    def stored_overview(self, _kind: str) -> pa.Table | None:
+        """A table about the log, if it need not be made by reading all files."""
+        return None
 
     def require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
         """The tags selected among `known`; if none is left, the error says of what kind the tag is."""

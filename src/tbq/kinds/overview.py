@@ -45,6 +45,9 @@ def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Se
     reading: Reading = {"on_error": "ignore", **selected}  # type: ignore[typeddict-unknown-key]
     if kind == "tags":
         return _tags(reader, run, tag, reading)
+    stored = reader.stored_overview(kind)
+    if stored is not None:
+        return stored if run is None else having(stored, "run", [each.name for each in reader.choose(run)])
     names = [each.name for each in reader.choose(run)]
     if kind == "projector":
         from tbq.kinds.projector import embeddings_of
@@ -64,9 +67,11 @@ def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Se
 
 def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
     """One row per run and tag. A tag of which a restart left nothing has no rows in any table."""
-    series = table_of(reader.survey(**reading).series(reader.names))
-    rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
-    table = recast(take(series.select(schema("tags").names), rows), schema("tags"))
+    table = reader.stored_overview("tags")
+    if table is None:
+        series = table_of(reader.survey(**reading).series(reader.names))
+        rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
+        table = recast(take(series.select(schema("tags").names), rows), schema("tags"))
     if run is not None:
         table = having(table, "run", [each.name for each in reader.choose(run)])
     chosen = Selection.of(tag)

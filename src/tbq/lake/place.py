@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tbq.errors import OutputError, SourceError
 
@@ -37,6 +37,12 @@ class Place(ABC):
     @abstractmethod
     def read(self, key: str) -> bytes:
         """The bytes of a file; FileNotFoundError if there is none."""
+
+    def source(self, key: str) -> Any:
+        """A file as pyarrow reads it."""
+        import pyarrow as pa
+
+        return pa.BufferReader(self.read(key))
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
@@ -85,6 +91,9 @@ class Local(Place):
             raise SourceError(
                 f"cannot be read: {_reason(failure)}", path=self.folder / key, code="lake"
             ) from failure
+
+    def source(self, key: str) -> Any:
+        return os.fspath(self.folder / key)
 
     def create(self, key: str, data: bytes) -> bool:
         path = self.folder / key
