@@ -75,9 +75,9 @@ def command(
     import time
 
     import tbq
-    from tbq.cli.emit import say
+    from tbq.cli.emit import say, tell
     from tbq.cli.watchdog import seconds
-    from tbq.errors import UsageError
+    from tbq.errors import TbqError, UsageError
     from tbq.progress import progress_bar
 
     if len(paths) < 2:
@@ -91,9 +91,15 @@ def command(
     first = True
     while True:
         began = time.monotonic()
-        with progress_bar() as progress:
-            done = tbq.lake.sync(source(tuple(logdirs)), lake, progress=progress, **options)
-        if done or first:
+        try:
+            with progress_bar() as progress:
+                done = tbq.lake.sync(source(tuple(logdirs)), lake, progress=progress, **options)
+        except TbqError as failure:
+            if first or isinstance(failure, UsageError):
+                raise
+            tell(failure)  # the lake is right, if not new: a full disk or a lost connection may pass
+            done = None
+        if done or (first and done is not None):
             problems = f"; {done.problems:,} in its problems table" if done.problems else ""
             say(f"{lake}: {done}, {time.monotonic() - began:.1f} s{problems}")
         if not watch:

@@ -276,6 +276,9 @@ class Committer:
         ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
         entries = {name: self._entry(name, changes.stamps[name], written) for name in changes.stamps}
         entries |= {name: Change(None) for name in changes.gone}
+        # What is forgotten and comes in a later share stays so, whatever happens before that.
+        unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
+        entries |= {name: Change("") for name in unknown if name not in entries}
         versions = {kind: table.version for kind, table in self._tables.items()}
         while True:
             number = positions.next_version(self._place, versions.values())
