@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
@@ -173,6 +174,10 @@ class Reader:
 
         return _core.value_problems(result)
 
+    def size_of(self, run: Run) -> int:
+        """How many bytes there are to read of a run, about."""
+        return sum(map(_size, run.files))
+
     def stored_overview(self, _kind: str) -> pa.Table | None:
         """A table about the log, if it need not be made by reading all files."""
         return None
@@ -192,6 +197,13 @@ class Reader:
                         hint=f"log.{other}(), or --kind {other}",
                     ) from None
             raise
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def table_of(stream: object) -> pa.Table:

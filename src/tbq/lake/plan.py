@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tbq.lake.position import Position, load
-from tbq.lake.stamps import stamps_of
+from tbq.lake.stamps import stamps_in, stamps_of
 from tbq.lake.tail import Grown, still_grown
 from tbq.source.growing import Growing
 
@@ -53,8 +52,8 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
             out.added.append(run)
             continue
         state = position.state(run.name) if before else None
-        old = json.loads(before.removesuffix(UNFINISHED)) if before else []
-        if state is not None and still_grown(run, state, old, json.loads(stamps)):
+        old = stamps_in(before.removesuffix(UNFINISHED))
+        if state is not None and still_grown(state, old, stamps_in(stamps)):
             out.grown.append(Grown(run, state))
         else:
             out.replaced.append(run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,17 +39,13 @@ class LakeReader(Reader):
         self.place = place
         self._there = set(place.folders())
         self._tables: dict[str, LakeTable] = {}
-        about = self.overview("runs")
-        names, starts = values_of(about["run"]), about["first_wall_time"].to_pylist()
-        files: dict[str, list[str]] = {name: [] for name in names}
-        listed = self.overview("files")
-        for run, path in zip(values_of(listed["run"]), listed["path"].to_pylist(), strict=True):
-            files.setdefault(run, []).append(path)
-        runs = [Run(name, _folder(paths), paths) for name, paths in sorted(files.items())]
-        super().__init__(Found([place.url], runs))
+        about = scan.rows(self.table("runs"), ["run", "bytes", "first_wall_time"])
+        names = values_of(about["run"])
+        self._bytes = dict(zip(names, about["bytes"].to_pylist(), strict=True))
+        super().__init__(Found([place.url], [Run(name, "", Files(self, name)) for name in names]))  # type: ignore[arg-type]
         self.began = {
             name: start
-            for name, start in zip(names, starts, strict=True)
+            for name, start in zip(names, about["first_wall_time"].to_pylist(), strict=True)
             if start is not None and math.isfinite(start)
         }
         problems = self.overview("problems")
@@ -70,12 +65,26 @@ class LakeReader(Reader):
         return scan.rows(self.table(kind), schema(kind).names)
 
     def stored_overview(self, kind: str) -> pa.Table | None:
+        if kind == "projector":  # it is made of files beside the event files, which are not in a lake
+            return schema(kind).empty_table()
         return self.overview(kind) if kind in OVERVIEWS else None
 
     @cached_property
     def tags(self) -> pa.Table:
         """What was logged, one row per run and tag."""
         return self.overview("tags")
+
+    @cached_property
+    def files(self) -> dict[str, list[str]]:
+        """The event files of each run."""
+        table = self.overview("files")
+        files: dict[str, list[str]] = {}
+        for run, path in zip(values_of(table["run"]), table["path"].to_pylist(), strict=True):
+            files.setdefault(run, []).append(path)
+        return files
+
+    def size_of(self, run: Run) -> int:
+        return int(self._bytes[run.name])
 
     def given(self, reading: Mapping[str, Any]) -> Reader:
         _refuse_policy(reading.get("restarts", "resume"))
@@ -139,6 +148,19 @@ class LakeReader(Reader):
         return [], 0
 
 
+class Files(Sequence[str]):
+    """The event files of a run, looked up when somebody asks for them."""
+
+    def __init__(self, reader: LakeReader, run: str) -> None:
+        self._reader, self._run = reader, run
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._reader.files.get(self._run, [])[index]
+
+    def __len__(self) -> int:
+        return len(self._reader.files.get(self._run, []))
+
+
 class LakeResult:
     """What the core's `Result` answers, of some runs of a lake."""
 
@@ -166,8 +188,12 @@ class LakeResult:
 
     def tags(self, kind: str) -> list[str]:
         """The tags that have values of this kind, in order."""
-        pairs = zip(values_of(self._tags["tag"]), values_of(self._tags["kind"]), strict=True)
-        return sorted({tag for tag, of_kind in pairs if of_kind == kind})
+        tags, names = codes_of(self._tags["tag"])
+        kinds, known = codes_of(self._tags["kind"])
+        if kind not in known.to_pylist():
+            return []
+        used = np.unique(tags[kinds == known.to_pylist().index(kind)])
+        return sorted(names.take(pa.array(used)).to_pylist())
 
     def series(self, runs: Sequence[str]) -> pa.Table:
         """What was logged of each (run, tag, kind)."""
@@ -290,10 +316,6 @@ def _value_starts(table: pa.Table) -> Any:
 def _is_number(kind: str, column: str) -> bool:
     names = schema(kind).names
     return column in names and bool(pa.types.is_integer(schema(kind).field(column).type))
-
-
-def _folder(paths: Sequence[str]) -> str:
-    return str(PurePath(paths[0]).parent) if paths else "."
 
 
 def _refuse_policy(restarts: str) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tbq.source import Run
@@ -13,18 +12,35 @@ if TYPE_CHECKING:
 _HEAD, _TAIL = 256, 4096
 
 
+#: What is known of a file: its path as text, its size, times and number.
+Stamp = tuple[str, ...]
+_FIELDS = 5
+
+
 def stamps_of(run: Run) -> str:
-    """The path, size, times and number of each file of a run, as text: the same text, the same bytes."""
-    return json.dumps([stamp_of(path) for path in run.files])
+    """The stamps of the files of a run, as text: the same text, the same bytes."""
+    return "\0".join([field for path in run.files for field in stamp_of(path)])
 
 
-def stamp_of(path: str) -> list[Any]:
-    """The path of a file, its size, times and number."""
+def stamps_in(text: str) -> list[Stamp]:
+    """The stamps that a text has."""
+    fields = text.split("\0")
+    return [tuple(fields[i : i + _FIELDS]) for i in range(0, len(fields), _FIELDS)]
+
+
+def stamp_of(path: str) -> Stamp:
+    """What is known of a file."""
     try:
         info = os.stat(path)
     except OSError as failure:
-        return [path, -1, failure.errno or 0, 0, 0]
-    return [path, info.st_size, info.st_mtime_ns, info.st_ctime_ns if os.name != "nt" else 0, info.st_ino]
+        return path_text(path), "-1", str(failure.errno), "", ""
+    changed = info.st_ctime_ns if os.name != "nt" else 0
+    return path_text(path), str(info.st_size), str(info.st_mtime_ns), str(changed), str(info.st_ino)
+
+
+def path_text(path: str) -> str:
+    """A path as text that can be stored, whatever bytes it has."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 def marks_of(path: str, end: int) -> list[int]:

@@ -351,7 +351,10 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
-    return replace(found, runs=[run._replace(files=[os.path.abspath(path) for path in run.files]) for run in found.runs])
+    if all(os.path.isabs(path) for path in found.paths):
+        return found
+    runs = [run._replace(files=[os.path.abspath(path) for path in run.files]) for run in found.runs]
+    return replace(found, runs=runs)
 
 
 def _absolute(path: str) -> str:

@@ -8,7 +8,6 @@ and is read from its start.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,7 @@ from tbq.decode.reader import Reader, table_of
 from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
 from tbq.lake.layout import OVERVIEWS
 from tbq.lake.rows import SESSION, rows_of
-from tbq.lake.stamps import marks_of
+from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
 from tbq.lake.state import State, metadata_for, metadata_in
 from tbq.problems import to_arrow
 from tbq.schema import schema
@@ -265,18 +264,12 @@ def _grouped(rows: Rows, by: str) -> dict[Any, Rows]:
     return groups
 
 
-def still_grown(run: Run, state: State, before: Sequence[Sequence[Any]], now: Sequence[Sequence[Any]]) -> bool:
+def still_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) -> bool:
     """Whether a run is what it was, but for more bytes at the end of the file that may grow."""
-    from tbq.lake.stamps import starts_anew
-
+    path, resume = state["file"], state["resume"]
     if [stamp[0] for stamp in before] != [stamp[0] for stamp in now]:
         return False
     for old, new in zip(before, now, strict=True):
-        if list(old) == list(new):
-            continue
-        path, size, *_, number = new
-        if path != state["file"] or size <= old[1] or number != old[-1]:
+        if old != new and (new[0] != path_text(path) or int(new[1]) <= int(old[1]) or new[-1] != old[-1]):
             return False
-        if marks_of(path, state["resume"]) != state["marks"] or starts_anew(path, state["resume"]):
-            return False
-    return os.path.exists(state["file"])
+    return marks_of(path, resume) == state["marks"] and not starts_anew(path, resume)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -212,7 +211,7 @@ def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generat
     unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
     readable = not question.runs
     try:
-        for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES):
+        for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES, reader.size_of):
             decoded += len(group)
             rows = _read(reader, replace(question, runs=group), scanning)
             count += rows.count
@@ -234,13 +233,15 @@ def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generat
             scanning.on_scan(question.scan(count, decoded))
 
 
-def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
+def groups(
+    runs: Sequence[Run], first: int, limit: int, size_of: Callable[[Run], int]
+) -> Iterator[list[Run]]:
     """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
     run is alone."""
     group: list[Run] = []
     size = 0
     for run in runs:
-        of_run = sum(_size(path) for path in run.files)
+        of_run = size_of(run)
         if group and size + of_run > first:
             yield group
             group, size = [], 0
@@ -249,13 +250,6 @@ def groups(runs: Sequence[Run], first: int, limit: int) -> Iterator[list[Run]]:
         size += of_run
     if group:
         yield group
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:
