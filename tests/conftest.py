@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import struct
 from pathlib import Path
@@ -13,8 +14,12 @@ from hypothesis import settings
 from tbq import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from buckets import Bucket, S3Server
+
+
+_numbers = itertools.count()
 
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("tbq", deadline=None)
@@ -56,3 +61,23 @@ def _read_events(path: str | Path) -> list[Any]:
 def read_events() -> Callable[[str | Path], list[Any]]:
     """A function that gives a file's (or a run's) events, with both CRCs of each checked."""
     return _read_events
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """A real S3 server on the loopback."""
+    from buckets import S3Server
+
+    server = S3Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def bucket(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """A new bucket, reached by the usual environment variables, and an empty cache."""
+    made = s3_server.bucket(f"logs-{next(_numbers)}")
+    for name, value in made.storage.items():
+        monkeypatch.setenv(name.upper(), value)
+    monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
+    return made

@@ -26,8 +26,8 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b?", re.IGNORECASE
 _given: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
 
 
-def size_of(text: Size) -> int:
-    """A size as bytes.
+def size_of(text: Size, name: str = "max_unpacked") -> int:
+    """A size as bytes; `name` is what was given it.
 
     >>> size_of("4GB"), size_of("1.5 GiB"), size_of(1000)
     (4000000000, 1610612736, 1000)
@@ -36,9 +36,7 @@ def size_of(text: Size) -> int:
     if isinstance(text, int) and not isinstance(text, bool) and text > 0:
         return text
     if match is None:
-        raise UsageError(
-            f"max_unpacked={text!r} is not a size", hint="want bytes, or a size with its unit: 4GB"
-        )
+        raise UsageError(f"{name}={text!r} is not a size", hint="want bytes, or a size with its unit: 4GB")
     unit = (1024 if match[3] else 1000) ** (" kmgt".index(match[2].lower()) if match[2] else 0)
     return int(float(match[1]) * unit)
 

@@ -10,21 +10,29 @@ from typing import TYPE_CHECKING
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
-from tbq.source.discover import Found, discover, find, sources
+from tbq.source.discover import Found, discover, find, remote_for, sources
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
+    from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.results.opened import MetricsAsEvents
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
 # The endings of files of metrics: if there is none, the code that reads them is not imported.
 _METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
 
 
 def open(  # noqa: A001 - tbq.open, as users read it
-    path: Source, *, merge: str | None = None, max_unpacked: Size | None = None
+    path: Source,
+    *,
+    merge: str | None = None,
+    max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> LogDir:
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
@@ -37,6 +45,9 @@ def open(  # noqa: A001 - tbq.open, as users read it
     `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
     a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
 
+    A path may be a URL: `s3://`, `gs://`, `az://`, `http://`, `https://`, `file://`. `storage` has options of the store
+    by name ({"aws_region": "eu-west-1"}); objects are fetched when they are needed, and kept in the folder `cache`.
+
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>
     """
@@ -47,20 +58,40 @@ def open(  # noqa: A001 - tbq.open, as users read it
 
         return open_lake(named[0][1])
     metrics = _metrics_as_events(named)
-    found = find(named) if metrics is None else discover(metrics.paths)
+    remote = remote_for(named, storage, cache)
+    found = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
     if not found.runs:
-        raise _nothing(found)
+        lake = _remote_lake(named, storage) if merge is None else None
+        if lake is None:
+            raise _nothing(found)
+        return lake
     if merge is not None:
         from tbq.source.merge import merge_runs
 
         found = merge_runs(found, merge)
     for problem in found.problems:
         warn(str(problem))
-    reopen = None if metrics is None else partial(open, path, merge=merge, max_unpacked=max_unpacked)
+    reopen = (
+        None
+        if metrics is None
+        else partial(open, path, merge=merge, max_unpacked=max_unpacked, storage=storage, cache=cache)
+    )
     log = LogDir(Reader(found, unpacked), reopen)
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
+
+
+def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -> LogDir | None:
+    """The lake at a URL that has no event files; None if it is not one."""
+    if len(named) != 1 or not is_remote(named[0][1]) or named[0][1].lower().startswith("http"):
+        return None
+    from tbq.lake.layout import read_config
+    from tbq.lake.opened import open_place
+    from tbq.lake.place import place_of
+
+    place = place_of(named[0][1], storage)
+    return open_place(place) if read_config(place) is not None else None
 
 
 def _is_lake(path: str) -> bool:

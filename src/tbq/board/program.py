@@ -18,8 +18,8 @@ from tbq.board.assets import LazyAssets
 from tbq.board.plugins import plugins
 from tbq.compat.data_provider import ALL, DataProvider
 from tbq.errors import TbqError, UsageError
-from tbq.source.discover import sources
-from tbq.source.remote import refuse_remote
+from tbq.live.follower import REMOTE_INTERVAL
+from tbq.source.discover import any_remote
 
 #: Seconds between two looks for new data; TensorBoard's default is 5.
 RELOAD_INTERVAL = 0.5
@@ -66,8 +66,8 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
 
     def __init__(self, flags: Any) -> None:
         source = flags.logdir or _named(flags.logdir_spec)
-        for _, path in sources(source):
-            refuse_remote(path)
+        if flags.reload_interval == RELOAD_INTERVAL and any_remote(source):
+            flags.reload_interval = REMOTE_INTERVAL
         self._provider = DataProvider(
             source,
             restarts="tensorboard" if flags.purge_orphaned_data else "keep",

@@ -28,8 +28,9 @@ def command(print_binary: bool, flags: tuple[str, ...]) -> None:
     """Serve LOGDIR with TensorBoard's own program and page: every point, read fast.
 
     Takes every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --logdir_spec, --inspect and so
-    on; tbq board --helpfull lists them. --reload_interval is 0.5 s by default. --samples_per_plugin scalars=0 gives the
-    page every point; otherwise it gets 1,000 of each curve, peaks among them, and every image and audio clip.
+    on; tbq board --helpfull lists them. --reload_interval is 0.5 s by default, 30 s for a URL. --samples_per_plugin
+    scalars=0 gives the page every point; otherwise it gets 1,000 of each curve, peaks among them, and every image and
+    audio clip.
 
     Needs the extra "board": pip install 'tbq[board]'.
     """

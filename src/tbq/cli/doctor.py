@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import source, threads_option, unpack_option
+from tbq.cli.options import source, source_options, threads_option
 
 _EXAMPLES = """\b
 Examples:
@@ -23,7 +23,7 @@ Examples:
     "--select", multiple=True, metavar="CODES", help="Only these codes, or all that begin so: TBQ2,TBQ401."
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
-@unpack_option
+@source_options
 @threads_option
 def command(
     logdir: tuple[str, ...],

@@ -15,8 +15,8 @@ from tbq.cli.options import (
     logdir_argument,
     select_options,
     source,
+    source_options,
     threads_option,
-    unpack_option,
 )
 from tbq.errors import UsageError
 from tbq.export.stream import FORMATS
@@ -60,7 +60,7 @@ Examples:
     show_default=True,
     help="Show only what is new, or what is there already too.",
 )
-@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2]")
+@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2, or 30 for a URL]")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -103,7 +103,7 @@ Examples:
     help="Which rows of a resumed run count.",
 )
 @threads_option
-@unpack_option
+@source_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],

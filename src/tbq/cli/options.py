@@ -77,6 +77,20 @@ def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None)
         ctx.with_resource(allowing(value))
 
 
+def _use_storage(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    if value:
+        from tbq.storage import pairs, using
+
+        ctx.with_resource(using(storage=pairs(value)))
+
+
+def _use_cache(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from tbq.storage import using
+
+        ctx.with_resource(using(cache=value))
+
+
 def _output(
     path: str | None,
     format: str | None,
@@ -95,6 +109,25 @@ unpack_option: Decorator[Any] = click.option(
     expose_value=False,
     callback=_raise_limit,
     help="The most that a compressed file may unpack to, e.g. 4GB.  [default: 256 MiB and 100 times its size]",
+)
+#: For files that are not plain ones on this disk: compressed ones, and those of URLs.
+source_options: Decorator[Any] = _all(
+    unpack_option,
+    click.option(
+        "--storage",
+        multiple=True,
+        metavar="KEY=VALUE",
+        expose_value=False,
+        callback=_use_storage,
+        help="An option of the object store of a URL, e.g. aws_region=eu-west-1. May be repeated.",
+    ),
+    click.option(
+        "--cache",
+        metavar="DIR",
+        expose_value=False,
+        callback=_use_cache,
+        help="Where objects of URLs are kept.  [default: TBQ_CACHE, or the user's cache]",
+    ),
 )
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
 
@@ -159,7 +192,7 @@ read_options: Decorator[Any] = _bundled(
     ),
     click.option("--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."),
     threads_option,
-    unpack_option,
+    source_options,
 )
 
 _targets: tuple[Callable[[Any], Any], ...] = (

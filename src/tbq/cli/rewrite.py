@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, source, steps_option, threads_option, unpack_option
+from tbq.cli.options import logdir_argument, names, source, source_options, steps_option, threads_option
 from tbq.rewrite.options import RESTARTS
 
 _EXAMPLES = """\b
@@ -86,7 +86,7 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 )
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
 @threads_option
-@unpack_option
+@source_options
 @click.option("--dry-run", is_flag=True, help="Write nothing; report what would change.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
 def command(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import names, source, threads_option, unpack_option
+from tbq.cli.options import names, source, source_options, threads_option
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -53,7 +53,7 @@ Examples:
     help="Where runs are decoded: here, or on a Ray cluster.",
 )
 @threads_option
-@unpack_option
+@source_options
 def command(
     paths: tuple[str, ...],
     run: tuple[str, ...],

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import LIVE_RESTARTS, logdir_argument, select_options, threads_option, unpack_option
+from tbq.cli.options import LIVE_RESTARTS, logdir_argument, select_options, source_options, threads_option
 
 _EXAMPLES = """\b
 Examples:
@@ -28,10 +28,8 @@ Examples:
 @click.option(
     "--every",
     type=click.FloatRange(0.05, 3600),
-    default=1.0,
-    show_default=True,
     metavar="SECONDS",
-    help="How often to look for new data.",
+    help="How often to look for new data.  [default: 1, or 30 for a URL]",
 )
 @click.option(
     "--stalled-after",
@@ -47,12 +45,12 @@ Examples:
     help="Which rows of a resumed run count.",
 )
 @threads_option
-@unpack_option
+@source_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
     smooth: float,
-    every: float,
+    every: float | None,
     stalled_after: float | None,
     restarts: Any,
     threads: int | None,

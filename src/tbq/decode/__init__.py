@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, Options
 from tbq.progress import reporting
-from tbq.source.discover import Run, files_of, metadata_of, ranges_of
+from tbq.source.discover import Run
+from tbq.source.files import fetch, files_of, metadata_of, ranges_of
 
 if TYPE_CHECKING:
     from tbq._core import Result
@@ -40,6 +41,9 @@ def decode(
     """
     from tbq import _core
 
+    if any(run.remote is not None for run in runs):
+        with reporting(options.progress, "fetching") as progress:
+            fetch(runs, progress)
     paths, indices = files_of(runs)
     select = None if options.tag.everything else options.tag.matches
     first, last = options.steps

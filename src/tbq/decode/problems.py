@@ -15,6 +15,7 @@ from tbq.errors import DamageError, SourceError, warn
 from tbq.problems import RESTART_HINT, Problem, brief, is_damage
 from tbq.source.discover import Run
 from tbq.source.growing import Growing
+from tbq.source.origin import origin, why_not_fetched
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -30,9 +31,14 @@ FAULTS = {
 }
 
 
+def path_of(report: FileReport) -> str:
+    """What people call the file of a report: its path, or its URL."""
+    return origin(os.fsdecode(report.path))
+
+
 def of_file(report: FileReport, run: str, growing: Growing | None = None) -> list[Problem]:
     """The problems of one file, worst first; `growing` knows files that are still being written."""
-    path = os.fsdecode(report.path)
+    path = path_of(report)
 
     def problem(
         code: str, severity: str, message: str, hint: str | None = None, offset: int | None = None
@@ -40,7 +46,7 @@ def of_file(report: FileReport, run: str, growing: Growing | None = None) -> lis
         return Problem(code, severity, message, path=path, offset=offset, run=run, hint=hint)
 
     if report.state == "unreadable":
-        return [problem("unreadable", "error", *why_unreadable(path, report.error))]
+        return [problem("unreadable", "error", *why_unreadable(os.fsdecode(report.path), report.error))]
     if report.state == "git_lfs":
         return [problem("git_lfs", "error", "is a Git-LFS pointer, not the file itself", "run: git lfs pull")]
     if report.state == "not_events":
@@ -65,7 +71,7 @@ def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -
     """An unfinished record at the end: the state of a file that is being written, else a loss like any other."""
     growing = growing or Growing()
     size = f"{report.truncated:,} bytes"
-    if growing(path, report.bytes):
+    if growing(os.fsdecode(report.path), report.bytes):
         severity, message = "info", f"ends in an unfinished record of {size}: it is still being written"
         hint = "the rest comes with the next flush"
     else:
@@ -79,6 +85,9 @@ def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -
 
 def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     """Why a file could not be opened, given the number of the error, and what to do about it."""
+    not_fetched = why_not_fetched(origin(path))
+    if not_fetched is not None:
+        return not_fetched, None
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError:
@@ -100,7 +109,7 @@ def of_unpacking(
 ) -> list[Problem]:
     """The problems of compressed files that could not be unpacked to their end; `failures` are those of `Unpacked`."""
     return [
-        Problem("unpacking", "error", failures[path], path=os.fsdecode(path), run=runs[report.run].name)
+        Problem("unpacking", "error", failures[path], path=path_of(report), run=runs[report.run].name)
         for report in reports
         if (path := report.path) in failures
     ]

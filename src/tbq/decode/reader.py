@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
@@ -13,6 +12,7 @@ from tbq.decode.problems import of_unpacking, problems_of, refuse_unreadable, te
 from tbq.errors import SelectionError
 from tbq.select import Names, Selection
 from tbq.source.discover import Found, Run
+from tbq.source.files import bytes_of
 from tbq.source.inflate import Unpacked
 from tbq.text import shown_path
 
@@ -176,7 +176,7 @@ class Reader:
 
     def size_of(self, run: Run) -> int:
         """How many bytes there are to read of a run, about."""
-        return sum(map(_size, run.files))
+        return bytes_of(run)
 
     def stored_overview(self, _kind: str) -> pa.Table | None:
         """A table about the log, if it need not be made by reading all files."""
@@ -197,13 +197,6 @@ class Reader:
                         hint=f"log.{other}(), or --kind {other}",
                     ) from None
             raise
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
 
 
 def table_of(stream: object) -> pa.Table:

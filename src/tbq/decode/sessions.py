@@ -39,5 +39,6 @@ def split_sessions(
             while name in taken:  # a directory that is called so
                 name += "~"
             taken.add(name)
-            split.append(Run(name, run.path, [paths[place[0]]], [ranges[place]], metadata.get(index)))
+            part = [ranges[place]]
+            split.append(Run(name, run.path, [paths[place[0]]], part, metadata.get(index), run.remote))
     return split

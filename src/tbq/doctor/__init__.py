@@ -10,9 +10,11 @@ from tbq.doctor.report import Findings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
 __all__ = ["Finding", "Findings", "codes", "doctor", "explain"]
 
@@ -25,11 +27,13 @@ def doctor(
     threads: int | None = None,
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> Findings:
     """Examine a path, whether or not anything is there, and return a list of what is wrong: worst first, then by run.
 
     It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
-    `max_unpacked` is as in `tbq.open`.
+    `max_unpacked`, `storage` and `cache` are as in `tbq.open`.
 
     >>> for finding in tbq.doctor("runs", select="TBQ5"):
     ...     print(finding.code, finding.severity, finding)
@@ -43,7 +47,9 @@ def doctor(
     from tbq.doctor.survey import Survey
 
     checks = chosen(select, ignore)
-    survey = Survey(path, threads=threads, progress=progress, max_unpacked=max_unpacked)
+    survey = Survey(
+        path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache
+    )
     return Findings(sorted((finding for check in checks for finding in check.run(survey)), key=Finding.order))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.source import is_event_file
+from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
     from tbq.doctor.survey import Survey
@@ -24,7 +25,8 @@ def near(survey: Survey) -> list[str]:
     not ask about others.
     """
     if survey.near is None:
-        elsewhere = survey.unreadable or any(error.code == "remote" for error in survey.errors)
+        elsewhere = survey.unreadable or any(error.code in ("remote", "denied") for error in survey.errors)
+        elsewhere = elsewhere or any(map(is_remote, survey.given))
         nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.given) == 1
         survey.near = _near(survey) if nothing else []
     return survey.near

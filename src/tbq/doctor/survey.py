@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
-from tbq.source.discover import sources
+from tbq.source.discover import remote_for, sources
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
-    import os
-
     import numpy as np
     from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
+    from tbq.arguments import StrPath
     from tbq.doctor.resumed import Resumed
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
     Array = NDArray[Any]
 
@@ -41,8 +42,11 @@ class Survey:
         threads: int | None = None,
         progress: Progress | None = None,
         max_unpacked: Size | None = None,
+        storage: Storage | None = None,
+        cache: StrPath | None = None,
     ) -> None:
         named = sources(source)
+        self._remote = remote_for(named, storage, cache)
         self.given = [path for _, path in named]
         items = source if isinstance(source, Mapping) else self.given
         self.errors: list[SourceError] = []
@@ -62,12 +66,12 @@ class Survey:
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each of the others."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
-            return discover(items)
+            return discover(items, self._remote)
         pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
         present = []
         for key, path in pairs:
             try:
-                discover(path)
+                discover(path, self._remote)
             except SourceError as missing:
                 self.errors.append(missing)
             else:
@@ -75,8 +79,8 @@ class Survey:
         if not present:
             return Found(self.given, [])
         if isinstance(items, Mapping):
-            return discover({str(key): path for key, path in present})
-        return discover([path for _, path in present])
+            return discover({str(key): path for key, path in present}, self._remote)
+        return discover([path for _, path in present], self._remote)
 
     @property
     def unreadable(self) -> bool:
@@ -133,7 +137,7 @@ class Survey:
         return mask
 
     def being_written(self, file: int) -> bool:
-        return self._growing(self.paths[file], self.reports[file].bytes)
+        return self._growing(os.fsdecode(self.reports[file].path), self.reports[file].bytes)
 
     def run_of_file(self, file: int) -> str:
         return self.runs[int(self.files["run"][file])].name

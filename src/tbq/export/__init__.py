@@ -29,6 +29,8 @@ from tbq.export.target import (
     output_path,
     together,
 )
+from tbq.source.urls import is_remote
+from tbq.storage import Storage, using
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,13 +97,15 @@ def write(
     json_nan: JsonNan = "null",
     columns: Sequence[str] | str | None = None,
     drop_bytes: bool = False,
+    storage: Storage | None = None,
 ) -> list[str]:
     """Write a Table, or anything with the Arrow PyCapsule, to `path`; returns the paths that were written.
 
     `{run}` in the path writes one file per run. `format` overrides the ending; `force` replaces a file that is there;
     `time` writes wall times as `unix` seconds, `iso` dates or `relative` seconds since the run began; `csv_safe` guards
     cells that a spreadsheet would run; `json_nan="string"` writes NaN as "NaN" rather than null; `columns` keeps these
-    columns, `drop_bytes` leaves out columns of bytes.
+    columns, `drop_bytes` leaves out columns of bytes. A path may be a URL (`s3://`, `gs://`, `az://`): `storage` has
+    options of the store.
 
     >>> import pyarrow as pa, tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")
@@ -115,9 +119,10 @@ def write(
         table, time=time, csv_safe=csv_safe, json_nan=json_nan, columns=columns, drop_bytes=drop_bytes
     )
     path = _path("path", path)
-    if "{run}" in path:
-        return _write_runs(_arrow(table), path, format, force, options)
-    return write_many({options.kind: table}, path, format=format, force=force, options=options)
+    with using(storage=storage):
+        if "{run}" in path:
+            return _write_runs(_arrow(table), path, format, force, options)
+        return write_many({options.kind: table}, path, format=format, force=force, options=options)
 
 
 def write_many(
@@ -173,6 +178,10 @@ def _write_runs(
     paths = run_paths(template, list(runs))
     for path in paths.values():
         check_free(path, force)
+    if is_remote(template):
+        for run, path in paths.items():
+            write_many({options.kind: runs[run]}, path, format=format, force=force, options=options)
+        return list(paths.values())
     folder = Path(template.partition("{run}")[0] + "_").parent
     make_folder(folder)
     with together(folder):

@@ -13,6 +13,7 @@ from tbq.export.fit import that_fit
 from tbq.export.inside import clear
 from tbq.export.options import Options
 from tbq.export.target import check_free, is_direct, make_folder, output_folder
+from tbq.source.urls import is_remote, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,8 @@ def is_folder(path: StrPath) -> bool:
     """
     if is_direct(path):
         return False
+    if is_remote(path):
+        return os.fspath(path).endswith("/") or not Path(place_of(path).key).suffix
     return Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)) or not Path(path).suffix
 
 
@@ -66,6 +69,13 @@ def write_all(
     if holder is not None:
         shared = next(iter(kept.values()), Options(**options))
         return write_many(arrows, path, format=format, force=force, options=shared)
+    if is_remote(path):
+        urls = {key: place_of(path).below(f"{key}.{ending}").url for key in tables}
+        for url in urls.values():
+            check_free(url, force)
+        for key, url in urls.items():
+            write_many({key: arrows[key]}, url, force=force, options=kept[key])
+        return list(urls.values())
     paths = {key: Path(path, f"{key}.{ending}") for key in tables}
     for target in paths.values():
         format_of(target, None)

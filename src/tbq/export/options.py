@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from tbq.storage import Storage
+
 JsonNan = Literal["null", "string"]
 
 
@@ -29,6 +31,7 @@ class Writing(TypedDict, total=False):
     json_nan: JsonNan
     columns: Sequence[str] | str | None
     drop_bytes: bool
+    storage: Storage | None
 
 
 #: Their names.

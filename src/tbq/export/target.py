@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 from tbq.arguments import StrPath
 from tbq.errors import OutputError
 from tbq.scratch import Scratch, beside, sweep
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import is_remote, refuse_remote
 from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
@@ -61,6 +61,13 @@ def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterato
 @contextlib.contextmanager
 def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
     """Like `output`, for libraries that want a file name: a name near the target that is not there yet."""
+    if is_remote(path):
+        from tbq.export.upload import check_absent, uploaded
+
+        check_absent(path, force)
+        with _named(path), uploaded(path, force) as content:
+            yield content
+        return
     if is_direct(path):
         raise OutputError(
             "this format needs a real file, not a pipe or device", path=path, hint="write to a file name"
@@ -216,6 +223,11 @@ def is_direct(path: StrPath) -> bool:
 
 def check_free(path: StrPath, force: bool) -> None:
     """Raise if `path` cannot be a target: a folder, or a file that is there without `force`."""
+    if is_remote(path):
+        from tbq.export.upload import check_absent
+
+        check_absent(path, force)
+        return
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
@@ -227,6 +239,8 @@ def check_free(path: StrPath, force: bool) -> None:
 
 def check_folder_can_be_made(path: StrPath) -> None:
     """Raise if the folder that `path` would be in is not there and cannot be made: a file is in the way."""
+    if is_remote(path):
+        return  # a store has no folders
     refuse_remote(path, OutputError)
     if is_direct(path):
         return

@@ -23,7 +23,7 @@ from tbq.kinds.values import Values, locate_all
 from tbq.problems import Problem
 from tbq.schema import schema
 from tbq.select import plain_tag
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 from tbq.table.table import Table
 
 if TYPE_CHECKING:

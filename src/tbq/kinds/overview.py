@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -10,6 +9,7 @@ from tbq.arguments import keywords
 from tbq.columns.codes import names_in
 from tbq.columns.rows import having, recast, take
 from tbq.decode.options import READING, Reading, Selected
+from tbq.decode.problems import path_of
 from tbq.decode.reader import table_of
 from tbq.problems import to_arrow
 from tbq.schema import schema
@@ -107,7 +107,7 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
     rows = [
         {
             "run": runs[report.run].name,
-            "path": shown_path(os.fsdecode(report.path)),
+            "path": shown_path(path_of(report)),
             "bytes": report.bytes,
             "records": report.records,
             "first_step": report.first_step if report.values else None,

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.source.urls import is_remote
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -26,12 +28,22 @@ def embeddings_of(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
 
     rows: list[dict[str, Any]] = []
     for run in runs:
-        path = Path(run.path, _NAME)
-        if path.is_file():
-            with path.open("rb") as file:
-                text = file.read(_LARGEST).decode("utf-8", "replace")
+        data = _configuration(run)
+        if data is not None:
+            text = data.decode("utf-8", "replace")
             rows += [{"run": run.name, **embedding} for embedding in embeddings(text)]
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _configuration(run: Run) -> bytes | None:
+    """The file that has it, unless there is none."""
+    if run.remote is not None and is_remote(run.path):
+        return run.remote.read_beside(f"{run.path}/{_NAME}", _LARGEST)
+    path = Path(run.path, _NAME)
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return file.read(_LARGEST)
 
 
 def embeddings(text: str) -> Iterator[dict[str, str | None]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import path as _path
 from tbq.errors import SourceError, UsageError
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.columns.codes import values_of
 from tbq.columns.rows import having
 from tbq.decode.options import OnError, Options, Reading
+from tbq.decode.problems import path_of
 from tbq.decode.reader import Reader, table_of
 from tbq.errors import SelectionError
 from tbq.problems import Problem
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
+from tbq.source.files import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,6 +161,7 @@ class Values:
         if rows is None and self._names is not None:
             rows = self.keys()["row"].to_pylist()
         picked = None if rows is None else [int(row) for row in rows]
+        present(self._runs)  # large values are read from their files now
         return self.reader.values(
             self._result, self.name, [run.name for run in self._runs], picked, columns
         )
@@ -213,7 +215,7 @@ class Values:
             code,
             "error" if code == "bad_payload" else "warning",
             f"tag {tag!r}, step {step:,}: {message}",
-            path=os.fsdecode(self._result.files[file].path),
+            path=path_of(self._result.files[file]),
             offset=offset,
             run=self._runs[run].name,
             tag=tag,

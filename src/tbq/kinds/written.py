@@ -13,6 +13,7 @@ from tbq.export.options import WRITING, Writing
 from tbq.kinds.tables import table, tables
 from tbq.schema import schema
 from tbq.select import Names
+from tbq.storage import using
 
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
@@ -30,6 +31,13 @@ def write(reader: Reader, path: StrPath, kind: str = "all", **options: Any) -> l
     keywords("log.write", options, ("kind", *SELECTED, *WRITING))
     selected = {name: value for name, value in options.items() if name in SELECTED}
     writing = {name: value for name, value in options.items() if name in WRITING}
+    with using(storage=writing.pop("storage", None)):
+        return _write(reader, path, kind, selected, writing)
+
+
+def _write(
+    reader: Reader, path: StrPath, kind: str, selected: dict[str, Any], writing: dict[str, Any]
+) -> list[str]:
     if kind == "all":
         check_holder(path, writing.get("format"))
         return write_all(tables(reader, **selected), path, **writing)

@@ -184,7 +184,14 @@ class Local(Place):
 
 def place_of(lake: str | os.PathLike[str], storage: Mapping[str, str] | None = None) -> Place:
     """The place that a path or a URL names."""
-    return Local(lake)
+    from tbq.source.urls import is_remote, local_path
+
+    text = os.fspath(lake)
+    if not is_remote(text):
+        return Local(local_path(text) if text.lower().startswith("file:") else text)
+    from tbq.lake.bucket import Bucket
+
+    return Bucket(text, storage)
 
 
 def _settle(file: IO[bytes]) -> None:

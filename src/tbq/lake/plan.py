@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from tbq.lake.position import Position, load
 from tbq.lake.stamps import stamps_in, stamps_of
-from tbq.lake.tail import Grown, still_grown
-from tbq.source.growing import Growing
+from tbq.lake.tail import Grown, has_grown, may_have_grown
+from tbq.source.files import fetch
+from tbq.source.growing import RECENT, Growing
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
@@ -37,6 +38,7 @@ class Plan:
 def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
     """Compare the files of runs with what they were."""
     out = Plan()
+    candidates: list[Grown] = []
     growing = Growing()
     for run in runs:
         stamps = stamps_of(run)
@@ -44,7 +46,7 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
         if before == stamps:
             continue
         if before is not None and before == stamps + UNFINISHED:
-            if any(growing(path) for path in run.files):
+            if any(_grows(run, path, growing) for path in run.files):
                 continue
             before = ""
         out.stamps[run.name] = stamps
@@ -53,14 +55,26 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
             continue
         state = position.state(run.name) if before else None
         old = stamps_in(before.removesuffix(UNFINISHED))
-        if state is not None and still_grown(state, old, stamps_in(stamps)):
-            out.grown.append(Grown(run, state))
+        if state is not None and may_have_grown(state, old, stamps_in(stamps)):
+            candidates.append(Grown(run, state))
         else:
             out.replaced.append(run)
+    fetch(each.run for each in candidates)
+    for each in candidates:
+        if has_grown(*each):
+            out.grown.append(each)
+        else:
+            out.replaced.append(each.run)
     if not keep_gone:
         there = {run.name for run in runs}
         out.gone = [name for name in position.stamps if name not in there]
     return out
+
+
+def _grows(run: Run, path: str, growing: Growing) -> bool:
+    """Whether a file is still being written; an object, whether it was written within minutes."""
+    version = run.remote.objects.get(path) if run.remote is not None else None
+    return growing(path) if version is None else growing.now - version.modified < RECENT
 
 
 def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, bool]:

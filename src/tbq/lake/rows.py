@@ -15,6 +15,7 @@ from tbq.decode.reader import Reader, table_of
 from tbq.kinds.values import Values
 from tbq.lake.layout import ROW, SOURCE, lake_schema
 from tbq.schema import schema
+from tbq.source.origin import origin
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def rows_of(
     source = RowSource(result, series, core_kind)
     ranks = places_in(numbers(sessions["run"]))
     names = [run.name for run in runs]
-    paths = [shown_path(os.fsdecode(report.path)) for report in result.files]
+    paths = [shown_path(origin(os.fsdecode(report.path))) for report in result.files]
     files = numbers(sessions["file"])
     if kind == "scalars":
         table = table_of(result.scalars(names))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tbq.source import Run
+    from tbq.source.remote import Remote
 
 _HEAD, _TAIL = 256, 4096
 
@@ -19,6 +20,8 @@ _FIELDS = 5
 
 def stamps_of(run: Run) -> str:
     """The stamps of the files of a run, as text: the same text, the same bytes."""
+    if run.remote is not None:
+        return "\0".join([field for path in run.files for field in _stamp(run.remote, path)])
     return "\0".join([field for path in run.files for field in stamp_of(path)])
 
 
@@ -26,6 +29,13 @@ def stamps_in(text: str) -> list[Stamp]:
     """The stamps that a text has."""
     fields = text.split("\0")
     return [tuple(fields[i : i + _FIELDS]) for i in range(0, len(fields), _FIELDS)]
+
+
+def _stamp(remote: Remote, path: str) -> Stamp:
+    version = remote.objects.get(path)
+    if version is None:
+        return stamp_of(path)
+    return path_text(path), str(version.size), version.etag, "", ""
 
 
 def stamp_of(path: str) -> Stamp:

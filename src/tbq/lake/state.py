@@ -11,6 +11,7 @@ from tbq.columns.codes import values_of
 from tbq.decode.reader import table_of
 from tbq.lake.rows import SESSION
 from tbq.lake.stamps import marks_of
+from tbq.source.origin import origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +108,7 @@ def _state(
         return None
     begin = last["rank"] * SESSION
     return {
-        "file": path,
+        "file": origin(path),
         "resume": report.resume,
         "marks": marks,
         "rank": last["rank"],

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from tbq.arguments import choice, choices
+from tbq.arguments import StrPath, choice, choices
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.lake import position as positions
 from tbq.lake.datafiles import by_run
@@ -23,8 +23,9 @@ from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, sources
+from tbq.source.discover import Found, Source, find, remote_for, sources
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Job:
     compact: bool | None = None
     retention: float = 168.0
     config: dict[str, Any] = field(default_factory=dict)
+    storage: Mapping[str, str] | None = None
+    cache: StrPath | None = None
 
 
 def sync(
@@ -93,12 +96,15 @@ def sync(
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
     storage: Mapping[str, str] | None = None,
+    cache: StrPath | None = None,
 ) -> Synced:
     """Bring a lake to what the log directory is now; only what is new is read. The lake is made if it does not exist.
 
     `run`, `tag` and `kinds` select what the lake has; they are the same for each sync of a lake. Runs that are gone
     from the log directory are taken out of the lake unless `keep_gone`. `compact=True` joins small data files now,
     `False` not even if there are many; files that are not needed any more are deleted after `retention` hours.
+
+    Both may be URLs of object stores; `storage` and `cache` are those of `tbq.open`.
 
     >>> tbq.lake.sync("runs", "lake")
     Synced(added=9, grown=0, replaced=0, gone=0, rows=3812, commits=14, problems=1)
@@ -108,6 +114,7 @@ def sync(
     job = prepare(
         source, lake, run=run, tag=tag, kinds=kinds, keep_gone=keep_gone, compact=compact, retention=retention,
         engine=engine, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage,
+        cache=cache,
     )  # fmt: skip
     return run_once(job)
 
@@ -127,6 +134,7 @@ def prepare(
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
     storage: Mapping[str, str] | None = None,
+    cache: StrPath | None = None,
 ) -> Job:
     """Check what `sync` was given, and begin the lake if it does not exist."""
     from tbq.lake.place import place_of
@@ -158,13 +166,13 @@ def prepare(
     known = read_config(place)
     if known is None:
         refuse_others(place, place.folders())
-        _found(Job(place, named, runs, Selected(tags, wanted), Unpacked(max_unpacked)))  # nothing to read: no lake
+        _found(Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache))  # or no lake
         make_config(place, config)
         known = read_config(place) or {}
     check_config(place, known, config)
     return Job(
         place, named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress, engine, keep_gone,
-        compact, float(retention), config,
+        compact, float(retention), config, storage, cache,
     )  # fmt: skip
 
 
@@ -343,7 +351,7 @@ def _count(table: LakeTable) -> int:
 
 def _found(job: Job) -> Found:
     """The runs, with absolute paths; raises if there are none."""
-    found = find(job.source)
+    found = find(job.source, remote=remote_for(job.source, job.storage, job.cache))
     if not found.runs:
         raise SourceError(
             "no event files here",
@@ -351,9 +359,12 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
-    if all(os.path.isabs(path) for path in found.paths):
+    if all(os.path.isabs(path) or is_remote(path) for path in found.paths):
         return found
-    runs = [run._replace(files=[os.path.abspath(path) for path in run.files]) for run in found.runs]
+    runs = [
+        run._replace(files=[path if is_remote(path) else os.path.abspath(path) for path in run.files])
+        for run in found.runs
+    ]
     return replace(found, runs=runs)
 
 

@@ -8,6 +8,7 @@ and is read from its start.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +28,7 @@ from tbq.lake.state import State, metadata_for, metadata_in
 from tbq.problems import to_arrow
 from tbq.schema import schema
 from tbq.source.discover import WHOLE, Found, Run
+from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ class _Merge:
         decoded.states[run.name] = {
             **state,
             "resume": report.resume,
-            "marks": marks_of(state["file"], report.resume),
+            "marks": marks_of(os.fsdecode(report.path), report.resume),
             "next": next_rows,
             "metadata": metadata_for(metadata),
         }
@@ -264,12 +266,20 @@ def _grouped(rows: Rows, by: str) -> dict[Any, Rows]:
     return groups
 
 
-def still_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) -> bool:
-    """Whether a run is what it was, but for more bytes at the end of the file that may grow."""
-    path, resume = state["file"], state["resume"]
+def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) -> bool:
+    """Whether a run is what it was, but for more bytes in the file that may grow, as far as its stamps tell."""
     if [stamp[0] for stamp in before] != [stamp[0] for stamp in now]:
         return False
-    for old, new in zip(before, now, strict=True):
-        if old != new and (new[0] != path_text(path) or int(new[1]) <= int(old[1]) or new[-1] != old[-1]):
-            return False
-    return marks_of(path, resume) == state["marks"] and not starts_anew(path, resume)
+    grows = path_text(state["file"])
+    return all(
+        old == new or (new[0] == grows and int(new[1]) > int(old[1]) and new[-1] == old[-1])
+        for old, new in zip(before, now, strict=True)
+    )
+
+
+def has_grown(run: Run, state: State) -> bool:
+    """Whether the bytes that were read are still there, and the next ones go on with them. The file is fetched before."""
+    path = state["file"]
+    if run.remote is not None and is_remote(path):
+        path = run.remote.path(path)
+    return marks_of(path, state["resume"]) == state["marks"] and not starts_anew(path, state["resume"])

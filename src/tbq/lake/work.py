@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from tbq.lake.datafiles import DataFile, write_files
 from tbq.lake.decoded import Decoded, Selected, decode_runs
 from tbq.lake.layout import OVERVIEWS
 from tbq.lake.state import State
+from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,7 @@ def shares(runs: Iterable[Run], most: int = SHARE_BYTES) -> Iterator[list[Run]]:
     share: list[Run] = []
     size = 0
     for run in runs:
-        of_run = sum(map(_size, run.files))
+        of_run = bytes_of(run)
         if share and (size + of_run > most or len(share) >= SHARE_RUNS):
             yield share
             share, size = [], 0
@@ -67,10 +67,3 @@ def shares(runs: Iterable[Run], most: int = SHARE_BYTES) -> Iterator[list[Run]]:
         size += of_run
     if share:
         yield share
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0

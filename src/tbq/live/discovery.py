@@ -6,11 +6,18 @@ import glob
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tbq._core import WatchedPaths
 from tbq.errors import TbqError
 from tbq.problems import Problem
 from tbq.source.discover import Found, find
+from tbq.source.urls import is_remote, local_path
+
+if TYPE_CHECKING:
+    from tbq.source.remote import Remote
+    from tbq.source.store import Object
 
 # Some file systems (object stores that are mounted) do not say when a directory changed: the search is repeated
 # after so many seconds, or after so many times what it takes.
@@ -21,9 +28,12 @@ _PATIENCE = 100
 class Discovery:
     """The runs below paths, by the one rule of `tbq.open`; paths that are not there are waited for."""
 
-    def __init__(self, items: Sequence[tuple[str | None, str]]) -> None:
+    def __init__(self, items: Sequence[tuple[str | None, str]], remote: Remote | None = None) -> None:
         self._items = list(items)
-        self._places = [os.path.expanduser(path) for _, path in self._items]
+        self._remote = remote
+        self._versions: dict[str, Object] = {}
+        local = [local_path(path) for _, path in self._items if not is_remote(path)]
+        self._places = [os.path.expanduser(path) for path in local]
         self._patterns = [place for place in self._places if glob.has_magic(place)]
         self._directories = WatchedPaths()
         self._matches: list[list[str]] = []
@@ -39,6 +49,8 @@ class Discovery:
 
     def exists(self) -> bool:
         """Whether one of the paths is there."""
+        if self._remote is not None and self._remote.objects:
+            return True
         return any(os.path.lexists(place) or glob.glob(place, recursive=True) for place in self._places)
 
     def search(self) -> bool:
@@ -47,24 +59,32 @@ class Discovery:
         matches = [sorted(glob.glob(pattern, recursive=True)) for pattern in self._patterns]
         changed = self._directories.changed()
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
-        if self._searched and not changed:
+        if self._searched and not changed and self._remote is None:
             return False
+        if self._remote is not None:
+            self._remote.forget()
         self._matches = matches
         watched: list[str] = []
         try:
-            self.found = find(self._items, watched)
+            self.found = find(self._items, watched, self._remote)
         except TbqError as wrong:
             if not self._searched:
                 raise
             # Two runs of one name, which was not so when this began: those that were known are followed on.
             problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
-            self.found = Found(self.found.paths, self.found.runs, [problem])
+            self.found = replace(self.found, problems=[problem])
+            if self._remote is not None:
+                self._remote.objects.update(self._versions)
+        if self._remote is not None:
+            versions = dict(self._remote.objects)
+            changed = changed or not self._searched or versions != self._versions
+            self._versions = versions
         self._searched = True
         self._absent = [place for place in self._places if not os.path.lexists(place)]
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
-        return True
+        return changed or self._remote is None
 
     def _appeared(self) -> bool:
         """Whether a path is there that was not."""

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,16 @@ from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
-from tbq.errors import SelectionError
+from tbq.errors import SelectionError, SourceError
 from tbq.live.discovery import Discovery
 from tbq.live.store import LiveStore
 from tbq.live.told import Told
 from tbq.live.update import RunChanges, Tables, Update
+from tbq.problems import Problem
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
-from tbq.source.discover import Source, sources
+from tbq.source.discover import Source, remote_for, sources
+from tbq.source.files import fetch
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
 
@@ -31,12 +34,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import LiveUpdate, Result
+    from tbq.arguments import StrPath
     from tbq.limits import Size
-    from tbq.problems import Problem
     from tbq.source import Run
+    from tbq.storage import Storage
     from tbq.table.table import Table
 
 INTERVAL = 0.2  # seconds between two looks
+REMOTE_INTERVAL = 30.0  # the same of a store, which asks money for each
 _SHARE = 20  # looking takes at most one in so many seconds of a CPU
 
 
@@ -48,18 +53,21 @@ def follow(
     kinds: Sequence[str] | str | None = None,
     steps: Steps = None,
     restarts: Restarts = "resume",
-    interval: float = INTERVAL,
+    interval: float | None = None,
     from_start: bool = True,
     threads: int | None = None,
     on_error: OnError = "warn",
     max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> Follower:
     """Follow a log directory while it is written; iterate over the `Follower` for what is new.
 
     Takes what `tbq.open` takes, and waits for what is not there yet. `run`, `tag`, `steps`, `restarts` and `threads`
     are those of `log.scalars`; names are judged as they appear, and none must match. `kinds` are tables ("scalars",
-    "images", …; default: all). `interval` is in seconds. With `from_start=False` what is already there is read, but is
-    not part of any update. `on_error="raise"` raises at the first damage; the next poll goes on after it.
+    "images", …; default: all). `interval` is in seconds: 0.2 if it is not given, 30 for URLs. With `from_start=False`
+    what is already there is read, but is not part of any update. `on_error="raise"` raises at the first damage; the
+    next poll goes on after it.
 
     >>> with tbq.follow("runs", tag="val/loss") as follower:
     ...     for update in follower:
@@ -69,7 +77,8 @@ def follow(
     """
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
-        from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked,
+        from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked, storage=storage,
+        cache=cache,
     )  # fmt: skip
 
 
@@ -89,11 +98,13 @@ class Follower:
         kinds: Sequence[str] | str | None,
         steps: Steps,
         restarts: Restarts,
-        interval: float,
+        interval: float | None,
         from_start: bool,
         threads: int | None,
         on_error: OnError,
         max_unpacked: Size | None,
+        storage: Storage | None = None,
+        cache: StrPath | None = None,
     ) -> None:
         from tbq import _core
 
@@ -105,6 +116,10 @@ class Follower:
             )
         self._options = Options(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
         choice("on_error", on_error, ON_ERROR)
+        items = sources(path)
+        remote = remote_for(items, storage, cache, live=True)
+        if interval is None:
+            interval = INTERVAL if remote is None else REMOTE_INTERVAL
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
             raise bad("interval", interval, "seconds, 0 or more")
         tables = ("scalars", *_core.tables())
@@ -134,7 +149,12 @@ class Follower:
                 hidden=partial(_hidden, self._tag),
             )
         )
-        self.discovery = Discovery(sources(path))
+        self.discovery = Discovery(items, remote)
+        self._chosen: list[
+            Run
+        ] = []  # runs that are wanted; those whose objects were fetched are in the store
+        self._unfetched = 0  # bytes that were left to the next look
+        self._fetches = False  # whether there is something to fetch
         self.reader = Reader(self.discovery.found, unpacked)
         self._names: set[str] = set()  # of runs that updates have named
         self._told = Told()
@@ -293,11 +313,17 @@ class Follower:
 
     def _look(self, rows: bool = True, most: int | None = None) -> Update:
         # After a look that was interrupted the next one is at the same runs, and gives what was read then.
-        if not self.store.interrupted and self.discovery.search():
+        if not self.store.interrupted and not self._unfetched and self.discovery.search():
             found = self.discovery.found
             self.reader.found = found
             wanted = set(self._run.resolve([run.name for run in found.runs]).names)
-            self.store.set_runs(run for run in found.runs if run.name in wanted)
+            self._chosen = [run for run in found.runs if run.name in wanted]
+            self._fetches = found.remote is not None
+            if not self._fetches:
+                self.store.set_runs(self._chosen)
+        if self._fetches and not self.store.interrupted:
+            self._fetch(most)
+            self.store.set_runs(self._chosen)  # an object that was replaced is another file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = list(self.discovery.found.problems)
@@ -315,8 +341,19 @@ class Follower:
             core.retracted_count if rows else 0,
             self._run_changes(core),
             self._told.new(problems),
-            core.left,
+            core.left + self._unfetched,
         )
+
+    def _fetch(self, most: int | None) -> None:
+        """Have the objects that are new or grew, about `most` bytes of them; all of it again if the store fails."""
+        try:
+            self._unfetched = fetch(self._chosen, most=most)
+            self._fetches = self._unfetched > 0
+        except SourceError as failure:
+            self._unfetched = 0
+            problem = Problem("fetching", "error", failure.message, path=failure.path, hint=failure.hint)
+            found = self.discovery.found
+            self.discovery.found = replace(found, problems=[*found.problems, problem])
 
     def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
         of_kind = self.core_kind(kind)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.source.discover import files_of
+from tbq.source.files import files_of
 
 if TYPE_CHECKING:
     from tbq._core import LiveUpdate, Result, Store

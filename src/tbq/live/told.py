@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from tbq.problems import Problem
+from tbq.source.origin import origin
 
 # Of a log that is being written these are no news: what is unfinished is waited for, and what a restart overtook is
 # retracted.
@@ -34,7 +35,7 @@ class Told:
 
     def forget(self, paths: Iterable[bytes]) -> None:
         """These files are others now: their problems are new if they have any."""
-        names = {os.fsdecode(path) for path in paths}
+        names = {origin(os.fsdecode(path)) for path in paths}
         if names:
             self._keys = {key for key in self._keys if key[0] not in names}
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 from tbq.text import shell_word
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 from tbq.text import shown_name
 
 if TYPE_CHECKING:

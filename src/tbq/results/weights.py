@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, overload
 from tbq.errors import SourceError, warn
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
 __all__ = ["Report", "RunReport", "rewrite"]
 
@@ -40,6 +42,8 @@ def rewrite(
     threads: int | None = None,
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> Report:
     """Write the runs of `source` to the new directory `out`, one event file per run.
 
@@ -54,7 +58,7 @@ def rewrite(
     - `merge_runs` maps a new name to the runs to merge; `flatten_hparams` folds `add_hparams` sub-runs into the run
       above them.
     - `dry_run` writes nothing and reports what would change. `threads` is for reading the source; writing uses
-      one. `max_unpacked` is as in `tbq.open`.
+      one. `max_unpacked`, `storage` and `cache` are as in `tbq.open`.
 
     >>> print(tbq.rewrite("runs", "clean", drop_kind="images", restarts="resume"))
     wrote clean: 9 files from 10, ...
@@ -63,7 +67,7 @@ def rewrite(
     from tbq.errors import OutputError
     from tbq.progress import reporting
     from tbq.rewrite.execute import execute
-    from tbq.source.remote import refuse_remote
+    from tbq.source.urls import refuse_remote
 
     out = path("out", out)
     refuse_remote(out, OutputError)
@@ -85,7 +89,7 @@ def rewrite(
         dry_run=dry_run,
     )
     with reporting(progress, "rewriting") as call:
-        report = execute(source, out, options, threads, call, max_unpacked)
+        report = execute(source, out, options, threads, call, max_unpacked, storage, cache)
         if call is not None:
             call(report.bytes_in, report.bytes_in, len(report.runs), len(report.runs))
     return report

@@ -16,6 +16,7 @@ from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
 from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
+from tbq.source.discover import remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
 
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tbq._core import FileReport, Result, RewriteReport, Rules
+    from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Call
     from tbq.rewrite.options import Options
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
 _REASONS = {
     "selection": "dropped_rule",
@@ -44,9 +47,11 @@ def execute(
     threads: int | None,
     progress: Call | None,
     max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> Report:
     """Rewrite `source` to `out` as `options` say."""
-    discovered = discover(source)
+    discovered = discover(source, remote_for(sources(source), storage, cache))
     target = check(out, discovered.paths)
     if not discovered.runs:
         raise SourceError(
@@ -179,13 +184,13 @@ class _Execution:
         first = self.first_file.get(index)
         if first is None:  # none of its files contains a record
             return RunReport(run.name, run.files, None)
-        name = _new_name(Path(os.fsdecode(self.reports[first].path)).name)
+        name = _new_name(Path(_problems.path_of(self.reports[first])).name)
         place = beside.file(run.name, name) if beside else None
         report = self._call(index, place, self._ticker(index))
         target = beside.target if beside else Path()
         self._raise(report, target)
         for file, code, offset, length in report.gone:
-            path = os.fsdecode(self.reports[file].path)
+            path = _problems.path_of(self.reports[file])
             self.gone.append(
                 Problem(code, "warning", f"{length:,} bytes skipped", path=path, offset=offset, run=run.name)
             )
@@ -246,7 +251,7 @@ class _Execution:
             return
         if report.state == "unwritable":
             raise unwritable(target, OSError(report.error, os.strerror(report.error)), LEFT)
-        path = os.fsdecode(self.reports[report.file].path)
+        path = _problems.path_of(self.reports[report.file])
         if report.state == "damaged":
             raise DamageError(
                 _problems.FAULTS["bad_payload"],

@@ -77,7 +77,12 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
                 hint=f"choose another name, or merge {new!r} too",
             )
     grouped = [
-        Run(name, members[0].path, [path for member in members for path in member.files])
+        Run(
+            name,
+            members[0].path,
+            [path for member in members for path in member.files],
+            remote=members[0].remote,
+        )
         for name, members in final.items()
     ]
     return Grouped(sorted(grouped, key=lambda run: run.name), [])

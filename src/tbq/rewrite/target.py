@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
 from tbq.export.target import check_folder, output_folder
+from tbq.source.urls import is_remote
 from tbq.text import system_name
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
     target = Path(out)
     real = Path(os.path.realpath(target))
     for source in sources:
+        if is_remote(source):
+            continue
         origin = Path(os.path.realpath(source))
         folder = origin if origin.is_dir() else origin.parent
         if real in (origin, folder):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import glob
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import common_parts, is_remote, local_path, place_of, refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
 from tbq.text import natural, shown_name, shown_path
+
+if TYPE_CHECKING:
+    from tbq.source.remote import Remote
+    from tbq.storage import Storage
 
 #: What `tbq.open` takes.
 Source = StrPath | Sequence[StrPath] | Mapping[str, StrPath]
@@ -39,6 +42,7 @@ class Run(NamedTuple):
     metadata: dict[bytes, bytes] | None = (
         None  # of tags, if it is only a part of a run that may say it elsewhere
     )
+    remote: Remote | None = None  # where files come from that are URLs
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Found:
     runs: list[Run]
     problems: list[Problem] = field(default_factory=list)
     others: int = 0  # files that are not event files
+    remote: Remote | None = None  # if one of the paths is a URL
 
 
 def sources(source: object) -> list[tuple[str | None, str]]:
@@ -76,50 +81,67 @@ def _path(given: object, want: str) -> str:
     return os.fsdecode(given)
 
 
-def discover(source: Source) -> Found:
+def discover(source: Source, remote: Remote | None = None) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    return find(sources(source))
+    return find(sources(source), remote=remote)
 
 
-def find(items: Sequence[tuple[str | None, str]], watched: list[str] | None = None) -> Found:
+def find(
+    items: Sequence[tuple[str | None, str]],
+    watched: list[str] | None = None,
+    remote: Remote | None = None,
+) -> Found:
     """Find the runs below paths, each with the name that its runs shall have, or None.
 
     Every directory is one run at most, whatever links lead to it: by the name without a link, else by the name that
     comes first, those with fewer folders before those with more.
 
     A path that leads nowhere is an error, unless `watched` is given: then it has no runs yet, and every directory that
-    was listed is added to `watched`.
+    was listed is added to `watched`. URLs are looked up by `remote`, one that is made here if none is given.
     """
     if not items:
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
+    if remote is None:
+        remote = remote_for(items)
     roots: list[tuple[str | None, str]] = []
     absent: list[str] = []
     for given, item in items:
         try:
-            roots += [(given or name, path) for name, path in _expand(item)]
+            roots += [(given or name, path) for name, path in _expand(item, remote)]
         except SourceError as nothing:
-            if watched is None or nothing.code == "remote":
+            if watched is None or nothing.code in ("remote", "denied", "cache"):
                 raise
-            if given is None and not glob.has_magic(item) and (not _NAMED.fullmatch(item) or _is_drive(item)):
-                absent.append(os.path.expanduser(item))
+            if is_remote(item):
+                absent.append(place_of(item).url)
+            elif (
+                given is None and not glob.has_magic(item) and (not _NAMED.fullmatch(item) or _is_drive(item))
+            ):
+                absent.append(os.path.expanduser(local_path(item)))
     problems: list[Problem] = []
     others = 0
     files: dict[str, list[str]] = {}
     places: dict[str, str] = {}
-    base = _common([path for name, path in roots if name is None], absent)
+    base = _common([path for name, path in roots if name is None], absent, remote)
     together = Seen(several=len(roots) > 1)  # paths that were not named apart share their directories
+    seen: set[str] = set()  # the same of URLs
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
-        if not os.path.isdir(path):
+        is_url = remote is not None and is_remote(path)
+        if remote.is_file(path) if remote is not None and is_url else not os.path.isdir(path):
             run = prefix if name is not None else _below(os.path.dirname(path) or ".", base)
             _add(files, places, run, os.path.dirname(path), [path])
+            if remote is not None and is_url:
+                remote.file(path)
             continue
         prefix = "" if prefix == "." else prefix
-        for folder, below, event_files, rest in walk(
-            path, problems, Seen() if name is not None else together
-        ):
+        tree = (
+            remote.walk(path, seen if name is None else set())
+            if remote is not None and is_url
+            else walk(path, problems, Seen() if name is not None else together)
+        )
+        for folder, below, event_files, rest in tree:
             others += rest
-            if watched is not None:
+            if watched is not None and not is_url:
                 watched.append(folder)
             if event_files:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
@@ -129,10 +151,11 @@ def find(items: Sequence[tuple[str | None, str]], watched: list[str] | None = No
             _shown(name),
             places[name],
             event_files if len(event_files) == 1 else sorted(event_files, key=_by_name),
+            remote=remote,
         )
         for name, event_files in files.items()
     )
-    return Found([path for _, path in roots], runs, problems, others)
+    return Found([path for _, path in roots], runs, problems, others, remote)
 
 
 def _shown(name: str) -> str:
@@ -150,11 +173,38 @@ def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: 
         files[run] = known + [path for path in more if path not in known]
 
 
-def _expand(item: str) -> list[tuple[str | None, str]]:
+def any_remote(source: Source) -> bool:
+    """Whether a URL of a store is among what was given."""
+    return any(is_remote(_without_name(item)) for _, item in sources(source))
+
+
+def remote_for(
+    items: Sequence[tuple[str | None, str]],
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
+    live: bool = False,
+) -> Remote | None:
+    """What looks up the URLs among these paths; None if there is none, and nothing is imported for it."""
+    if not any(is_remote(_without_name(item)) for _, item in items):
+        return None
+    from tbq.source.remote import Remote
+
+    return Remote(storage, cache, live)
+
+
+def _without_name(item: str) -> str:
+    """The path of a `name:path` pair, else the path."""
+    named = _NAMED.fullmatch(item) if not is_remote(item) else None
+    return named[2] if named and not os.path.lexists(item) else item
+
+
+def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, str]]:
     """A path, a glob or a `name:path` pair as (name, path); what exists is taken as it is."""
     if not item:
         raise UsageError("got an empty path", hint="give a directory with event files, e.g. runs")
-    item = os.path.expanduser(item)
+    if remote is not None and is_remote(item):
+        return [(None, url) for url in remote.expand(item)]
+    item = os.path.expanduser(local_path(item))
     if os.path.lexists(item):
         if not os.path.exists(item):
             raise SourceError("is a link to nothing", path=item)
@@ -162,7 +212,7 @@ def _expand(item: str) -> list[tuple[str | None, str]]:
     refuse_remote(item)
     named = _NAMED.fullmatch(item)
     if named and not _is_drive(item):
-        return [(named[1], path) for _, path in _expand(named[2])]
+        return [(named[1], path) for _, path in _expand(named[2], remote)]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
         chosen = [path for path in matches if os.path.isdir(path) or is_event_file(os.path.basename(path))]
@@ -203,10 +253,15 @@ def _nearby(path: str) -> str | None:
     return f"close to it: {', '.join(shown_path(parent / name) for name in close)}" if close else None
 
 
-def _common(paths: list[str], absent: Sequence[str] = ()) -> str:
+def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None = None) -> str:
     """The directory that run names are relative to; what is not there yet is expected to be a directory."""
     if not paths:
         return ""
+    if remote is not None and any(map(is_remote, paths)):
+        return _common_url(
+            [os.path.dirname(path) if is_remote(path) and remote.is_file(path) else path for path in paths]
+            + list(absent)
+        )
     folders = [
         os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths
     ] + [os.path.abspath(path) for path in absent]
@@ -218,36 +273,24 @@ def _common(paths: list[str], absent: Sequence[str] = ()) -> str:
         ) from apart
 
 
+def _common_url(urls: list[str]) -> str:
+    """The URL above all of these: a directory, a bucket or, if they lie in several, only `s3://`."""
+    parts = [[place.store, *place.key.split("/")] for place in map(place_of, filter(is_remote, urls))]
+    schemes = {store.partition("://")[0] for store, *_ in parts}
+    if len(parts) < len(urls) or len(schemes) > 1:
+        raise UsageError(
+            "the paths lie in different stores", hint="name them apart, e.g. a:first/path b:s3://bucket/path"
+        )
+    shared = common_parts(parts)
+    return "/".join(shared).rstrip("/") if shared else f"{schemes.pop()}://"
+
+
 def _below(path: str, base: str) -> str:
     """The name of a run: run names use `/` on every system."""
+    if is_remote(path):
+        return path[len(base) :].strip("/") or "."
     return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
 def _by_name(path: str) -> list[tuple[int, int, str]]:
     return natural(os.path.basename(path))
-
-
-def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
-    """The bytes of each file that are read; None if all are."""
-    listed = list(runs)
-    if all(run.ranges is None for run in listed):
-        return None
-    return [each for run in listed for each in run.ranges or [WHOLE] * len(run.files)]
-
-
-def metadata_of(runs: Iterable[Run]) -> list[dict[bytes, bytes] | None] | None:
-    """What is known of the tags of each run from elsewhere; None if that is nothing."""
-    listed = [run.metadata for run in runs]
-    return listed if any(listed) else None
-
-
-def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:
-    """The paths as the core takes them, and for each the index of its run."""
-    paths: list[bytes] = []
-    indices: list[int] = []
-    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
-    for index, run in enumerate(runs):
-        for path in run.files:
-            paths.append(path.encode(encoding, errors))
-            indices.append(index)
-    return paths, indices

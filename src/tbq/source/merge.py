@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tbq.errors import SelectionError, UsageError
 from tbq.source.discover import Found, Run
+from tbq.source.urls import common_parts, is_remote
 from tbq.text import shown_path
 
 _HINT = r"want re: and an expression with brackets around the name, e.g. re:(.*)/version_\d+"
@@ -33,7 +34,7 @@ def merge_runs(found: Found, pattern: str) -> Found:
         if before is None:
             merged[name] = run._replace(name=name)
         else:
-            folder = os.path.commonpath([before.path, run.path]) if before.path and run.path else before.path
+            folder = _above(before.path, run.path) if before.path and run.path else before.path
             merged[name] = before._replace(path=folder, files=[*before.files, *run.files])
     if not matched:
         raise SelectionError(
@@ -42,6 +43,13 @@ def merge_runs(found: Found, pattern: str) -> Found:
             hint="runs here: " + ", ".join(run.name for run in found.runs[:5]),
         )
     return replace(found, runs=sorted(merged.values(), key=lambda run: run.name))
+
+
+def _above(first: str, other: str) -> str:
+    """The directory that both lie in."""
+    if is_remote(first) or is_remote(other):
+        return "/".join(common_parts([path.rstrip("/").split("/") for path in (first, other)]))
+    return os.path.commonpath([first, other])
 
 
 def _compiled(pattern: object) -> re.Pattern[str]:

@@ -1,26 +1,230 @@
-"""Paths of other machines and stores: recognised, and refused for now."""
+"""`Remote`: the objects that a log is made of, found below URLs by the rules that hold for directories."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from tbq.errors import SourceError, TbqError
+from tbq.arguments import StrPath
+from tbq.errors import SourceError
+from tbq.progress import Call
+from tbq.source.cache import Cache
+from tbq.source.mirror import Mirror
+from tbq.source.store import Object, Store, open_store
+from tbq.source.urls import Place, place_of
+from tbq.source.walk import is_event_file
+from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# pathlib makes one slash of two; with these nobody means a run called `s3`.
-_COLLAPSED = re.compile(
-    r"(gs|gcs|s3|s3a|r2|az|adl|abfss?|wasbs?|hdfs|viewfs|dbfs|hf|https?|ftp|sftp|ssh|file|memory):/", re.I
-)
+_MAGIC = re.compile(r"[*?[]")
 
 
-def refuse_remote(path: str | os.PathLike[str], error: type[TbqError] = SourceError) -> None:
-    """Raise if a path is a URL, unless there is a file of that name."""
-    text = os.fspath(path)
-    match = _SCHEME.match(text) or _COLLAPSED.match(text)
-    if match is None or os.path.lexists(text):
-        return
-    hint = "copy it from or to there with a tool of its own, or mount it"
-    if text[:5].lower() == "file:":
-        hint = "write the path itself, without file://"
-    raise error("remote paths are not supported yet", path=text, hint=hint, code="remote")
+class Remote:
+    """What one log or one follower has of object stores: listings, the objects in them, and files of those."""
+
+    def __init__(
+        self, storage: Storage | None = None, cache: StrPath | None = None, live: bool = False
+    ) -> None:
+        self._storage = chosen(storage)
+        self._cache = os.fspath(cache_folder(cache))
+        self.live = live
+        self._stores: dict[str, Store] = {}
+        self._listings: dict[Place, dict[str, Object]] = {}
+        self.objects: dict[str, Object] = {}
+        self._mirror = Mirror(Cache(cache_folder(cache), cache_limit()), live)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._storage, self._cache, self.live, self.objects)
+
+    def forget(self) -> None:
+        """The next question is answered by the store."""
+        self._listings.clear()
+        self.objects.clear()
+
+    def expand(self, url: str) -> list[str]:
+        """The URLs that a URL stands for: itself if something is there, else what its pattern matches."""
+        place = place_of(url)
+        if self._is_file(place) or self._below(place):
+            return [place.url]
+        if not place.is_http and _MAGIC.search(place.key):
+            matches = self._matches(place)
+            if matches:
+                return matches
+            raise SourceError("no directory or event file matches this pattern", path=url)
+        raise SourceError("nothing is here", path=url, hint=None if self.live else self._nearby(place))
+
+    def is_file(self, url: str) -> bool:
+        """Whether there is an object of this name, and not a directory."""
+        return self._is_file(place_of(url))
+
+    def walk(self, url: str, seen: set[str]) -> Iterator[tuple[str, str, list[str], int]]:
+        """Each directory from the URL down: its URL, its name below it, its event files, and how many others it has.
+
+        Those that were `seen` before are left out.
+        """
+        top = place_of(url)
+        cut = len(top.key) + 1 if top.key else 0
+        folders: dict[str, tuple[list[str], list[int]]] = {}
+        for key, version in self._below(top).items():
+            folder, _, name = key.rpartition("/")
+            files, others = folders.setdefault(folder, ([], [0]))
+            if is_event_file(name):
+                files.append(self._note(Place(top.store, key), version))
+            else:
+                others[0] += 1
+        for folder, (files, others) in folders.items():
+            folder_url = Place(top.store, folder).url
+            if folder_url not in seen:
+                seen.add(folder_url)
+                yield folder_url, folder[cut:], files, others[0]
+
+    def file(self, url: str) -> str:
+        """Note an object that was named itself."""
+        place = place_of(url)
+        version = self._listings[place][place.key]
+        return self._note(place, version)
+
+    def fetch(self, urls: Iterable[str], progress: Call | None = None, most: int | None = None) -> int:
+        """Have files of these objects; about `most` bytes at once. Returns how many bytes are left."""
+        wanted = {}
+        for url in urls:
+            version = self.objects.get(url)
+            if version is not None:
+                wanted[url] = (self._store(place_of(url)), version)
+        return self._mirror.fetch(wanted, progress, most)
+
+    def path(self, url: str) -> str:
+        """The file of an object, which is there if it could be fetched."""
+        return self._mirror.path(url)
+
+    def size(self, url: str) -> int:
+        """The bytes of an object."""
+        version = self.objects.get(url)
+        return version.size if version is not None else 0
+
+    def read_beside(self, url: str, most: int) -> bytes | None:
+        """The beginning of a small object; None if it is not there."""
+        place = place_of(url)
+        store = self._store(place)
+        above = Place(place.store, place.key.rpartition("/")[0])
+        listed = next((objects for top, objects in self._listings.items() if _is_above(top, above)), None)
+        if listed is not None and place.key not in listed:
+            return None
+        version = store.head(place.key)
+        return (
+            store.get(place.key, 0, min(most, version.size)) if version is not None and version.size else None
+        )
+
+    def _note(self, place: Place, version: Object) -> str:
+        self.objects[place.url] = version
+        return place.url
+
+    def _store(self, place: Place) -> Store:
+        if place.store not in self._stores:
+            self._stores[place.store] = open_store(place.store, self._storage)
+        return self._stores[place.store]
+
+    def _is_file(self, place: Place) -> bool:
+        if not place.key:
+            return False
+        if place in self._listings:
+            return list(self._listings[place]) == [place.key]
+        # A name that says so is asked for itself; else a listing comes first, which is all that a directory needs.
+        if is_event_file(place.key.rpartition("/")[2]) or not self._below(place):
+            version = self._store(place).head(place.key)
+            if version is not None:
+                self._listings[place] = {place.key: version}
+                return True
+        return False
+
+    def _below(self, place: Place) -> dict[str, Object]:
+        """The objects below a directory, by key; out of a listing that was made already if there is one."""
+        if place in self._listings:
+            return self._listings[place]
+        prefix = f"{place.key}/" if place.key else ""
+        for listed, objects in self._listings.items():
+            if _is_above(listed, place):
+                below = {key: each for key, each in objects.items() if key.startswith(prefix)}
+                break
+        else:
+            below = self._list(place)
+        self._listings[place] = below
+        return below
+
+    def _list(self, place: Place) -> dict[str, Object]:
+        store = self._store(place)
+        if place.is_http:
+            from tbq.source.web import crawl
+
+            return {each.key: each for each in crawl(store, place.key) or ()}
+        return {each.key: each for page in store.list(place.key) for each in page}
+
+    def _matches(self, place: Place) -> list[str]:
+        """The directories and event files that a pattern matches, as `glob` does."""
+        first = _MAGIC.search(place.key)
+        assert first is not None
+        above = place.key[: first.start()].rpartition("/")[0]
+        pattern = re.compile(_translated(place.key), re.DOTALL)
+        found: dict[str, None] = {}
+        for key in self._below(Place(place.store, above)):
+            parts = key.split("/")
+            for end in range(1, len(parts) + 1):
+                path = "/".join(parts[:end])
+                if pattern.fullmatch(path) and (end < len(parts) or is_event_file(parts[-1])):
+                    found[path] = None
+        return [Place(place.store, path).url for path in sorted(found)]
+
+    def _nearby(self, place: Place) -> str | None:
+        import difflib
+
+        if place.is_http:
+            return "want a directory with a listing, or the URL of an event file"
+        above, _, name = place.key.rpartition("/")
+        try:
+            there = self._store(place).folders(above)
+        except SourceError:
+            return None
+        close = difflib.get_close_matches(name, there, n=3)
+        urls = [Place(place.store, above).below(each).url for each in close]
+        return f"close to it: {', '.join(urls)}" if urls else None
+
+
+def _is_above(top: Place, place: Place) -> bool:
+    """Whether a directory is the other, or above it."""
+    return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
+
+
+def _restored(storage: dict[str, str], cache: str, live: bool, objects: dict[str, Object]) -> Remote:
+    remote = Remote(storage, cache, live)
+    remote.objects.update(objects)
+    return remote
+
+
+def _translated(pattern: str) -> str:
+    """A glob as a regular expression: `*` stays in its directory, `**` does not.
+
+    >>> bool(re.fullmatch(_translated("runs/*/x[0-9]"), "runs/a/x1"))
+    True
+    """
+    out = ""
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out, at = out + "(?:.*/)?", at + 3
+            continue
+        letter = pattern[at]
+        close = pattern.find("]", at + 2) if letter == "[" else -1
+        if pattern.startswith("**", at):
+            out, at = out + ".*", at + 2
+        elif letter == "*":
+            out, at = out + "[^/]*", at + 1
+        elif letter == "?":
+            out, at = out + "[^/]", at + 1
+        elif close > 0:
+            inside = pattern[at + 1 : close].replace("\\", "\\\\")
+            inside = "^" + inside[1:] if inside.startswith("!") else inside
+            out, at = f"{out}[{inside}]", close + 1
+        else:
+            out, at = out + re.escape(letter), at + 1
+    return out

@@ -165,7 +165,8 @@ class Table:
     def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
         """Write to a file in the format of its ending, or one per run if `{run}` is in the path; returns the paths.
 
-        Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`.
+        Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
+        `storage`.
         """
         from tbq.export import write
         from tbq.export.options import WRITING

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from tbq.errors import UsageError, missing
 
 if TYPE_CHECKING:
+    from tbq.arguments import StrPath
     from tbq.decode.options import Restarts
     from tbq.limits import Size
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
+    from tbq.storage import Storage
 
 INTERVAL = 1.0  # seconds between two looks
 
@@ -22,15 +24,18 @@ def watch(
     tag: Names = None,
     steps: Steps = None,
     restarts: Restarts = "resume",
-    interval: float = INTERVAL,
+    interval: float | None = None,
     smooth: float = 0.0,
     stalled_after: float | None = None,
     threads: int | None = None,
     max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
 ) -> None:
     """Show a log directory on the whole terminal while it is written, until `q` is pressed.
 
-    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds.
+    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in
+    seconds: 1 if it is not given, 30 for URLs. `storage` and `cache` are those of `tbq.open`.
     `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
     (default: 120, or 20 times its usual pause if that is more).
     """
@@ -45,11 +50,15 @@ def watch(
             hint="for a pipe or a file: tbq follow, tbq export",
         )
     from tbq.live.follower import follow
+    from tbq.source.discover import any_remote
     from tbq.watch.feed import Feed
 
+    if interval is None and not any_remote(path):
+        interval = INTERVAL
     with follow(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
         on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
+        storage=storage, cache=cache,
     ) as follower:  # fmt: skip
         shown = follower.path
         feed = Feed(follower)

@@ -10,7 +10,7 @@ from tbq.arguments import path as _path
 from tbq.errors import OutputError, warn
 from tbq.export.names import folder as safe_folder
 from tbq.export.target import is_empty, make_folder, output_folder, unwritable
-from tbq.source.remote import refuse_remote
+from tbq.source.urls import refuse_remote
 from tbq.text import counted
 
 if TYPE_CHECKING:

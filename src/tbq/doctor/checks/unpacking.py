@@ -15,7 +15,6 @@ What to do
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
@@ -30,7 +29,7 @@ RULE = Rule("TBQ110", "unpacking", "error")
 
 def check(survey: Survey) -> Iterator[Finding]:
     for index in survey.rows(survey.files["compressed"] > 0):
-        why = survey.unpacked.failures.get(os.fsencode(survey.paths[index]))
+        why = survey.unpacked.failures.get(survey.reports[index].path)
         if why is not None:
             yield RULE.finding(
                 why,

@@ -1,0 +1,337 @@
+"""`Store`: an object store or a web server through obstore, with its failures in words."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tbq.errors import OutputError, SourceError, TbqError, missing
+from tbq.source.urls import Place, place_of
+from tbq.storage import Storage, chosen
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+#: Options of the HTTP client, which may stand among those of the store.
+_CLIENT = (
+    "allow_http", "allow_invalid_certificates", "connect_timeout", "http1_only", "http2_only", "pool_idle_timeout",
+    "pool_max_idle_per_host", "proxy_url", "proxy_excludes", "proxy_ca_certificate", "root_certificate", "read_timeout",
+    "timeout", "user_agent", "randomize_addresses",
+)  # fmt: skip
+_FLAGS = ("allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses")
+#: Codes of errors that are not of one object: the next one will fail too.
+STORE_FAILED = ("remote", "denied")
+PAGE = 1000  # what stores list at once
+_AT_ONCE = 64 << 20  # larger ones are written in parts
+_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # what obstore reads
+_HEADER = "header."  # of options that are sent with each request
+
+
+class Object(NamedTuple):
+    """One version of an object; `key` is its path below the URL of its store."""
+
+    key: str
+    size: int
+    etag: str
+    modified: float
+
+
+class MissingObjectError(SourceError):
+    """There is no such object."""
+
+
+class ChangedError(SourceError):
+    """The object is another one by now than the one that was asked for."""
+
+
+class NoRangesError(SourceError):
+    """The server gives objects as a whole only."""
+
+
+def open_store(url: str, storage: Storage | None = None) -> Store:
+    """The store of a URL and what lies below it. Nothing is asked of it yet."""
+    return Store(place_of(url), chosen(storage))
+
+
+class Store:
+    """What lies below a URL. Keys are relative to it. May be used from several threads."""
+
+    def __init__(self, place: Place, storage: dict[str, str]) -> None:
+        self.place = place
+        self.storage = storage
+        self.url = place.url
+        # A first answer must come soon; a download of hours may sit out a minute of trouble.
+        given = tuple(sorted(storage.items()))
+        environment = tuple(sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT)))
+        self._asked = _connect(place.store, given, environment, patient=False)
+        self._data = _connect(place.store, given, environment, patient=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Store, (self.place, self.storage)
+
+    def list(self, prefix: str = "") -> Iterator[list[Object]]:
+        """The objects below, page by page: one request each."""
+        import obstore
+
+        above = self._key(prefix)
+        cut = len(self.place.key) + 1 if self.place.key else 0
+        with _explained(self._url(prefix)):
+            for page in obstore.list(self._asked, prefix=above or None, chunk_size=PAGE):
+                yield [_object(meta, meta["path"][cut:]) for meta in page]
+
+    def head(self, key: str = "") -> Object | None:
+        """The newest version; None if there is none."""
+        import obstore
+
+        try:
+            with _explained(self._url(key)):
+                return _object(obstore.head(self._asked, self._key(key)), key)
+        except MissingObjectError:
+            return None
+
+    def get(self, key: str, start: int = 0, end: int | None = None, etag: str | None = None) -> bytes:
+        """Bytes of an object; of this version, if `etag` is given."""
+        return self.version(key, start, end, etag)[1]
+
+    def version(
+        self, key: str, start: int = 0, end: int | None = None, etag: str | None = None
+    ) -> tuple[Object, bytes]:
+        """The same, and the version that they are of."""
+        import obstore
+
+        options: dict[str, Any] = {}
+        if start or end is not None:
+            options["range"] = (start, end) if end is not None else {"offset": start}
+        if etag is not None and _is_strong(etag):
+            options["if_match"] = f'"{etag}"'
+        with _explained(self._url(key)):
+            got = obstore.get(self._data, self._key(key), options=options)  # type: ignore[arg-type]
+            version = _object(got.meta, key)
+            if etag is not None and version.etag != etag:
+                raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
+            return version, got.bytes().to_bytes()
+
+    def stream(self, key: str, etag: str) -> Iterator[bytes]:
+        """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""
+        import obstore
+
+        with _explained(self._url(key)):
+            got = obstore.get(self._data, self._key(key))
+            if _object(got.meta, key).etag != etag:
+                raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
+            for chunk in got.stream(min_chunk_size=4 << 20):
+                yield bytes(chunk)
+
+    def folders(self, key: str = "") -> Sequence[str]:
+        """The names of what lies directly below: of folders, and of objects. One request, if they are not very many."""
+        import obstore
+
+        with _explained(self._url(key)):
+            found = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
+        paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
+        return [path.rpartition("/")[2] for path in paths]
+
+    def put(self, key: str, data: bytes | Path, replace: bool = True) -> str:
+        """Write an object, all of it or nothing; its etag. If it is there, and not to be replaced, that is an error."""
+        import obstore
+
+        large = isinstance(data, Path) and data.stat().st_size > _AT_ONCE
+        if (
+            large and not replace and self.head(key) is not None
+        ):  # an upload in parts cannot be made conditional
+            raise _exists(self._url(key), OutputError)
+        mode: Literal["create", "overwrite"] = "overwrite" if large or replace else "create"
+        with _explained(self._url(key), OutputError):
+            done = obstore.put(self._data, self._key(key), data, mode=mode, use_multipart=large)
+        return _plain(done["e_tag"]) or ""
+
+    def delete(self, key: str) -> None:
+        """Remove an object; it need not be there."""
+        import obstore
+
+        with contextlib.suppress(MissingObjectError), _explained(self._url(key), OutputError):
+            obstore.delete(self._data, self._key(key))
+
+    def _key(self, key: str) -> str:
+        return self.place.below(key).key if key else self.place.key
+
+    def _url(self, key: str) -> str:
+        return self.place.below(key).url if key else self.place.url
+
+
+def _is_strong(etag: str) -> bool:
+    """Whether the store gave it, and says that it changes with each byte."""
+    return not etag.startswith(("made-up ", "W/"))
+
+
+def _plain(etag: str | None) -> str | None:
+    """Listings of some stores leave out the quotation marks."""
+    return etag[1:-1] if etag and etag.startswith('"') else etag
+
+
+def _object(meta: Any, key: str) -> Object:
+    modified = meta["last_modified"].timestamp()
+    etag = _plain(meta["e_tag"]) or f"made-up {meta['size']} {modified}"  # size and time stand for it
+    return Object(key, meta["size"], etag, modified)
+
+
+@functools.lru_cache(maxsize=32)
+def _connect(
+    store: str, storage: tuple[tuple[str, str], ...], environment: tuple[tuple[str, str], ...], patient: bool
+) -> Any:
+    """A store of obstore: connections are shared by all that use the same options and environment variables."""
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError:
+        raise missing("obstore", needed_for="reading from and writing to a URL", extra="remote") from None
+
+    client: dict[str, Any] = {"connect_timeout": "5s", "timeout": "120s" if patient else "20s"}
+    config: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    for key, value in storage:
+        if key.startswith(_HEADER):
+            headers[key.removeprefix(_HEADER)] = value
+        elif key.lower() in _CLIENT:
+            client[key.lower()] = value.lower() in ("true", "1", "yes") if key in _FLAGS else value
+        else:
+            config[key] = value
+    if headers:
+        client["default_headers"] = headers
+    endpoints = [*config.values(), *(value for name, value in environment if "ENDPOINT" in name)]
+    if store.startswith("http:") or any(value.startswith("http://") for value in endpoints):
+        client.setdefault("allow_http", True)  # nobody writes http:// who does not want it
+    given: dict[str, Any] = {"client_options": client, "retry_config": _retries(patient)}
+    if not store.startswith("http"):
+        given["config"] = config
+    elif config:
+        raise SourceError(
+            f"a web server has no option {next(iter(config))!r}", path=store, hint=_hint(store), code="remote"
+        )
+    try:
+        return from_url(store, **given)
+    except (BaseError, ValueError, TypeError) as wrong:
+        raise SourceError(_first_line(wrong), path=store, hint=_hint(store), code="remote") from None
+
+
+def _retries(patient: bool) -> dict[str, Any]:
+    from datetime import timedelta
+
+    def seconds(count: float) -> timedelta:
+        return timedelta(seconds=count)
+
+    backoff = {"init_backoff": seconds(0.2), "max_backoff": seconds(10 if patient else 2), "base": 2}
+    return {
+        "max_retries": 8 if patient else 3,
+        "retry_timeout": seconds(90 if patient else 10),
+        "backoff": backoff,
+    }
+
+
+@contextlib.contextmanager
+def _explained(url: str, error: type[TbqError] = SourceError) -> Iterator[None]:
+    """Turn what obstore raises into our words."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except (BaseError, OSError) as failure:
+        raise _in_words(failure, url, error) from failure
+
+
+def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
+    from obstore import exceptions
+
+    text = str(failure)
+    if "NoSuchBucket" in text or "ContainerNotFound" in text or "The specified bucket does not exist" in text:
+        return error("the bucket does not exist", path=url, hint=_hint(url), code="remote")
+    if isinstance(failure, FileNotFoundError):
+        return MissingObjectError("there is no object of this name", path=url, code="missing")
+    if isinstance(failure, exceptions.AlreadyExistsError):
+        return _exists(url, error)
+    if isinstance(failure, exceptions.PreconditionError):
+        return ChangedError("was replaced while it was read", path=url, code="changed")
+    if isinstance(failure, exceptions.NotSupportedError):
+        return NoRangesError("the server gives no parts of a file", path=url, code="no_ranges")
+    if isinstance(failure, exceptions.InvalidPathError):
+        name = re.search(r'Path "(.*?)"', text)
+        what = f" ({name[1]!r})" if name else ""
+        return error(
+            f"an object here has a name that is not a path{what}",
+            path=url, hint="rename it: names must not hold '//' or parts called '.' and '..'", code="remote",
+        )  # fmt: skip
+    if re.search(r"169\.254\.|metadata\.google|[Mm]issing ?[Cc]redential|no credentials|MissingToken", text):
+        return error(
+            "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
+        )
+    if isinstance(failure, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or re.search(
+        r"\b(401|403)\b", _first_line(failure)
+    ):
+        return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
+    if "error sending request" in text or "timed out" in text or "operation timed out" in text:
+        return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
+    if re.search(r"\b301\b|PermanentRedirect|AuthorizationHeaderMalformed", text):
+        return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
+    return error(_first_line(failure), path=url, hint=_hint(url), code="remote")
+
+
+def _exists(url: str, error: type[TbqError]) -> TbqError:
+    return error("is already there", path=url, hint="use --force (force=True) to replace it", code="exists")
+
+
+def _first_line(failure: Exception) -> str:
+    """What a library says, without what is for its authors."""
+    text = str(failure).partition("\n\nDebug source")[0].strip()
+    text = re.sub(r"<\?xml.*", "", text, flags=re.DOTALL).strip(" :\n")
+    return text.splitlines()[0][:300] if text else type(failure).__name__
+
+
+def _server_said(text: str) -> str:
+    code = re.search(r"<Code>(\w+)</Code>", text)
+    return f" ({code[1]})" if code else ""
+
+
+def _cause(text: str) -> str:
+    for sign, words in (
+        ("dns error", "its host name is not known"),
+        ("Name or service not known", "its host name is not known"),
+        ("failed to lookup", "its host name is not known"),
+        ("Connection refused", "the connection was refused"),
+        ("certificate", "its certificate is not trusted"),
+        ("timed out", "it does not answer"),
+    ):
+        if sign in text:
+            return f": {words}"
+    return ""
+
+
+def _hint(url: str) -> str:
+    if url.startswith("s3"):
+        return "see the bucket's name, AWS_REGION and AWS_ENDPOINT, or --storage aws_region=… (storage={…})"
+    if url.startswith("http"):
+        return "see the address and the network"
+    return "see the bucket's name and the network, or give options: --storage KEY=VALUE (storage={…})"
+
+
+def _credentials(url: str) -> str:
+    if url.startswith("s3"):
+        return (
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or --storage aws_access_key_id=…; "
+            "a public bucket: --storage aws_skip_signature=true"
+        )
+    if url.startswith("gs"):
+        return (
+            "set GOOGLE_APPLICATION_CREDENTIALS, or --storage google_service_account=FILE; "
+            "a public bucket: --storage google_skip_signature=true"
+        )
+    if url.startswith("a"):
+        return (
+            "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or --storage azure_storage_account_name=…; "
+            "a public container: --storage azure_skip_signature=true"
+        )
+    return "send what the server wants with each request: --storage header.Authorization='Bearer …'"

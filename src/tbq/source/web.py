@@ -1,0 +1,86 @@
+"""What a web server has below a directory: read from the pages with links that servers make of directories."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+from tbq.source.store import MissingObjectError, Object, Store
+from tbq.source.walk import is_event_file
+
+_MOST_PAGES = 100_000  # a server that makes up directories for ever is left
+_LARGEST = 64 << 20
+_TOGETHER = 16
+
+
+def crawl(store: Store, key: str) -> list[Object] | None:
+    """Every file below a directory; None if there is no such page. Only event files are asked for their size."""
+    found: dict[str, None] = {}
+    pages = {key: None}
+    page = store.head(key)
+    if page is None or page.size > _LARGEST:
+        return None
+    with ThreadPoolExecutor(_TOGETHER, "tbq-web") as pool:
+        level = [key]
+        while level:
+            listed = list(pool.map(lambda folder: _links(store, folder), level))
+            if level == [key] and listed[0] is None:
+                return None
+            folders = []
+            for folder, links in zip(level, listed, strict=True):
+                for name, is_folder in links or ():
+                    path = f"{folder}/{name}" if folder else name
+                    if not is_folder:
+                        found[path] = None
+                    elif path not in pages and len(pages) < _MOST_PAGES:
+                        pages[path] = None
+                        folders.append(path)
+            level = folders
+        heads = pool.map(lambda path: _head(store, path), found)
+        return [each for each in heads if each is not None]
+
+
+def _head(store: Store, path: str) -> Object | None:
+    if not is_event_file(path.rpartition("/")[2]):
+        return Object(path, 0, "", 0.0)
+    return store.head(path)
+
+
+def _links(store: Store, folder: str) -> list[tuple[str, bool]] | None:
+    """The names that a page links to in its own directory, and whether each is a directory."""
+    try:
+        data = store.get(folder)
+    except MissingObjectError:
+        return None
+    if not re.search(rb"<a\s", data[:1_000_000], re.IGNORECASE):
+        return None
+    parser = _Anchors()
+    parser.feed(data.decode("utf-8", "replace"))
+    names: dict[tuple[str, bool], None] = {}
+    for link in parser.links:
+        parts = urlsplit(link)
+        if parts.query or parts.scheme not in ("", "http", "https"):
+            continue
+        path = unquote(parts.path, errors="surrogateescape")
+        if parts.netloc or path.startswith("/"):  # an absolute link: to the same directory?
+            inside = f"/{folder}/" if folder else "/"
+            if not path.startswith(inside) or (parts.netloc and not store.url.endswith(f"//{parts.netloc}")):
+                continue
+            path = path[len(inside) :]
+        path = path.removeprefix("./")
+        name = path.removesuffix("/")
+        if name and "/" not in name and name not in (".", ".."):
+            names[name, path.endswith("/")] = None
+    return list(names)
+
+
+class _Anchors(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self.links += [value for name, value in attrs if name == "href" and value]
