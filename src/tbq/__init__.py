@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tbq import errors as errors
     from tbq import lake as lake
+    from tbq import ray as ray
     from tbq import results as results
     from tbq._core import release_memory as release_memory
     from tbq.board import board as board
@@ -80,6 +81,7 @@ __all__ = [
     "lake",
     "open",
     "patch",
+    "ray",
     "read",
     "release_memory",
     "results",
@@ -89,7 +91,7 @@ __all__ = [
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
-_MODULES = {"errors", "lake", "results"}
+_MODULES = {"errors", "lake", "ray", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]

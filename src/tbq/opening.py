@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.decode.reader import Reader
@@ -37,7 +37,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
-    and others that `tbq.results.metrics` reads) is taken too if it is named itself. So is a lake that `tbq.lake.sync` made.
+    and others that `tbq.results.metrics` reads) is taken too if it is named itself.
+    So is a lake that `tbq.lake.sync` made.
 
     `merge` makes one run of several: those that a `re:` expression gives the same name, which its first brackets hold
     (`merge=r"re:(.*)/version_\\d+"`).
@@ -96,7 +97,7 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
 
 def _is_lake(path: str) -> bool:
     """Whether a folder is a lake of `tbq sync`."""
-    return os.path.exists(os.path.join(os.path.expanduser(path), "_tbq", "lake.json"))
+    return Path(path, "_tbq", "lake.json").exists()
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:

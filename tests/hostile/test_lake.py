@@ -152,7 +152,9 @@ def test_two_syncs_at_once(tmp_path: Path) -> None:
     script = "import sys, tbq.lake; tbq.lake.sync(sys.argv[1], sys.argv[2])"
     for _ in range(3):
         both = [
-            subprocess.Popen([sys.executable, "-W", "ignore", "-c", script, str(log), str(lake)], stderr=subprocess.PIPE)
+            subprocess.Popen(
+                [sys.executable, "-W", "ignore", "-c", script, str(log), str(lake)], stderr=subprocess.PIPE
+            )
             for _ in range(2)
         ]
         for process in both:

@@ -54,9 +54,12 @@ def operations(generator: random.Random, count: int) -> list[Any]:
         drawn.extend(some)
 
     draw()
-    changed_in_place = (
-        lambda each: (isinstance(each, Simple) and each.what == "flip") or (isinstance(each, Replace) and each.in_place)
-    )
+
+    def changed_in_place(each: Any) -> bool:
+        return (isinstance(each, Simple) and each.what == "flip") or (
+            isinstance(each, Replace) and each.in_place
+        )
+
     # Bytes that change in the middle of a file that grows too are seen by nobody.
     return [each for each in drawn if each != "poll" and not changed_in_place(each)]
 

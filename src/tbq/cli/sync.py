@@ -30,7 +30,9 @@ Examples:
     help=f"Tables that the lake has; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
 @click.option("--watch", is_flag=True, help="Go on for ever.")
-@click.option("--every", default="30", show_default=True, metavar="TIME", help="How often --watch looks, e.g. 5, 10m.")
+@click.option(
+    "--every", default="30", show_default=True, metavar="TIME", help="How often --watch looks, e.g. 5, 10m."
+)
 @click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
 @click.option(
     "--compact/--no-compact",
@@ -69,8 +71,8 @@ def command(
 ) -> None:
     """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
 
-    Only what is new is read. A sync that is killed leaves a lake that is right, and the next one goes on. A lake is read
-    by DuckDB, polars, Spark and whatever else reads Delta tables, and by every command of tbq in place of LOGDIR.
+    Only what is new is read. A sync that is killed leaves a lake that is right, and the next one goes on. A lake is
+    read by DuckDB, polars, Spark and whatever else reads Delta tables, and by every command of tbq in place of LOGDIR.
     """
     import time
 

@@ -162,9 +162,7 @@ class Values:
             rows = self.keys()["row"].to_pylist()
         picked = None if rows is None else [int(row) for row in rows]
         present(self._runs)  # large values are read from their files now
-        return self.reader.values(
-            self._result, self.name, [run.name for run in self._runs], picked, columns
-        )
+        return self.reader.values(self._result, self.name, [run.name for run in self._runs], picked, columns)
 
     def _layers(self, rows: Sequence[int] | None) -> list[pa.RecordBatch]:
         """The layers of Keras models as nodes: the core reads protobufs, and these are JSON."""

@@ -11,12 +11,13 @@ from typing import IO
 from tbq.errors import OutputError
 from tbq.lake.place import Entry, Place
 from tbq.source.store import MissingObjectError, Store, open_store
+from tbq.storage import Storage
 
 
 class Bucket(Place):
     """A prefix of an object store, through obstore; deltalake reaches it by the same options."""
 
-    def __init__(self, url: str, storage: Mapping[str, str] | None = None) -> None:
+    def __init__(self, url: str, storage: Storage | None = None) -> None:
         self._store: Store = open_store(url, storage)
         self.url = self._store.url
         self._storage = dict(storage or {})
@@ -50,7 +51,7 @@ class Bucket(Place):
         found = self._store.head(key)
         return 0 if found is None else found.size
 
-    def list(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[Entry]:
         return [
             Entry(entry.key.rpartition("/")[2], entry.modified)
             for page in self._store.list(folder)

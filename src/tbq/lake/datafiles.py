@@ -140,6 +140,4 @@ def remove_actions(files: Sequence[DataFile], data_change: bool = True) -> list[
     from deltalake.transaction import RemoveAction
 
     now = int(time.time() * 1000)
-    return [
-        RemoveAction(file.path, data_change, now, size=file.size, partition_values={}) for file in files
-    ]
+    return [RemoveAction(file.path, data_change, now, size=file.size, partition_values={}) for file in files]

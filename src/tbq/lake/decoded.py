@@ -1,4 +1,4 @@
-"""Runs as the rows of a lake: every table with the file and the number of each row, and what a later read goes on with."""
+"""Runs as the rows of a lake: every table with the file and number of each row, and what a later read goes on with."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ def _several(sessions: pa.Table, runs: int) -> set[int]:
     return set(np.flatnonzero(counts > 1).tolist())
 
 
-def count_rows(
-    kind: str, table: pa.Table, names: Sequence[str], next_rows: Sequence[dict[str, int]]
-) -> None:
+def count_rows(kind: str, table: pa.Table, names: Sequence[str], next_rows: Sequence[dict[str, int]]) -> None:
     """Note the number that the next row of each run would have, if it came in the last session that has rows."""
     codes, run_names = codes_of(table["run"])
     after = np.zeros(len(run_names), np.int64)
@@ -142,7 +140,10 @@ def _overviews(
     label = pa.dictionary(pa.int32(), pa.string())
     order = pa.array(names, pa.string())
     together = pa.concat_tables(
-        [part.set_column(part.column_names.index("run"), "run", _relabelled(part["run"], order)) for part in parts]
+        [
+            part.set_column(part.column_names.index("run"), "run", _relabelled(part["run"], order))
+            for part in parts
+        ]
     )
     assert together.schema.field("run").type == label
     out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
@@ -150,7 +151,9 @@ def _overviews(
     rows = np.flatnonzero(numbers(together["count"]) > 0)
     tags = together.select(schema("tags").names).take(pa.array(rows))
     if not selected.tag.everything:
-        tags = tags.filter(pa.array([selected.tag.matches(tag) for tag in values_of(tags["tag"])], pa.bool_()))
+        tags = tags.filter(
+            pa.array([selected.tag.matches(tag) for tag in values_of(tags["tag"])], pa.bool_())
+        )
     out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
     out.add("problems", in_order(to_arrow(problems), "problems"))
 
@@ -160,7 +163,9 @@ def _relabelled(column: pa.ChunkedArray, names: pa.Array) -> pa.ChunkedArray:
     codes, own = codes_of(column)
     places = {name: index for index, name in enumerate(names.to_pylist())}
     mapped = np.array([places[name] for name in own.to_pylist()], np.int32)
-    array = pa.DictionaryArray.from_arrays(pa.array(mapped[codes] if len(codes) else codes.astype(np.int32)), names)
+    array = pa.DictionaryArray.from_arrays(
+        pa.array(mapped[codes] if len(codes) else codes.astype(np.int32)), names
+    )
     return pa.chunked_array([array])
 
 
@@ -177,5 +182,3 @@ def in_order(table: pa.Table, kind: str) -> pa.Table:
     codes, _ = codes_of(table["run"])
     table = table.append_column(ROW, pa.array(places_in(codes.astype(np.int64))))
     return table.cast(lake_schema(kind))
-
-

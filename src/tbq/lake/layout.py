@@ -29,7 +29,7 @@ OVERVIEWS = ("tags", "files", "problems", "runs")
 #: Every table that a lake may have; one without rows is not made.
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
 
-#: The columns that the tables of a lake have beside their own: the event file of a row, and a number that orders the rows
+#: The columns that tables of a lake have beside their own: the event file of a row, and a number that orders the rows
 #: of a run and tag as they were logged.
 SOURCE, ROW = "source", "row"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, by_run, read_file
-from tbq.lake.tables import Conflict, LakeTable, look
+from tbq.lake.tables import ConflictError, LakeTable, look
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
@@ -53,7 +53,7 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
         return False
     try:
         table.rearrange(added, removed)
-    except Conflict:
+    except ConflictError:
         return False
     return True
 
@@ -64,8 +64,6 @@ def vacuum(place: Place, retention: float) -> int:
     for table in look(place).values():
         if table.exists:
             deleted += len(
-                table.delta.vacuum(
-                    int(retention), dry_run=False, enforce_retention_duration=False, full=True
-                )
+                table.delta.vacuum(int(retention), dry_run=False, enforce_retention_duration=False, full=True)
             )
     return deleted

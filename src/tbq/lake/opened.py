@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import partial
 
 from tbq.errors import SourceError
@@ -11,9 +10,10 @@ from tbq.lake.layout import read_config
 from tbq.lake.place import Place, place_of
 from tbq.lake.tables import deltalake_there
 from tbq.logdir import LogDir
+from tbq.storage import Storage
 
 
-def open(lake: str | os.PathLike[str], *, storage: Mapping[str, str] | None = None) -> LogDir:  # noqa: A001
+def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> LogDir:  # noqa: A001
     """Open a lake; everything that a `LogDir` can do is answered by its tables. `tbq.open` knows lakes too.
 
     What it gives is the lake as it was when each table was first asked for.
@@ -24,9 +24,7 @@ def open(lake: str | os.PathLike[str], *, storage: Mapping[str, str] | None = No
     """
     place = place_of(lake, storage)
     if read_config(place) is None:
-        raise SourceError(
-            "is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE makes one", code="lake"
-        )
+        raise SourceError("is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE makes one", code="lake")
     return open_place(place)
 
 

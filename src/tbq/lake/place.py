@@ -6,11 +6,12 @@ import contextlib
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tbq.errors import OutputError, SourceError
+from tbq.storage import Storage
 
 _WAIT = 0.05  # seconds between two attempts to take the lock
 
@@ -57,7 +58,7 @@ class Place(ABC):
         """The size of a file."""
 
     @abstractmethod
-    def list(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[Entry]:
         """The files of a folder; none if it does not exist."""
 
     @abstractmethod
@@ -135,7 +136,7 @@ class Local(Place):
     def size(self, key: str) -> int:
         return (self.folder / key).stat().st_size
 
-    def list(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[Entry]:
         try:
             with os.scandir(self.folder / folder) as entries:
                 return [Entry(entry.name, entry.stat().st_mtime) for entry in entries if entry.is_file()]
@@ -148,7 +149,9 @@ class Local(Place):
         except FileNotFoundError:
             return []
         except OSError as failure:
-            raise SourceError(f"cannot be listed: {_reason(failure)}", path=self.url, code="lake") from failure
+            raise SourceError(
+                f"cannot be listed: {_reason(failure)}", path=self.url, code="lake"
+            ) from failure
 
     def delete(self, key: str) -> None:
         with contextlib.suppress(OSError):
@@ -182,7 +185,7 @@ class Local(Place):
             ) from failure
 
 
-def place_of(lake: str | os.PathLike[str], storage: Mapping[str, str] | None = None) -> Place:
+def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Place:
     """The place that a path or a URL names."""
     from tbq.source.urls import is_remote, local_path
 

@@ -122,7 +122,9 @@ def save(
             "run": pa.array(list(merged), pa.string()),
             "stamps": pa.array([change.stamps for change in merged.values()], pa.string()),
             "state": pa.array([change.state for change in merged.values()], pa.string()),
-            "changed": pa.array([version if run in changes else base.changed[run] for run in merged], pa.int64()),
+            "changed": pa.array(
+                [version if run in changes else base.changed[run] for run in merged], pa.int64()
+            ),
         }
     ).replace_schema_metadata({_META: json.dumps(about)})
     sink = pa.BufferOutputStream()
@@ -141,7 +143,7 @@ def clean(place: Place, keep: Iterable[Position], now: float) -> None:
     """Delete the files that no position in `keep` needs, unless they are so new that another sync may need them."""
     needed = {part for position in keep for part in (*position.parts, position.version)}
     newest = max(needed, default=0)
-    for entry in place.list(_FOLDER):
+    for entry in place.entries(_FOLDER):
         version = _number(entry.name)
         if version is None or version in needed or version > newest:
             continue
@@ -159,7 +161,7 @@ def _number(name: str) -> int | None:
 
 
 def _versions(place: Place) -> list[int]:
-    return [number for entry in place.list(_FOLDER) if (number := _number(entry.name)) is not None]
+    return [number for entry in place.entries(_FOLDER) if (number := _number(entry.name)) is not None]
 
 
 def _table(place: Place, version: int) -> pa.Table | None:

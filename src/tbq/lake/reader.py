@@ -132,7 +132,7 @@ class LakeReader(Reader):
         """Whatever was found when values were read is in the lake already."""
 
     def keys(self, result: Any, name: str, runs: Sequence[str]) -> pa.Table:
-        return result.values(name).keys  # type: ignore[no-any-return]
+        return result.values(name).keys
 
     def values(
         self,
@@ -208,7 +208,11 @@ class LakeResult:
         if not selection.everything:
             of_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
             tags = {tag for tag in self.tags(of_kind) if selection.matches(tag)}
-        asked = {"runs": None if self._every else set(self._names), "tags": tags, "steps": self._options.steps}
+        asked = {
+            "runs": None if self._every else set(self._names),
+            "tags": tags,
+            "steps": self._options.steps,
+        }
         return scan.rows(self.reader.table(kind), columns, **{**asked, **more})
 
     def scalars(self, runs: Sequence[str]) -> pa.Table:
@@ -289,9 +293,7 @@ class LakeValues:
         own = list(_row_keys(self._rows))
         ends = [*self._starts[1:].tolist(), len(own)]
         rows = [
-            places[own[row]]
-            for value in values
-            for row in range(int(self._starts[value]), int(ends[value]))
+            places[own[row]] for value in values for row in range(int(self._starts[value]), int(ends[value]))
         ]
         return table.take(pa.array(rows, pa.int64())).select(names)
 
@@ -307,7 +309,9 @@ def _value_starts(table: pa.Table) -> Any:
         return fresh
     run, tag = codes_of(table["run"])[0], codes_of(table["tag"])[0]
     step, wall = numbers(table["step"]), numbers(table["wall_time"]).view(np.int64)
-    fresh[1:] = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
+    fresh[1:] = (
+        (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
+    )
     if "index" in table.column_names:
         fresh |= np.asarray(table["index"].fill_null(0)) == 0
     return fresh

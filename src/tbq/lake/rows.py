@@ -86,9 +86,11 @@ def rows_of(
     kept = source.kept(numbers(keys["step"])) if split else np.ones(len(keys), bool)
     alone = ~np.isin(source.run, list(split)) if split else kept
     # One session per run: the file of a row is that of its run. Else the rows of each session are made apart.
-    groups = [(None, np.flatnonzero(kept & alone))]
-    for number in np.unique(source.session[kept & ~alone]).tolist():
-        groups.append((number, np.flatnonzero(kept & ~alone & (source.session == number))))
+    groups: list[tuple[int | None, NDArray[np.int64]]] = [(None, np.flatnonzero(kept & alone))]
+    groups += [
+        (number, np.flatnonzero(kept & ~alone & (source.session == number)))
+        for number in np.unique(source.session[kept & ~alone]).tolist()
+    ]
     of_run = {int(run): index for index, run in enumerate(numbers(sessions["run"]).tolist())}
     for number, rows in groups:
         if not len(rows):
@@ -98,7 +100,9 @@ def rows_of(
         if number is None:
             codes, run_names = codes_of(table["run"])
             places = {name: index for index, name in enumerate(names)}
-            by_code = [of_run.get(places[name], 0) for name in run_names.to_pylist()]  # a name may have no rows
+            by_code = [
+                of_run.get(places[name], 0) for name in run_names.to_pylist()
+            ]  # a name may have no rows
             session = np.array(by_code, np.int64)[codes]
         else:
             session = np.full(len(table), number, np.int64)

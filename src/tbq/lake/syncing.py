@@ -18,7 +18,7 @@ from tbq.lake.decoded import Selected
 from tbq.lake.layout import CONFIG, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
 from tbq.lake.position import Change, Position
-from tbq.lake.tables import Conflict, LakeTable, deltalake_there, look
+from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.schema import SERIES
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source import Run
+    from tbq.storage import Storage
 
 Engine = Literal["local", "ray"]
 _ATTEMPTS = 20
@@ -58,7 +59,9 @@ class Synced:
 
     def __str__(self) -> str:
         names = ("added", "new"), ("grown", "grown"), ("replaced", "replaced"), ("gone", "gone")
-        parts = [f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))]
+        parts = [
+            f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))
+        ]
         return f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
 
 
@@ -77,7 +80,7 @@ class Job:
     compact: bool | None = None
     retention: float = 168.0
     config: dict[str, Any] = field(default_factory=dict)
-    storage: Mapping[str, str] | None = None
+    storage: Storage | None = None
     cache: StrPath | None = None
 
 
@@ -95,7 +98,7 @@ def sync(
     threads: int | None = None,
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
-    storage: Mapping[str, str] | None = None,
+    storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> Synced:
     """Bring a lake to what the log directory is now; only what is new is read. The lake is made if it does not exist.
@@ -133,7 +136,7 @@ def prepare(
     threads: int | None = None,
     progress: Progress | None = None,
     max_unpacked: Size | None = None,
-    storage: Mapping[str, str] | None = None,
+    storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> Job:
     """Check what `sync` was given, and begin the lake if it does not exist."""
@@ -159,14 +162,18 @@ def prepare(
     for _, path in named:
         if path == place.url or _is_lake(path):
             raise UsageError(
-                "is a lake, not a log directory" if _is_lake(path) else "is a log directory: it cannot be its own lake",
+                "is a lake, not a log directory"
+                if _is_lake(path)
+                else "is a log directory: it cannot be its own lake",
                 path=path,
                 hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
             )
     known = read_config(place)
     if known is None:
         refuse_others(place, place.folders())
-        _found(Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache))  # or no lake
+        _found(
+            Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
+        )  # or no lake
         make_config(place, config)
         known = read_config(place) or {}
     check_config(place, known, config)
@@ -187,7 +194,7 @@ def run_once(job: Job) -> Synced:
                 _round(job, done)
                 maintain(job.place, job.compact, job.retention, bool(done))
             return done
-        except Conflict:
+        except ConflictError:
             time.sleep(random.uniform(0, 0.05 * 2 ** min(attempt, 6)))
     raise OutputError(
         "other syncs of this lake commit all the time: nothing could be committed",
@@ -212,7 +219,9 @@ def _round(job: Job, done: Synced) -> None:
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
     keep = [committer.position, *filter(None, [positions.load(job.place, committer.complete)])]
-    keep += filter(None, [positions.load(job.place, version) for version in {table.version for table in tables.values()}])
+    keep += filter(
+        None, [positions.load(job.place, version) for version in {table.version for table in tables.values()}]
+    )
     positions.clean(job.place, keep, time.time())
 
 
@@ -264,7 +273,7 @@ def _work(job: Job, runs: Sequence[Run]) -> Iterator[tuple[Sequence[Run], Writte
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
-        yield from work_on_cluster(job.place, runs, job.selected, job.unpacked)
+        yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
         return
     for share in shares(runs):
         yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
@@ -341,7 +350,9 @@ def _unfinished(written: Written) -> set[str]:
         return set()
     columns = (problems[name].to_pylist() for name in ("run", "code", "severity"))
     return {
-        run for run, code, severity in zip(*columns, strict=True) if code == "truncated" and severity == "info"
+        run
+        for run, code, severity in zip(*columns, strict=True)
+        if code == "truncated" and severity == "info"
     }
 
 

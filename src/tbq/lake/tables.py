@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tbq.lake.place import Place
 
 
-class Conflict(Exception):
+class ConflictError(Exception):
     """Another sync committed first: look again, and decide anew what is to be done."""
 
 
@@ -90,13 +90,11 @@ class LakeTable:
     def commit(self, version: int, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
         """Add and remove files in one transaction that says that the table stands at `version` now.
 
-        Raises Conflict if anybody changed the table since it was looked at.
+        Raises ConflictError if anybody changed the table since it was looked at.
         """
         from deltalake import CommitProperties, Transaction
 
-        properties = CommitProperties(
-            app_transactions=[Transaction(APP, version)], max_commit_retries=0
-        )
+        properties = CommitProperties(app_transactions=[Transaction(APP, version)], max_commit_retries=0)
         self._commit([*remove_actions(removed), *add_actions(added)], properties)
 
     def rearrange(self, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
@@ -124,14 +122,12 @@ class LakeTable:
                     configuration=_SETTINGS, commit_properties=properties,
                 )  # fmt: skip
             else:
-                self._table.create_write_transaction(
-                    actions, "append", schema, commit_properties=properties
-                )
+                self._table.create_write_transaction(actions, "append", schema, commit_properties=properties)
         except CommitFailedError as failure:
-            raise Conflict(str(failure)) from failure
+            raise ConflictError(str(failure)) from failure
         except (DeltaError, OSError) as failure:
             if "already exists" in str(failure):
-                raise Conflict(str(failure)) from failure
+                raise ConflictError(str(failure)) from failure
             raise OutputError(
                 f"cannot be committed to: {failure}",
                 path=url,

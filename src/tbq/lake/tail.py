@@ -78,9 +78,7 @@ def decode_tails(
     series = table_of(result.series(names))
     next_rows = [dict(each.state["next"]) for each in grown]
     for kind in selected.kinds:
-        first = {
-            each.run.name: each.state["next"].get(kind, each.state["rank"] * SESSION) for each in grown
-        }
+        first = {each.run.name: each.state["next"].get(kind, each.state["rank"] * SESSION) for each in grown}
         for table in rows_of(kind, result, reader, tails, series, sessions, set(), first):
             out.add(kind, table)
             count_rows(kind, table, names, next_rows)
@@ -156,7 +154,9 @@ class _Merge:
         _extend_times(about, report)
         for row in series:
             _extend_tag(tags, row)
-            about["last_step"] = max(row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"])
+            about["last_step"] = max(
+                row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"]
+            )
         out["runs"].append(about)
         out["files"] += files
         out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
@@ -178,7 +178,13 @@ class _Merge:
         tags: Mapping[tuple[str, str], dict[str, Any]],
     ) -> bool:
         run, state = self._grown[index]
-        if report.state != "events" or report.faults or report.error or report.compressed or report.more_faults:
+        if (
+            report.state != "events"
+            or report.faults
+            or report.error
+            or report.compressed
+            or report.more_faults
+        ):
             return False
         if report.writer or report.file_version or report.bytes < state["resume"]:
             return False
@@ -212,9 +218,11 @@ class _Merge:
             return rows
         now = SimpleNamespace(
             path=report.path, state="events", error=0, faults=[], more_faults=0, truncated=report.truncated,
-            bytes=report.bytes, resume=report.resume, values=file["first_step"] is not None, last_step=file["last_step"],
+            bytes=report.bytes, resume=report.resume, values=file["first_step"] is not None,
+            last_step=file["last_step"],
         )  # fmt: skip
-        return to_arrow(of_file(now, run)).to_pylist() + rows  # type: ignore[arg-type]
+        told: Rows = to_arrow(of_file(now, run)).to_pylist()  # type: ignore[arg-type]
+        return told + rows
 
 
 def _extend_file(file: dict[str, Any], report: FileReport) -> None:
@@ -233,7 +241,9 @@ def _extend_file(file: dict[str, Any], report: FileReport) -> None:
 def _extend_times(row: dict[str, Any], report: FileReport) -> None:
     if report.timed:
         first, last = row["first_wall_time"], row["last_wall_time"]
-        row["first_wall_time"] = report.first_wall_time if first is None else min(first, report.first_wall_time)
+        row["first_wall_time"] = (
+            report.first_wall_time if first is None else min(first, report.first_wall_time)
+        )
         row["last_wall_time"] = report.last_wall_time if last is None else max(last, report.last_wall_time)
 
 
@@ -256,7 +266,9 @@ def _tag_order(key: tuple[str, str]) -> tuple[bytes, int]:
 def _rows(table: pa.Table) -> Rows:
     """The rows of a table, in their order."""
     rows = table.drop_columns(["row"]).to_pylist()
-    return [row for _, row in sorted(zip(table["row"].to_pylist(), rows, strict=True), key=lambda pair: pair[0])]
+    return [
+        row for _, row in sorted(zip(table["row"].to_pylist(), rows, strict=True), key=lambda pair: pair[0])
+    ]
 
 
 def _grouped(rows: Rows, by: str) -> dict[Any, Rows]:
@@ -278,7 +290,7 @@ def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) 
 
 
 def has_grown(run: Run, state: State) -> bool:
-    """Whether the bytes that were read are still there, and the next ones go on with them. The file is fetched before."""
+    """Whether the bytes that were read are still there, and the next ones go on with them; the file was fetched."""
     path = state["file"]
     if run.remote is not None and is_remote(path):
         path = run.remote.path(path)

@@ -1,8 +1,8 @@
-"""A share of a sync: runs decoded and written as data files, which count once they are committed. One share per worker."""
+"""A share of a sync: runs decoded and written as data files, which count once they are committed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,18 +48,24 @@ class Written:
 
 
 def work(
-    place: Place, runs: Sequence[Run], selected: Selected, unpacked: Unpacked, progress: Progress | None = None
+    place: Place,
+    runs: Sequence[Run],
+    selected: Selected,
+    unpacked: Unpacked,
+    progress: Progress | None = None,
 ) -> Written:
     """Decode whole runs, and write their rows."""
     return Written.of(place, decode_runs(runs, selected, unpacked, progress))
 
 
-def shares(runs: Iterable[Run], most: int = SHARE_BYTES) -> Iterator[list[Run]]:
+def shares(
+    runs: Iterable[Run], most: int = SHARE_BYTES, size_of: Callable[[Run], int] = bytes_of
+) -> Iterator[list[Run]]:
     """Runs that follow each other, until their files have so many bytes."""
     share: list[Run] = []
     size = 0
     for run in runs:
-        of_run = bytes_of(run)
+        of_run = size_of(run)
         if share and (size + of_run > most or len(share) >= SHARE_RUNS):
             yield share
             share, size = [], 0

@@ -233,9 +233,7 @@ def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generat
             scanning.on_scan(question.scan(count, decoded))
 
 
-def groups(
-    runs: Sequence[Run], first: int, limit: int, size_of: Callable[[Run], int]
-) -> Iterator[list[Run]]:
+def groups(runs: Sequence[Run], first: int, limit: int, size_of: Callable[[Run], int]) -> Iterator[list[Run]]:
     """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
     run is alone."""
     group: list[Run] = []
