@@ -188,12 +188,14 @@ class LakeResult:
 
     def tags(self, kind: str) -> list[str]:
         """The tags that have values of this kind, in order."""
+        from tbq import _core
+
         tags, names = codes_of(self._tags["tag"])
         kinds, known = codes_of(self._tags["kind"])
         if kind not in known.to_pylist():
             return []
         used = np.unique(tags[kinds == known.to_pylist().index(kind)])
-        return sorted(names.take(pa.array(used)).to_pylist())
+        return sorted(names.take(pa.array(used)).to_pylist(), key=_core.raw_name)
 
     def series(self, runs: Sequence[str]) -> pa.Table:
         """What was logged of each (run, tag, kind)."""

@@ -54,7 +54,7 @@ def in_log_order(table: pa.Table, key: Sequence[str]) -> pa.Table:
     ranks: list[Any] = []
     for name in key[:-1]:
         codes, names = codes_of(table[name])
-        ranks.append(order_of(names)[codes])
+        ranks.append((tag_order(names) if name == "tag" else order_of(names))[codes])
     ranks.append(numbers(table[key[-1]]))
     falls = np.zeros(len(table) - 1, bool)
     equal = np.ones(len(table) - 1, bool)
@@ -64,6 +64,20 @@ def in_log_order(table: pa.Table, key: Sequence[str]) -> pa.Table:
     if not falls.any():
         return table
     return table.take(pa.array(np.lexsort(ranks[::-1])))
+
+
+def tag_order(names: pa.Array) -> Any:
+    """The rank of each tag: they are ordered by their bytes, which are not always those of the name that is shown."""
+    from tbq import _core
+
+    texts = names.to_pylist()
+    if not any("\\" in text for text in texts if text):
+        return order_of(names)
+    ranks = np.empty(len(texts) + 1, np.int32)
+    ranks[-1] = -1
+    for rank, i in enumerate(sorted(range(len(texts)), key=lambda i: _core.raw_name(texts[i] or ""))):
+        ranks[i] = rank
+    return ranks
 
 
 def _may_pass(

@@ -82,7 +82,7 @@ def decode_tails(
         for table in rows_of(kind, result, reader, tails, series, sessions, set(), first):
             out.add(kind, table)
             count_rows(kind, table, names, next_rows)
-    merge = _Merge(grown, result, series, sessions, known)
+    merge = _Merge(grown, result, series, sessions, known, selected)
     for problem in reader.problems:  # of values; if it is not said whose they are, they may be anybody's
         merge.refused.update(names if problem.run is None else [problem.run])
     overviews: dict[str, Rows] = {kind: [] for kind in OVERVIEWS}
@@ -118,7 +118,9 @@ class _Merge:
         series: pa.Table,
         sessions: pa.Table,
         known: Mapping[str, pa.Table],
+        selected: Selected,
     ) -> None:
+        self._selected = selected
         self.refused: set[str] = set()
         self._grown = grown
         self._reports: list[FileReport] = list(result.files)
@@ -153,7 +155,8 @@ class _Merge:
         about["health"] = "truncated" if report.truncated else "ok" if values else "header_only"
         _extend_times(about, report)
         for row in series:
-            _extend_tag(tags, row)
+            if self._selected.tag.matches(row["tag"]):
+                _extend_tag(tags, row)
             about["last_step"] = max(
                 row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"]
             )
