@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tbq.kinds.summary import SummaryTable
     from tbq.kinds.tags import TagTable
     from tbq.kinds.tensors import TensorTable
-    from tbq.kinds.written import Export
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
+    from tbq.query.written import Export, Paths
     from tbq.table.scalars import Series
     from tbq.table.table import Table
 
@@ -339,7 +339,7 @@ class LogDir(Pictures):
 
         return show(self._reader.given(which), tag, **which)
 
-    def write(self, path: StrPath, *, kind: str = "all", **options: Unpack[Export]) -> list[str]:
+    def write(self, path: StrPath, *, kind: str = "all", **options: Unpack[Export]) -> Paths:
         """Write every table into a folder or into one xlsx, sqlite or duckdb file, or the one `kind` into a file.
 
         Takes the keywords of a table, and those of `table.write`. Returns the paths that were written.
@@ -347,7 +347,7 @@ class LogDir(Pictures):
         >>> log.write("out", run="diverged")
         ['out/scalars.parquet', 'out/hparams.parquet', 'out/hparam_metrics.parquet', 'out/hparam_domains.parquet']
         """
-        from tbq.kinds.written import write
+        from tbq.query.written import write
 
         return write(self._reader.given(options), path, kind, **options)
 

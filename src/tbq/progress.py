@@ -35,6 +35,28 @@ def reporting(progress: Progress | None, what: str = "reading") -> Iterator[Call
     yield progress or None
 
 
+class Parts:
+    """Progress of something that is read part by part, told as one."""
+
+    def __init__(self, call: Call | None, size: int, files: int) -> None:
+        self._call, self._size, self._files = call, size, files
+        self._done = self._files_done = 0
+
+    def part(self, size: int, files: int) -> Call | None:
+        """What the reading of the next part calls."""
+        if self._call is None:
+            return None
+        call, before, files_before = self._call, self._done, self._files_done
+        self._done += size
+        self._files_done += files
+
+        def told(done: int, total: int, files_done: int, _all: int) -> None:
+            share = size * done // total if total else size
+            call(before + share, self._size, files_before + files_done, self._files)
+
+        return told
+
+
 @contextlib.contextmanager
 def progress_bar(what: str = "reading") -> Iterator[_Bar | None]:
     """A `progress=` callback that draws a bar on stderr, or None if that is not a terminal."""

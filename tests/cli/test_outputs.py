@@ -97,17 +97,20 @@ def test_what_is_asked_for_and_cannot_be_fails_before_anything_is_printed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_remote_targets_are_refused(tbq: Run, logdir: Path, tmp_path: Path) -> None:
+def test_urls_that_cannot_be_used_are_refused(tbq: Run, logdir: Path, tmp_path: Path) -> None:
     for command in (
-        ["export", logdir, "-o", "s3://bucket/out.csv"],
-        ["export", "gs://bucket/logs"],
-        ["ls", "gs://bucket/logs"],
+        ["export", logdir, "-o", "hdfs://host/out.csv"],
+        ["export", "hdfs://host/logs"],
+        ["ls", "hdfs://host/logs"],
         ["media", logdir, "-o", "s3://bucket/x"],
         ["rewrite", logdir, "-o", "s3://bucket/x"],
         ["reduce", logdir, "-o", "s3://bucket/x", "--as-events"],
     ):
         done = tbq(*command, cwd=tmp_path)
-        assert done.returncode == 1 and "remote paths are not supported yet" in done.stderr, command
+        words = (
+            "cannot be used from or at a URL" if "s3://bucket/x" in command else "hdfs:// is not supported"
+        )
+        assert done.returncode == 1 and words in done.stderr, command
     assert list(tmp_path.iterdir()) == []
 
 

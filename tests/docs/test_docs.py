@@ -15,7 +15,9 @@ from typing import Any
 import click
 import pages
 import pytest
+from buckets import S3Server
 
+import tbq
 from tbq.cli import COMMANDS, main
 from tbq.cli.app import app
 
@@ -90,9 +92,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbq.cli.ls.clock", SimpleNamespace(time=lambda: pages.NOW))
 
 
+@pytest.fixture
+def shared(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bucket of the pages, with the runs of the demo in it, and the variables that lead there."""
+    bucket = s3_server.bucket("bucket")
+    bucket.upload(tbq.demo(tmp_path / "to-upload"), "runs")
+    for name, value in bucket.storage.items():
+        monkeypatch.setenv(name.upper(), value)
+    monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_page(page: Path, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(
+    page: Path, here: None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if "s3://bucket" in page.read_text(encoding="utf-8"):
+        request.getfixturevalue("shared")
     names: dict[str, Any] = pages.prepare(page.stem)
     for language, text in blocks(page):
         if language == "python":

@@ -35,8 +35,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(12):
         folder = root / f"run{number:02}"
         folder.mkdir(parents=True)
-        events = [ef.scalar(tag, step, step / 2, 100.0 + step) for step in range(50 * (1 + number)) for tag in ("a", "b")]
-        (folder / "events.out.tfevents.1.h").write_bytes(b"".join(map(ef.record, [ef.version(99.0), *events])))
+        events = [
+            ef.scalar(tag, step, step / 2, 100.0 + step)
+            for step in range(50 * (1 + number))
+            for tag in ("a", "b")
+        ]
+        (folder / "events.out.tfevents.1.h").write_bytes(
+            b"".join(map(ef.record, [ef.version(99.0), *events]))
+        )
     tbq.demo(root / "demo")
     return root
 
@@ -47,7 +53,7 @@ def sorted_rows(frame: Any) -> list[tuple[Any, ...]]:
 
 def test_a_dataset_has_the_rows_of_the_table(cluster: None, runs: Path) -> None:
     log = tbq.open(runs)
-    for selected in ({}, {"tag": "a"}, {"run": "run0*", "steps": (10, 20)}):
+    for selected in ({"tag": ["a", "b", "val/loss"]}, {"tag": "a"}, {"run": "run0*", "steps": (10, 20)}):
         found = tbq.ray.read(runs, **selected).to_pandas()
         assert sorted_rows(found) == sorted(map(tuple, log.scalars(**selected)))  # type: ignore[arg-type]
     images = tbq.ray.read(runs, table="images", columns=["run", "width", "data"]).to_pandas()
@@ -99,7 +105,9 @@ def dying(flag: str) -> Any:
     return task
 
 
-def test_a_worker_that_dies(cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_dies(
+    cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its task runs again elsewhere; the files that it wrote are not part of the lake."""
     from lakes import assert_same
 
@@ -110,7 +118,9 @@ def test_a_worker_that_dies(cluster: None, runs: Path, tmp_path: Path, monkeypat
     assert_same(tmp_path / "lake", runs)
 
 
-def test_a_task_that_fails(cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_fails(
+    cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def task(*_: Any) -> Any:
         raise ValueError("no luck")
 

@@ -92,9 +92,9 @@ def test_wrong_flags(flags: tuple[str, ...], words: str) -> None:
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_remote_path_is_refused() -> None:
-    done = run("gs://bucket/logs", "--port", "0")
-    assert done.returncode == 1 and "gs://bucket/logs: remote paths are not supported" in done.stderr
+def test_a_store_that_is_not_known_is_refused() -> None:
+    done = run("hdfs://host/logs", "--port", "0")
+    assert done.returncode == 1 and "hdfs://host/logs: hdfs:// is not supported" in done.stderr
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

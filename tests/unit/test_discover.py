@@ -116,15 +116,13 @@ def test_every_directory_once(tmp_path_factory: pytest.TempPathFactory, pairs: l
 @pytest.mark.parametrize(
     "path",
     [
-        "gs://bucket/logs",
-        "s3://b/l",
         "hdfs://host:9000/x",
-        "https://example.org/runs",
+        "ftp://example.org/runs",
         "x+y.z-1://a",
-        "S3://B",
+        "HDFS://B",
     ],
 )
-def test_remote_paths_are_refused_clearly(path: str, tmp_path: Path) -> None:
+def test_stores_that_are_not_known_are_refused_clearly(path: str, tmp_path: Path) -> None:
     for call in (
         lambda: tbq.open(path),
         lambda: tbq.open({"a": path}),
@@ -134,21 +132,21 @@ def test_remote_paths_are_refused_clearly(path: str, tmp_path: Path) -> None:
         lambda: tbq.results.metrics(f"{path}/metrics.csv"),
         lambda: tbq.rewrite(log(tmp_path / "runs"), path),
     ):
-        with pytest.raises(TbqError, match="remote paths are not supported yet"):
+        with pytest.raises(TbqError, match=":// is not supported"):
             call()
     table = tbq.open(tmp_path / "runs").scalars()
-    with pytest.raises(TbqError, match="remote paths are not supported yet"):
+    with pytest.raises(TbqError, match=":// is not supported"):
         table.write(f"{path}/out.csv")
-    with pytest.raises(TbqError, match="remote paths are not supported yet"):
+    with pytest.raises(TbqError, match=":// is not supported"):
         tbq.open(tmp_path / "runs").write_media(path)
-    assert any(f.path == path and "remote" in f.message for f in tbq.doctor(path))
+    assert any(f.path == path and "is not supported" in f.message for f in tbq.doctor(path))
 
 
 def test_pathlib_collapses_slashes() -> None:
-    with pytest.raises(SourceError, match="remote paths are not supported yet"):
-        tbq.open(Path("gs://bucket/logs"))
-    with pytest.raises(SourceError, match="without file://"):
-        tbq.open("file:///data/runs")
+    with pytest.raises(SourceError, match="hdfs:// is not supported"):
+        tbq.open(Path("hdfs://bucket/logs"))
+    with pytest.raises(SourceError, match="no such file or directory"):
+        tbq.open("file:///no/such/runs")
 
 
 @pytest.mark.parametrize("path", ["C:\\logs", "C:/no/such/logs", "d:\\"])

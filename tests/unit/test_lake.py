@@ -60,7 +60,7 @@ QUESTIONS: dict[str, Callable[[tbq.LogDir], Any]] = {
     "wide": lambda log: log.scalars(tag="val/loss").wide().to_dicts(),
     "summary": lambda log: log.summary(best={"val/loss": "min"}, top=3).to_dicts(),
     "show": lambda log: log.show("lr", run="diverged"),
-    "sql": lambda log: log.sql("select run, count(*) n from scalars where tag = 'lr' group by all order by 1").to_dicts(),
+    "sql": lambda log: log.sql("select run, count(*) n from scalars group by all order by 1").to_dicts(),
     "sql of wide": lambda log: log.sql("select * from wide order by run, step limit 9").to_dicts(),
     "dataset": lambda log: log.dataset().count_rows(),
     "scan": lambda log: sum(batch.num_rows for batch in log.scan(tag="lr")),

@@ -49,6 +49,13 @@ class Output:
         """How a file is written, as keywords of the library."""
         return {"format": self.format, "force": self.force, **self.options}
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the table goes to one file, in a format that was chosen."""
+        from tbq.export.target import is_direct
+
+        return self.path is not None and "{run}" not in self.path and not is_direct(self.path)
+
     def check(self, schema: pa.Schema | None = None) -> None:
         """Report a wrong or taken target, or columns that its format cannot hold, before time is spent on reading."""
         from tbq.export import check

@@ -93,9 +93,9 @@ def command(
     {run} in OUT writes one file per run. --kind all writes every table into the folder OUT (as parquet, or
     --format), or into one xlsx, sqlite or duckdb file.
     """
-    from tbq.cli.emit import say, tell
+    from tbq.cli.emit import say
     from tbq.progress import progress_bar
-    from tbq.text import counted, shell_word
+    from tbq.text import counted
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="omit --layout")
@@ -122,14 +122,32 @@ def command(
             paths = log.write(str(out.path), **out.target, **options)
             say(f"{out.path}: {counted(len(paths), 'file')}")
             return
+        if (
+            kind == "scalars"
+            and layout == "long"
+            and out.is_file
+            and all(value is None for value in given.values())
+        ):
+            rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
+            _tell_nothing(rows, logdir, log, kind)
+            say(f"{out.path}: {counted(rows, 'row')}")
+            return
         table = log.tensors(**options).elements() if elements else _read(log, kind, options)
-    if not len(table):
-        path = shell_word(logdir[0])
-        hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
-        tell(f"{log.path}: no {kind}\n  {hint}")
+    _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
     out.emit(_laid_out(table, layout, stat, wall_time))
+
+
+def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
+    if rows:
+        return
+    from tbq.cli.emit import tell
+    from tbq.text import shell_word
+
+    path = shell_word(logdir[0])
+    hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
+    tell(f"{log.path}: no {kind}\n  {hint}")
 
 
 def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ from tbq.decode import decode
 from tbq.decode.options import OnError, Options, Restarts
 from tbq.decode.problems import of_unpacking, problems_of, refuse_unreadable, tell, unreadable
 from tbq.errors import SelectionError
+from tbq.progress import Parts, reporting
 from tbq.select import Names, Selection
 from tbq.source.discover import Found, Run
-from tbq.source.files import bytes_of
+from tbq.source.files import GROUP_BYTES, bytes_of, groups
 from tbq.source.inflate import Unpacked
 from tbq.text import shown_path
 
@@ -107,6 +108,40 @@ class Reader:
         """Decode, and note the problems; the caller reports them. `details` as `decode` has it."""
         result = decode(runs, kinds, options, self.unpacked, details=details, verify=verify, count=count)
         return result, self.collect(result, runs, options.restarts)
+
+    def in_groups(
+        self,
+        runs: Sequence[Run],
+        kinds: Sequence[str],
+        options: Options,
+        on_error: OnError = "warn",
+        count: bool = False,
+        most: int = GROUP_BYTES,
+    ) -> Iterator[tuple[list[Run], Result]]:
+        """Decode a few runs at a time, so that memory follows what the caller keeps; problems are reported at the end.
+
+        Raises at the end if no file could be read.
+        """
+        parts = list(groups(runs, most, most, self.size_of))
+        failure: SourceError | None = None
+        readable = not parts
+        told: list[Problem] = list(self.found.problems) if on_error == "raise" else []
+        with reporting(options.progress) as call:
+            sizes = [sum(map(self.size_of, part)) if call is not None else 0 for part in parts]
+            counts = [sum(len(run.files) for run in part) if call is not None else 0 for part in parts]
+            whole = Parts(call, sum(sizes), sum(counts))
+            for part, size, files in zip(parts, sizes, counts, strict=True):
+                given = replace(options, progress=whole.part(size, files))
+                result, problems = self.read_quietly(
+                    part, kinds, given, verify=on_error == "raise" and not count, count=count
+                )
+                unread = self.failure(result, part)
+                failure, readable = failure or unread, readable or unread is None
+                told += problems
+                yield part, result
+        if failure is not None and not readable:
+            raise failure
+        tell(told, on_error)
 
     def collect(self, result: Result, runs: Sequence[Run], restarts: Restarts) -> list[Problem]:
         """Keep what a result says of its runs and files; the problems of it."""

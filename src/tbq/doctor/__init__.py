@@ -43,14 +43,15 @@ def doctor(
 
     Its `report()` is what `tbq doctor` prints.
     """
-    from tbq.doctor.checks import chosen
+    from tbq.doctor.checks import chosen, examine
     from tbq.doctor.survey import Survey
 
     checks = chosen(select, ignore)
     survey = Survey(
         path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache
     )
-    return Findings(sorted((finding for check in checks for finding in check.run(survey)), key=Finding.order))
+    found = examine(survey, checks)
+    return Findings(sorted(found, key=Finding.order))
 
 
 def explain(code: str) -> str:

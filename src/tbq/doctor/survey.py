@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
 from tbq.source.discover import remote_for, sources
+from tbq.source.files import GROUP_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from tbq.storage import Storage
 
     Array = NDArray[Any]
+
+#: Of a log with more bytes than this the rows are read a few runs at a time.
+MOST_BYTES = GROUP_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
@@ -62,6 +68,7 @@ class Survey:
             self.discovered = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
+        self._with_rows = True
 
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each of the others."""
@@ -91,10 +98,36 @@ class Survey:
     def runs(self) -> list[Run]:
         return self.discovered.runs
 
+    def parts(self) -> Iterator[Survey]:
+        """Surveys of a few runs each, with their rows; this one itself if the log is small. They are read when asked.
+
+        After that a survey of a large log has no rows of its own.
+        """
+        runs = list(groups(self.runs, MOST_BYTES, MOST_BYTES))
+        if len(runs) < 2:
+            yield self
+            return
+        self._with_rows = False
+        for part in runs:
+            survey = copy(self)
+            survey.discovered = replace(self.discovered, runs=part)
+            survey._with_rows = True
+            yield survey
+
+    def forget(self) -> None:
+        """Give up what was read: it is read again if it is asked for."""
+        for name in [
+            name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)
+        ]:
+            del self.__dict__[name]
+
     @cached_property
     def result(self) -> Result:
-        """All scalars decoded, everything else counted."""
-        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
+        """All scalars decoded, everything else counted; of a large log only what is asked of all runs together."""
+        kinds = ["scalars"] if self._with_rows else []
+        return _decode.decode(
+            self.runs, kinds, self._options, self.unpacked, details=self._with_rows, verify=True
+        )
 
     @cached_property
     def reports(self) -> list[FileReport]:
@@ -218,6 +251,7 @@ class Survey:
         """All rows of scalars, segment after segment."""
         import pyarrow as pa
 
+        assert self._with_rows, "a check that looks at rows must be one of those that look at one run"
         table = pa.table(self.result.scalars([run.name for run in self.runs]))
         return {name: table[name].to_numpy() for name in ("step", "wall_time", "value")}
 

@@ -146,7 +146,7 @@ def write_many(
     options = replace(options or Options(), format=name)
     arrows = {
         key: with_time(
-            _fitting(_arrow(table), key, options), options.time, getattr(table, "began", options.began)
+            fitting(_arrow(table), key, options), options.time, getattr(table, "began", options.began)
         )
         for key, table in tables.items()
     }
@@ -207,7 +207,7 @@ def check(
         refuse_bytes(schema, name)
 
 
-def _fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
+def fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
     """The columns that are to be written. A summary leaves out its images if the format cannot hold them."""
     table = chosen(table, options.columns)
     if options.drop_bytes or options.kind == "summary":

@@ -12,7 +12,7 @@ from tbq.errors import warn
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -86,8 +86,14 @@ def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
     metadata = {"tbq.version": __version__, "tbq.kind": options.kind}
     if options.logdir is not None:
         metadata["tbq.logdir"] = shown_path(options.logdir)
-    if options.began and options.time == "unix" and table is not None and "wall_time" in table.column_names:
+    if table is not None and "wall_time" in table.column_names:
         column = run_column(table)
-        runs = [] if column is None else column.unique().to_pylist()
-        metadata["tbq.began"] = json.dumps({run: options.began[run] for run in runs if run in options.began})
+        metadata |= beginnings(options, [] if column is None else column.unique().to_pylist())
     return metadata
+
+
+def beginnings(options: Options, runs: Iterable[str]) -> dict[str, str]:
+    """The metadata that says when these runs began; nothing if it is not known, or if times are written otherwise."""
+    if not options.began or options.time != "unix":
+        return {}
+    return {"tbq.began": json.dumps({run: options.began[run] for run in runs if run in options.began})}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from tbq.export.options import with_origin
 from tbq.schema import SERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -27,22 +28,65 @@ _LEVEL = -3
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write the table with its origin in the metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
     table = _without_nulls(with_origin(table, options))
-    write_groups(Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES), stream)
+    write_stretches(Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES), stream)
 
 
-def write_groups(stretches: Stretches, stream: IO[bytes], **settings: Any) -> None:
+def write_stretches(stretches: Stretches, stream: IO[bytes], **settings: Any) -> None:
     """Write a table as Parquet, its row groups ending where stretches end; `settings` are those of pyarrow's writer."""
+    with _writer(stream, stretches.table.schema, **settings) as writer:
+        for group in stretches.groups():
+            writer.write_table(group, row_group_size=_LARGEST)
+
+
+def write_groups(
+    tables: Iterable[pa.Table],
+    stream: IO[bytes],
+    metadata: Mapping[str, str],
+    more: Callable[[], Mapping[str, str]],
+) -> None:
+    """Write tables of series that follow each other, in the row groups that they would have as one table.
+
+    No column but a wall time has nulls. What is known only at the end (`more`) is in the metadata of the file, not in
+    that of its schema.
+    """
+    import pyarrow as pa
+
+    writer: Any = None
+    rest: pa.Table | None = None  # the last group, which may have room for more
+    with contextlib.ExitStack() as stack:
+        for table in tables:
+            table = pa.table(
+                table.columns,
+                schema=pa.schema(
+                    [
+                        field.with_nullable(field.name == "wall_time" and field.type != pa.float64())
+                        for field in table.schema
+                    ],
+                    dict(metadata),
+                ),
+            )
+            if writer is None:
+                writer = stack.enter_context(_writer(stream, table.schema))
+            if rest is not None:
+                table = pa.concat_tables([rest, table]).unify_dictionaries()
+            *complete, rest = Stretches.of(table, ("run", "tag"), sort=True).groups()
+            for group in complete:
+                writer.write_table(group, row_group_size=_LARGEST)
+        writer.write_table(rest, row_group_size=_LARGEST)
+        writer.add_key_value_metadata(dict(more()))
+
+
+def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = stretches.table.schema
     labels = [field.name for field in schema if not _is_number(field.type)]
     encodings = {
         field.name: "DELTA_BINARY_PACKED" if pa.types.is_integer(field.type) else "BYTE_STREAM_SPLIT"
         for field in schema
         if field.type in (pa.int64(), pa.float64())
     }
-    with pq.ParquetWriter(
+    return pq.ParquetWriter(
         stream,
         schema,
         compression="zstd",
@@ -52,9 +96,7 @@ def write_groups(stretches: Stretches, stream: IO[bytes], **settings: Any) -> No
         write_page_index=True,
         write_batch_size=1 << 16,
         **settings,
-    ) as writer:
-        for group in stretches.groups():
-            writer.write_table(group, row_group_size=_LARGEST)
+    )
 
 
 def _without_nulls(table: pa.Table) -> pa.Table:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import keywords
 from tbq.columns.codes import names_in
 from tbq.columns.rows import having, recast, take
-from tbq.decode.options import READING, Reading, Selected
+from tbq.decode.options import READING, Options, Reading, Selected
 from tbq.decode.problems import path_of
 from tbq.decode.reader import table_of
 from tbq.problems import to_arrow
@@ -19,7 +19,7 @@ from tbq.text import shown_path
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq._core import FileReport
+    from tbq._core import FileReport, Result
     from tbq.decode.reader import Reader
     from tbq.source import Run
 
@@ -57,27 +57,47 @@ def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Se
         if not reader.has_read or selected:
             reader.survey(**reading)
         return to_arrow(each for each in reader.problems if run is None or each.run in names)
-    survey = reader.survey(**reading)
-    if kind == "files":
-        table = files(reader.runs, survey.files, schema(kind))
-    else:
-        table = runs(reader.runs, survey.files, table_of(survey.series(reader.names)), schema(kind))
+    table = _in_parts(reader, reading, lambda part, result: _about(kind, part, result))
     return table if run is None else having(table, "run", names)
+
+
+def _about(kind: str, part: Sequence[Run], result: Result) -> pa.Table:
+    if kind == "files":
+        return files(part, result.files, schema(kind))
+    return runs(part, result.files, table_of(result.series([run.name for run in part])), schema(kind))
+
+
+def _in_parts(
+    reader: Reader, reading: Reading, make: Callable[[Sequence[Run], Result], pa.Table]
+) -> pa.Table:
+    """A table about all runs, made of a few runs at a time: what is read is much more than what is kept."""
+    import pyarrow as pa
+
+    on_error = reading.get("on_error", "ignore")
+    tables = [
+        make(part, result)
+        for part, result in reader.in_groups(reader.runs, [], Options.of(reading), on_error, count=True)
+    ]
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
     """One row per run and tag. A tag of which a restart left nothing has no rows in any table."""
     table = reader.stored_overview("tags")
     if table is None:
-        series = table_of(reader.survey(**reading).series(reader.names))
-        rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
-        table = recast(take(series.select(schema("tags").names), rows), schema("tags"))
+        table = _in_parts(reader, reading, _tags_of)
     if run is not None:
         table = having(table, "run", [each.name for each in reader.choose(run)])
     chosen = Selection.of(tag)
     if chosen.everything:
         return table
     return having(table, "tag", chosen.require(names_in(table["tag"]), where=reader.path))
+
+
+def _tags_of(part: Sequence[Run], result: Result) -> pa.Table:
+    series = table_of(result.series([run.name for run in part]))
+    rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
+    return recast(take(series.select(schema("tags").names), rows), schema("tags"))
 
 
 def health(report: FileReport) -> str:

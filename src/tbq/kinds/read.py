@@ -71,7 +71,11 @@ def _parquet(path: Any) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path)
+        table = pq.read_table(path)
+        # What was known only when everything was written stands beside the schema.
+        of_file = pq.read_metadata(path).metadata or {}
+        ours = {key: value for key, value in of_file.items() if key.startswith(b"tbq.")}
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **ours})
     except (pa.ArrowException, OSError) as failure:
         raise SourceError(f"cannot be read: {failure}", path=path) from failure
 
@@ -88,6 +92,8 @@ def _arrow(path: Any) -> pa.Table:
 
 def _typed(table: pa.Table, kind: str) -> pa.Table:
     """The table with the types of its kind (Parquet gives dictionaries back with types of its own)."""
+    import pyarrow as pa
+
     from tbq.schema import KINDS, schema
 
     metadata = {
@@ -96,4 +102,6 @@ def _typed(table: pa.Table, kind: str) -> pa.Table:
     table = table.replace_schema_metadata(metadata or None)
     if kind not in KINDS or table.column_names != schema(kind).names:
         return table
+    if "wall_time" in table.column_names and not pa.types.is_floating(table.schema.field("wall_time").type):
+        return table  # times that were written as dates stay dates
     return table.cast(schema(kind))

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.arguments import choice, keywords, mapping
+from tbq.arguments import choice, choices, keywords, mapping
 from tbq.columns.codes import names_in, values_of
 from tbq.columns.names import TAG, distinct
 from tbq.columns.rows import first_of, take_cells
 from tbq.decode.options import READING, Options, Reading
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError
+from tbq.kinds.digest import Digest
 from tbq.kinds.hparam_runs import parent, sub_runs
 from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Values, locate_all
 from tbq.select import Names, Selection, Steps, plain_tag
 from tbq.select import steps as _steps
-from tbq.table.scalars import scalars as read_scalars
+from tbq.table.summary import STATS
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ class _Wanted:
     unnamed: bool  # whether texts and images that were not named are wanted
 
     @classmethod
-    def of(cls, tags: Selection, required: Sequence[str], media: bool, values: Values) -> _Wanted:
+    def of(cls, tags: Selection, required: Sequence[str], media: bool, digest: Digest, where: str) -> _Wanted:
         named = frozenset(required if tags.everything else tags.items or ())
-        kinds = values.kinds() if named or not tags.everything else {}
+        kinds = digest.kinds() if named or not tags.everything else {}
         if not tags.everything:
-            tags.require(kinds, where=values.logdir)
+            tags.require(kinds, where=where)
         order = None if tags.everything else tags.columns(kinds)
         read = {"texts", "images"} if media else set()
         for tag in kinds:
@@ -168,21 +169,25 @@ def summary(
         choice(f"best[{name!r}]", way, ("min", "max"))
     required = list(Selection.of(require, "require").items or ())
     runs = reader.choose(run)
-    scalars, hparams = _read(reader, run, steps, reading)
-    wanted = _Wanted.of(Selection.of(tag), required, media, hparams)
+    chosen = choices("stats", stats, tuple(STATS))
+    every = dict.fromkeys([*chosen, *(stat for way in ways.values() for stat in (way, f"{way}_step"))])
+    between = None if steps is None else _steps(steps)
+    digest = Digest.read(reader, runs, list(every), between, _MOST_DRAWN, reading)
+    wanted = _Wanted.of(Selection.of(tag), required, media, digest, reader.path)
     wanted.refuse_others(reader.path)
     media_values = _locate(reader, run, wanted.media, reading)
-    folds = _folded(reader, runs, hparams, reading)
+    folds = _folded(reader, runs, digest.series, reading)
     rows = list(dict.fromkeys(folds.get(each.name, each.name) for each in runs))
-    columns = _of_scalars(scalars, stats, wanted, rows, folds)
-    columns += _of_best(scalars, ways, rows, folds)
-    columns += _of_hparams(hparams, rows, folds)
+    columns = _of_scalars(digest, chosen, wanted, rows, folds)
+    columns += _of_best(digest, ways, rows, folds)
+    columns += _of_hparams(digest.hparams, rows, folds)
     for kind, values in media_values.items():
         columns += _of_media(kind, values, steps, wanted, rows, folds)
     arrow, names = _named(rows, columns)
     table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
     table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
-    if len(scalars) <= _MOST_DRAWN:  # a table keeps them for as long as it lives
+    scalars = digest.scalars
+    if scalars is not None:  # a table keeps them for as long as it lives
         tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
         table.curves = Curves(scalars, tags, folds)
     return table
@@ -193,7 +198,7 @@ def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, 
     wanted = [each for each in reader.runs if each.name in runs or parent(each.name) in runs]
     names = [each.name for each in wanted]
     values = locate_all(reader, ["hparams"], run=names, on_error="ignore")["hparams"]
-    folds = _folded(reader, wanted, values, {})
+    folds = _folded(reader, wanted, values.series(), {})
     given: dict[str, dict[str, Any]] = {name: {} for name in runs}
     names, columns, _ = by_run(values.arrow())
     for i, name in enumerate(names):
@@ -204,31 +209,17 @@ def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, 
     return given
 
 
-def _read(reader: Reader, run: Names, steps: Steps, reading: Reading) -> tuple[pa.Table, Values]:
-    """Scalars, and where hyperparameters are, from one reading; from two if there is a range of steps, which leaves
-    no hyperparameter out."""
-    if steps is not None:
-        scalars = read_scalars(reader, run, steps=steps, **reading).to_arrow()
-        return scalars, _locate(reader, run, ["hparams"], reading)["hparams"]
-    runs = reader.choose(run)
-    options = Options.of(reading, columns=("run", "tag", "step", "value"))
-    result = reader.read(runs, ["scalars", "hparams"], options, reading.get("on_error", "warn"))
-    scalars = table_of(result.scalars([each.name for each in runs]))
-    return scalars, Values(reader, "hparams", result, runs, None, "ignore")
-
-
 def _locate(reader: Reader, run: Names, kinds: Sequence[str], reading: Reading) -> dict[str, Values]:
     """Where the values of these kinds are, from another reading; their problems have been reported already."""
     quiet: Reading = {**reading, "on_error": "ignore"}
     return locate_all(reader, kinds, run=run, **quiet) if kinds else {}
 
 
-def _folded(reader: Reader, runs: Sequence[Run], hparams: Values, reading: Reading) -> dict[str, str]:
+def _folded(reader: Reader, runs: Sequence[Run], series: pa.Table, reading: Reading) -> dict[str, str]:
     """Sub-runs of `add_hparams` → the run above, if both are among these runs."""
     import pyarrow as pa
 
     chosen = {each.name for each in runs}
-    series = hparams.series()
     subs = sub_runs(series, chosen)
     # Whether a sub-run is the only one does not depend on what was selected.
     beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
@@ -251,18 +242,15 @@ def _as_text(table: pa.Table) -> pa.Schema:
 
 
 def _of_scalars(
-    scalars: pa.Table,
-    stats: Sequence[str] | str,
+    digest: Digest,
+    stats: Sequence[str],
     wanted: _Wanted,
     rows: Sequence[str],
     folds: Mapping[str, str],
 ) -> list[_Column]:
-    from tbq.table.summary import statistics
-
-    names, of_tags = statistics(scalars, stats, wanted.scalars(set(names_in(scalars["tag"]))))
-    place = _places(values_of(names), rows, folds)
+    place = _places(digest.runs(), rows, folds)
     columns = []
-    for statistic in of_tags:
+    for statistic in digest.statistics(stats, wanted.scalars(digest.tags)):
         claim = _COMPUTED if statistic.stat != "last" else _TAG
         if claim == _TAG and wanted.order is not None and statistic.tag in wanted.named:
             claim = _NAMED
@@ -272,23 +260,21 @@ def _of_scalars(
 
 
 def _of_best(
-    scalars: pa.Table, best: Mapping[str, str], rows: Sequence[str], folds: Mapping[str, str]
+    digest: Digest, best: Mapping[str, str], rows: Sequence[str], folds: Mapping[str, str]
 ) -> list[_Column]:
-    from tbq.table.summary import statistics
-
     columns: list[_Column] = []
+    place = _places(digest.runs(), rows, folds)
     for tag, way in best.items():
-        names, (value, step) = statistics(scalars, (way, f"{way}_step"), [tag])
-        place = _places(values_of(names), rows, folds)
+        value, step = digest.statistics((way, f"{way}_step"), [tag])
         for what, statistic in (("best", value), ("best_step", step)):
             columns.append(_Column(f"{tag}.{what}", TAG, place(statistic.values), _BEST, f"{tag}\0{what}"))
     return columns
 
 
-def _of_hparams(hparams: Values, rows: Sequence[str], folds: Mapping[str, str]) -> list[_Column]:
+def _of_hparams(hparams: pa.Table, rows: Sequence[str], folds: Mapping[str, str]) -> list[_Column]:
     import pyarrow as pa
 
-    runs, columns, about = by_run(hparams.arrow())
+    runs, columns, about = by_run(hparams)
     if not runs:
         return []
     place = _places(runs, rows, folds)

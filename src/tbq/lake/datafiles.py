@@ -63,7 +63,7 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
-    from tbq.export.parquet import Stretches, write_groups
+    from tbq.export.parquet import Stretches, write_stretches
 
     labels = ("tag", "run", SOURCE) if SOURCE in table.column_names else ("run",)
     stretches = Stretches.of(table, labels, sort=True)
@@ -71,7 +71,7 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     key = f"{kind}/{path}"
     with place.write(key) as stream:
         counted = _Counted(stream)
-        write_groups(stretches, counted, store_schema=False)  # type: ignore[arg-type]
+        write_stretches(stretches, counted, store_schema=False)  # type: ignore[arg-type]
     return DataFile(path, counted.size, json.dumps(_statistics(table)))
 
 

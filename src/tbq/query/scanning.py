@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
+from tbq.source.files import GROUP_BYTES, groups
 
 if TYPE_CHECKING:
     from tbq.kinds.values import Values
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from tbq.source import Run
 
 #: Runs are decoded together until their files have this many bytes: few at first, for those who want only the first
-#: rows, then enough for all cores, but little to hold.
+#: rows, then more.
 FIRST_BYTES = 64 * 1024
-GROUP_BYTES = 64 * 1024 * 1024
 
 #: What the computed columns are computed from.
 _MADE_OF = {"ema": ("run", "tag", "step", "value"), RELATIVE: ("run", "wall_time")}
@@ -231,23 +231,6 @@ def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generat
     finally:
         if scanning.on_scan is not None:
             scanning.on_scan(question.scan(count, decoded))
-
-
-def groups(runs: Sequence[Run], first: int, limit: int, size_of: Callable[[Run], int]) -> Iterator[list[Run]]:
-    """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
-    run is alone."""
-    group: list[Run] = []
-    size = 0
-    for run in runs:
-        of_run = size_of(run)
-        if group and size + of_run > first:
-            yield group
-            group, size = [], 0
-            first = min(4 * first, limit)
-        group.append(run)
-        size += of_run
-    if group:
-        yield group
 
 
 def _computed(table: pa.Table, how: tuple[Any, ...], began: Mapping[str, float]) -> pa.ChunkedArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tbq.source.discover import WHOLE, Run
@@ -13,6 +13,9 @@ from tbq.source.urls import is_remote
 if TYPE_CHECKING:
     from tbq.progress import Call
     from tbq.source.remote import Remote
+
+#: Runs that are decoded together have so many bytes: enough for all cores, but little to hold.
+GROUP_BYTES = 64 * 1024 * 1024
 
 
 def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
@@ -35,6 +38,25 @@ def bytes_of(run: Run) -> int:
         run.remote.size(path) if run.remote is not None and is_remote(path) else _size(path)
         for path in run.files
     )
+
+
+def groups(
+    runs: Iterable[Run], first: int, limit: int, size_of: Callable[[Run], int] = bytes_of
+) -> Iterator[list[Run]]:
+    """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
+    run is alone."""
+    group: list[Run] = []
+    size = 0
+    for run in runs:
+        of_run = size_of(run)
+        if group and size + of_run > first:
+            yield group
+            group, size = [], 0
+            first = min(4 * first, limit)
+        group.append(run)
+        size += of_run
+    if group:
+        yield group
 
 
 def _size(path: str) -> int:

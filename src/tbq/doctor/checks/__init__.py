@@ -70,6 +70,33 @@ _MODULES = (
 )
 
 
+#: Those that look at several runs, or at none; the others look at each run by itself.
+_OF_LOG = frozenset(
+    (
+        "no_event_files", "wrong_directory", "missing_path", "header_only", "run_names", "hparams_runs",
+        "add_scalars",
+    )
+)  # fmt: skip
+
+
+def examine(survey: Survey, checks: Sequence[Check]) -> Iterator[Finding]:
+    """Run checks; of a large log those that look at one run at a time see a few runs at a time."""
+    findings: dict[str, list[Finding]] = {check.rule.code: [] for check in checks}
+    of_runs = [check for check in checks if check.is_of_runs]
+    parts = list(survey.parts()) if of_runs else []
+    whole = parts == [survey]
+    for check in checks:
+        if whole or not check.is_of_runs:
+            findings[check.rule.code] += check.run(survey)
+    if not whole:
+        survey.forget()
+        for part in parts:
+            for check in of_runs:
+                findings[check.rule.code] += check.run(part)
+            part.forget()
+    return (finding for of_check in findings.values() for finding in of_check)
+
+
 @dataclass(frozen=True)
 class Check:
     """A check, loaded from its module."""
@@ -80,6 +107,11 @@ class Check:
     def rule(self) -> Rule:
         rule: Rule = self.module.RULE
         return rule
+
+    @property
+    def is_of_runs(self) -> bool:
+        """Whether it looks at one run at a time."""
+        return self.module.__name__.rpartition(".")[2] not in _OF_LOG
 
     @property
     def title(self) -> str:

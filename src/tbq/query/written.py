@@ -1,0 +1,106 @@
+"""Tables of a log to files: one kind, or all of them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from tbq.arguments import keywords
+from tbq.decode.options import SELECTED, Selected
+from tbq.decode.options import Options as Reading
+from tbq.decode.reader import table_of
+from tbq.export import check
+from tbq.export import write as write_table
+from tbq.export.everything import check_holder, write_all
+from tbq.export.options import WRITING, Options, Writing
+from tbq.export.parts import by_parts, write_parts
+from tbq.kinds.tables import table, tables
+from tbq.schema import schema
+from tbq.select import Names, Selection
+from tbq.select import steps as _steps
+from tbq.storage import using
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from tbq.arguments import StrPath
+    from tbq.decode.reader import Reader
+
+
+class Export(Selected, Writing, total=False):
+    """The keywords of `log.write`: those of a table, and those of `table.write`."""
+
+    run: Names
+
+
+class Paths(list[str]):
+    """The paths that were written, and how many rows if it was one table."""
+
+    def __init__(self, paths: Iterable[str], rows: int | None = None) -> None:
+        super().__init__(paths)
+        self.rows = rows
+
+
+def write(reader: Reader, path: StrPath, kind: str = "all", **options: Any) -> Paths:
+    """Write all tables, or one; what would stop that is reported before anything is read."""
+    keywords("log.write", options, ("kind", *SELECTED, *WRITING))
+    selected = {name: value for name, value in options.items() if name in SELECTED}
+    writing = {name: value for name, value in options.items() if name in WRITING}
+    with using(storage=writing.pop("storage", None)):
+        return _write(reader, path, kind, selected, writing)
+
+
+def _write(
+    reader: Reader, path: StrPath, kind: str, selected: dict[str, Any], writing: dict[str, Any]
+) -> Paths:
+    if kind == "all":
+        check_holder(path, writing.get("format"))
+        return Paths(write_all(tables(reader, **selected), path, **writing))
+    fewer = bool(writing.get("columns") or writing.get("drop_bytes"))
+    target = {name: writing[name] for name in ("format", "force") if name in writing}
+    check(path, schema=None if fewer else schema(kind), **target)
+    if kind == "scalars" and by_parts(path, writing.get("format")):
+        with suppress(NotByParts):
+            return write_scalars(reader, path, selected, writing)
+    made = table(reader, kind, **selected)
+    return Paths(write_table(made, path, **writing), len(made))
+
+
+class NotByParts(Exception):  # noqa: N818 - not an error: the other way is taken
+    """Which tags are wanted is known only when all of them are."""
+
+
+def write_scalars(reader: Reader, path: StrPath, selected: dict[str, Any], writing: dict[str, Any]) -> Paths:
+    """Write scalars run by run: the file is that of the table, which is never there as a whole."""
+    given = dict(selected)
+    run, tags = given.pop("run", None), Selection.of(given.pop("tag", None))
+    on_error = given.pop("on_error", "warn")
+    reading = Reading.of(given, tag=tags, steps=_steps(given.pop("steps", None)))  # type: ignore[arg-type]
+    force, format = writing.get("force", False), writing.get("format")
+    how = {name: value for name, value in writing.items() if name not in ("force", "format", "storage")}
+    options = Options(kind="scalars", logdir=reader.path, began=reader.began, **how)
+    tables = _parts(reader, run, tags, reading, on_error)
+    return Paths([os.fspath(path)], write_parts(tables, path, schema("scalars"), format, force, options))
+
+
+def _parts(
+    reader: Reader, run: Names, tags: Selection, options: Reading, on_error: Any
+) -> Iterator[pa.Table]:
+    """The scalars of a few runs at a time."""
+    seen: set[str] = set()
+    result = None
+    for part, result in reader.in_groups(reader.choose(run), ["scalars"], options, on_error):
+        seen.update(result.tags("scalars"))
+        scalars = table_of(result.scalars([each.name for each in part]))
+        if len(scalars):
+            yield scalars
+    if tags.everything or result is None:
+        return
+    names = set(tags.resolve(sorted(seen)).names)
+    # Nothing was selected, which is explained there; or `loss[0]` was a name, not a pattern.
+    if not names or any(name not in names for name in seen if tags.matches(name)):
+        raise NotByParts
+    reader.require(tags, sorted(seen), result)
