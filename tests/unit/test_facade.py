@@ -36,8 +36,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
-        "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "open", "patch", "read",
-        "release_memory", "results", "rewrite", "unpatch", "watch",
+        "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "ray", "read", "release_memory", "results", "rewrite", "unpatch", "watch",
     ]  # fmt: skip
     for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,17 +37,22 @@ class RowSource:
         segments = table_of(result.segments())
         of_kind = np.array([each == kind for each in values_of(series["kind"])], bool)
         stored = of_kind & (numbers(series["rows"]) > 0)
-        chosen = stored[numbers(segments["series"])] if len(segments) else np.zeros(0, bool)
-        counts = numbers(segments["count"])[chosen]
-        self.session = np.repeat(numbers(segments["session"])[chosen], counts)
-        self.limit = np.repeat(numbers(segments["limit"])[chosen], counts)
-        self.run = np.repeat(
-            series["run"].combine_chunks().indices.to_numpy()[numbers(segments["series"])[chosen]], counts
-        )
+        of_segment = numbers(segments["series"])
+        chosen = stored[of_segment] if len(segments) else np.zeros(0, bool)
+        self._counts = numbers(segments["count"])[chosen]
+        self._limits = numbers(segments["limit"])[chosen]
+        self._runs = series["run"].combine_chunks().indices.to_numpy()[of_segment[chosen]]
+        self.session = np.repeat(numbers(segments["session"])[chosen], self._counts)
+
+    @cached_property
+    def run(self) -> NDArray[np.int64]:
+        """The run of each value, by its number."""
+        return np.repeat(self._runs, self._counts)
 
     def kept(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the values the policy keeps."""
-        return np.asarray((self.limit == _NO_LIMIT) | (steps < self.limit))
+        limit = np.repeat(self._limits, self._counts)
+        return np.asarray((limit == _NO_LIMIT) | (steps < limit))
 
 
 def rows_of(
@@ -119,9 +125,10 @@ def _numbered(
     first: Mapping[str, int] | None,
 ) -> pa.Table:
     """The table with its columns `source` and `row`."""
-    used, codes = np.unique(files[session], return_inverse=True)
+    used, of_session = np.unique(files, return_inverse=True)
+    codes = of_session.astype(np.int32)[session]
     names = pa.array([paths[file] for file in used.tolist()], pa.string())
-    source = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
+    source = pa.DictionaryArray.from_arrays(pa.array(codes), names)
     run, run_names = codes_of(table["run"])
     place = places_in(run.astype(np.int64) * (len(ranks) + 1) + ranks[session])
     if first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result
 
+#: Seconds after which a file is not expected to grow; if it does, its run is read from the start, once.
+QUIET = 86_400.0
 #: What a run's state has: the file that may grow, where reading goes on in it and marks of the bytes before; the place
 #: of its last session and, if there are others, the series of that; the numbers of the next rows; metadata of tags.
 State = dict[str, Any]
@@ -103,7 +106,7 @@ def _state(
     if any(each.truncated for each in of_run if each.path != report.path):
         return None
     path = os.fsdecode(report.path)
-    marks = marks_of(path, report.resume)
+    marks = marks_of(path, report.resume) if _is_recent(path) else []
     if not marks:
         return None
     begin = last["rank"] * SESSION
@@ -116,6 +119,14 @@ def _state(
         "next": {kind: number for kind, number in next_rows.items() if number >= begin},
         "metadata": metadata_for(metadata),
     }
+
+
+def _is_recent(path: str) -> bool:
+    """Whether a file may still grow: there are many that never will, and a state of each would take time and room."""
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) < QUIET
+    except OSError:
+        return False
 
 
 def _is_healthy(report: FileReport) -> bool:

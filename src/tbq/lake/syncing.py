@@ -82,6 +82,7 @@ class Job:
     config: dict[str, Any] = field(default_factory=dict)
     storage: Storage | None = None
     cache: StrPath | None = None
+    found: Found | None = None  # by the first look, which the first round need not repeat
 
 
 def sync(
@@ -169,17 +170,17 @@ def prepare(
                 hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
             )
     known = read_config(place)
+    found = None
     if known is None:
         refuse_others(place, place.folders())
-        _found(
-            Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
-        )  # or no lake
+        look_once = Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
+        found = _found(look_once)  # raises if there is nothing to make a lake of
         make_config(place, config)
         known = read_config(place) or {}
     check_config(place, known, config)
     return Job(
         place, named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress, engine, keep_gone,
-        compact, float(retention), config, storage, cache,
+        compact, float(retention), config, storage, cache, found,
     )  # fmt: skip
 
 
@@ -362,6 +363,9 @@ def _count(table: LakeTable) -> int:
 
 def _found(job: Job) -> Found:
     """The runs, with absolute paths; raises if there are none."""
+    if job.found is not None:
+        found, job.found = job.found, None
+        return found
     found = find(job.source, remote=remote_for(job.source, job.storage, job.cache))
     if not found.runs:
         raise SourceError(
