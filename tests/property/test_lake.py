@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lakes import assert_same
-from livelog import OPERATIONS, LiveLog, New, Replace, Simple
+from livelog import EVENTS, OPERATIONS, Append, LiveLog, New, Replace, Simple
 from tables import examples
 
 import tbq.lake
@@ -46,6 +46,29 @@ def test_a_lake_equals_its_log(tmp_path_factory: pytest.TempPathFactory, operati
                 log.apply(operation)
                 if not in_place(operation):
                     continue
+            if synced(log, lake):
+                assert_same(lake, log.root)
+    finally:
+        shutil.rmtree(folder)
+
+
+APPENDS = st.builds(
+    Append, st.integers(0, 1), st.lists(EVENTS, min_size=1, max_size=3), st.sampled_from([0.25, 10.0]),
+    st.sampled_from([0.0, 0.0, 0.0, 0.4]), st.none(),
+)  # fmt: skip
+
+
+@examples(30)
+@given(st.lists(APPENDS, max_size=12), st.booleans())
+def test_a_lake_of_a_log_that_grows(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[Any], resumed: bool
+) -> None:
+    """A sync after each flush of one or two writers, one of them perhaps of the same run."""
+    folder = tmp_path_factory.mktemp("lake")
+    log, lake = LiveLog(folder / "log"), folder / "lake"
+    try:
+        for operation in [New(0, 1, 0.25), New(0 if resumed else 1, 2, 10.0), *operations]:
+            log.apply(operation)
             if synced(log, lake):
                 assert_same(lake, log.root)
     finally:
