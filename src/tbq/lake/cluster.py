@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Bytes of event files of one task: small enough that a worker that dies costs little.
 TASK_BYTES = 1 << 27
+#: So many tasks, or those of so many seconds, are one commit.
+_TOGETHER, _SECONDS = 64, 10.0
 #: Tasks per CPU, if there is work for so many.
 _TASKS = 4
 
@@ -35,19 +37,22 @@ def work_on_cluster(
         for share in shares(runs, share_bytes(ray, runs))
     }
     while waiting:
-        done, _ = ray.wait(list(waiting), num_returns=1)
-        for reference in done:
-            share = waiting.pop(reference)
-            try:
-                yield share, ray.get(reference)
-            except ray.exceptions.RayError as failure:
-                for other in waiting:
-                    ray.cancel(other, force=True)
-                raise SourceError(
-                    f"a task on the cluster failed: {_first_line(failure)}",
-                    hint="the lake is right, if not complete: run tbq sync again; --engine local does without Ray",
-                    code="ray",
-                ) from failure
+        # What is done within seconds is committed together: commits are what a driver can do least of.
+        together = min(len(waiting), _TOGETHER)
+        ready, _ = ray.wait(list(waiting), num_returns=together, timeout=_SECONDS)
+        done = [(waiting.pop(reference), reference) for reference in ready]
+        try:
+            parts = ray.get([reference for _, reference in done])
+        except ray.exceptions.RayError as failure:
+            for other in waiting:
+                ray.cancel(other, force=True)
+            raise SourceError(
+                f"a task on the cluster failed: {_first_line(failure)}",
+                hint="the lake is right, if not complete: run tbq sync again; --engine local does without Ray",
+                code="ray",
+            ) from failure
+        if done:
+            yield [run for share, _ in done for run in share], Written.joined(parts)
 
 
 def started() -> Any:

@@ -46,6 +46,23 @@ class Written:
                 out.files[kind] = write_files(place, kind, table)
         return out
 
+    @classmethod
+    def joined(cls, parts: Sequence[Written]) -> Written:
+        """Several shares as one."""
+        import pyarrow as pa
+
+        out = cls()
+        tables: dict[str, list[pa.Table]] = {}
+        for part in parts:
+            for kind, files in part.files.items():
+                out.files.setdefault(kind, []).extend(files)
+            for kind, table in part.overviews.items():
+                tables.setdefault(kind, []).append(table)
+            out.states.update(part.states)
+            out.rows += part.rows
+        out.overviews = {kind: pa.concat_tables(each).unify_dictionaries() for kind, each in tables.items()}
+        return out
+
 
 def work(
     place: Place,
