@@ -46,7 +46,7 @@ def read(
     about the same number of bytes each, and a run is never torn apart. Workers must see the same paths.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
-    70
+    80
     """
     choice("table", table, SERIES)
     keywords("tbq.ray.read", selected, SELECTED)
@@ -135,7 +135,12 @@ def _rows(
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Labels as plain strings: blocks of different tasks have different dictionaries."""
+    """Labels as plain strings: blocks of different tasks have different dictionaries.
+
+    >>> import pyarrow as pa
+    >>> _plain(pa.table({"run": pa.array(["a"]).dictionary_encode()})).schema.field("run").type
+    DataType(string)
+    """
     import pyarrow as pa
 
     fields = [

@@ -217,6 +217,42 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(lake, log)
 
 
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_full_disk_in_the_middle_of_the_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    from deltalake.exceptions import DeltaError
+
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    change_log(log)
+    original = DeltaTable.create_write_transaction
+    calls = 0
+
+    def full(self: DeltaTable, *args: Any, **more: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls >= at:
+            raise DeltaError("Generic LocalFileSystem error: No space left on device (os error 28)")
+        original(self, *args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTable, "create_write_transaction", full)
+        with pytest.raises(OutputError, match=r"cannot be committed to: .*No space left on device"):
+            tbq.lake.sync(log, lake)
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+
+
+def test_without_deltalake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_log(tmp_path / "log")
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(TbqError, match=r"deltalake, which is not installed\n  pip install 'tbq\[lake\]'"):
+        tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
+    assert not (tmp_path / "lake").exists()
+
+
 def test_a_lost_position_is_made_again(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)

@@ -103,7 +103,11 @@ def command(
             done = None
         if done or (first and done is not None):
             problems = f"; {done.problems:,} in its problems table" if done.problems else ""
-            say(f"{lake}: {done}, {time.monotonic() - began:.1f} s{problems}")
+            line = f"{lake}: {done}, {time.monotonic() - began:.1f} s{problems}"
+            if watch:
+                tell(line, name="")  # what goes on for ever is looked up in a log
+            else:
+                say(line)
         if not watch:
             return
         first = False

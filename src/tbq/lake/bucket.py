@@ -20,7 +20,7 @@ class Bucket(Place):
     def __init__(self, url: str, storage: Storage | None = None) -> None:
         self._store: Store = open_store(url, storage)
         self.url = self._store.url
-        self._storage = dict(storage or {})
+        self._storage = dict(self._store.storage)  # with what the command was given
         self.options = {"conditional_put": "etag", **_for_deltalake(self._store.storage)}
 
     def __reduce__(self) -> tuple[object, ...]:

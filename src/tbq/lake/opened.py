@@ -20,7 +20,7 @@ def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> Log
 
     >>> done = tbq.lake.sync("runs", "lake")
     >>> tbq.lake.open("lake").scalars(tag="val/loss").shape
-    (70, 5)
+    (80, 5)
     """
     place = place_of(lake, storage)
     if read_config(place) is None:

@@ -110,10 +110,10 @@ def sync(
 
     Both may be URLs of object stores; `storage` and `cache` are those of `tbq.open`.
 
-    >>> tbq.lake.sync("runs", "lake")
-    Synced(added=9, grown=0, replaced=0, gone=0, rows=3812, commits=14, problems=1)
-    >>> tbq.lake.sync("runs", "lake").rows
-    0
+    >>> print(tbq.lake.sync("runs", "lake"))
+    9 runs new; 3,678 rows written
+    >>> print(tbq.lake.sync("runs", "lake"))
+    nothing new
     """
     job = prepare(
         source, lake, run=run, tag=tag, kinds=kinds, keep_gone=keep_gone, compact=compact, retention=retention,

@@ -131,7 +131,7 @@ class LakeTable:
             raise OutputError(
                 f"cannot be committed to: {failure}",
                 path=url,
-                hint="the lake is as it was; run tbq sync again once there is room and permission",
+                hint="what was committed before is right; run tbq sync again once there is room and permission",
                 code="lake",
             ) from failure
         self._files = None
