@@ -278,15 +278,15 @@ def make_f(root: Path) -> None:
     _write(root / _name(), _curves(TAGS, 1_100_000))
 
 
-def _make_small(runs: int) -> Callable[[Path], None]:
+def _make_small(runs: int, steps: int = 20) -> Callable[[Path], None]:
     def make(root: Path) -> None:
         for run in range(runs):
             _write(
                 root / f"sweep_{run // 100:03d}" / f"trial_{run:05d}" / _name(run),
-                _curves(TAGS[:5], 20, seed=run),
+                _curves(TAGS[:5], steps, seed=run),
             )
 
-    make.__doc__ = f"{runs:,} runs × 5 tags × 20 steps, as torch writes them"
+    make.__doc__ = f"{runs:,} runs × 5 tags × {steps} steps, as torch writes them"
     return make
 
 
@@ -321,6 +321,8 @@ CORPORA: dict[str, Callable[[Path], None]] = {
     "runs100": _make_small(100),
     "runs1000": _make_small(1000),
     "runs10000": _make_small(10_000),
+    "runs100000": _make_small(100_000, 60),
+    "objects3000": _make_small(3000, 206),
     "images": make_images,
     "seeds": make_seeds,
 }

@@ -399,3 +399,31 @@ def test_without_the_extra(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(TbqError, match="obstore, which is not installed") as raised:
         tbq.open(bucket.url("runs"))
     assert raised.value.hint == "pip install 'tbq[remote]'"
+
+
+def test_the_data_provider_of_the_board(bucket: Bucket, runs: Path) -> None:
+    from tensorboard import context
+
+    from tbq.compat.data_provider import DataProvider
+
+    bucket.upload(runs, "runs")
+    provider = DataProvider(bucket.url("runs"))
+    assert len(provider.list_runs(context.RequestContext(), experiment_id="")) == 9
+
+
+def test_what_reads_no_urls_says_so(bucket: Bucket) -> None:
+    from tbq.compat.event_accumulator import EventAccumulator
+    from tbq.compat.event_multiplexer import EventMultiplexer
+    from tbq.compat.tbparse import SummaryReader
+
+    url = bucket.url("runs")
+    for call in (
+        lambda: EventAccumulator(url).Reload(),
+        lambda: EventMultiplexer().AddRunsFromDirectory(url),
+        lambda: SummaryReader(url),
+        lambda: tbq.read(f"{url}/x.parquet"),
+        lambda: tbq.results.metrics(f"{url}/x.csv"),
+        lambda: tbq.results.weights(f"{url}/x.safetensors"),
+    ):
+        with pytest.raises(TbqError, match="cannot be used from or at a URL"):
+            call()

@@ -27,6 +27,7 @@ from tbq.compat.log import logger
 from tbq.compat.messages import Message, message_class
 from tbq.compat.reservoirs import Reservoir, sizes_of
 from tbq.compat.versions import file_version, source_writer
+from tbq.source.urls import refuse_remote
 from tbq.source.walk import is_event_file
 
 if TYPE_CHECKING:
@@ -351,6 +352,7 @@ def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
     if not path:
         raise ValueError("path must be a valid string")
     path = os.fspath(path)
+    refuse_remote(path)
     if is_event_file(os.path.basename(path)) and not os.path.isdir(path):
         return LegacyEventFileLoader(path)
     return DirectoryWatcher(path, LegacyEventFileLoader, lambda each: is_event_file(os.path.basename(each)))

@@ -15,6 +15,7 @@ from tbq.compat.log import logger
 from tbq.compat.messages import message_class
 from tbq.compat.migrate import Migration
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
     from tbq._core import Accumulator
@@ -32,6 +33,7 @@ class RawEventFileLoader:
         if file_path is None:
             raise ValueError("A file path is required")
         self._file_path = os.fspath(file_path)
+        refuse_remote(self._file_path)
         self._detect_file_replacement = detect_file_replacement
         self._file_size: int | None = None
         self._unpacked: Unpacked | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from tbq.compat import directory_watcher, event_accumulator
 from tbq.compat.log import logger
+from tbq.source.urls import refuse_remote
 
 
 class EventMultiplexer:
@@ -189,6 +190,7 @@ class EventMultiplexer:
 def _run_folders(top: str) -> Iterator[str]:
     """The directories from `top` down that have a file called like an event file, each of them once."""
     top = os.fspath(top)
+    refuse_remote(top)
     if not os.path.exists(top):
         return
     if not os.path.isdir(top):

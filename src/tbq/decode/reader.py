@@ -13,7 +13,7 @@ from tbq.errors import SelectionError
 from tbq.progress import Parts, reporting
 from tbq.select import Names, Selection
 from tbq.source.discover import Found, Run
-from tbq.source.files import GROUP_BYTES, bytes_of, groups
+from tbq.source.files import HELD_BYTES, bytes_of, groups
 from tbq.source.inflate import Unpacked
 from tbq.text import shown_path
 
@@ -116,7 +116,7 @@ class Reader:
         options: Options,
         on_error: OnError = "warn",
         count: bool = False,
-        most: int = GROUP_BYTES,
+        most: int = HELD_BYTES,
     ) -> Iterator[tuple[list[Run], Result]]:
         """Decode a few runs at a time, so that memory follows what the caller keeps; problems are reported at the end.
 

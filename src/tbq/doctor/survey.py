@@ -14,7 +14,7 @@ from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
 from tbq.source.discover import remote_for, sources
-from tbq.source.files import GROUP_BYTES, groups
+from tbq.source.files import HELD_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 #: Of a log with more bytes than this the rows are read a few runs at a time.
-MOST_BYTES = GROUP_BYTES
+MOST_BYTES = HELD_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
@@ -68,7 +68,6 @@ class Survey:
             self.discovered = Found(self.given, [])
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
-        self._with_rows = True
 
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each of the others."""
@@ -99,35 +98,53 @@ class Survey:
         return self.discovered.runs
 
     def parts(self) -> Iterator[Survey]:
-        """Surveys of a few runs each, with their rows; this one itself if the log is small. They are read when asked.
-
-        After that a survey of a large log has no rows of its own.
-        """
+        """Surveys of a few runs each; this one itself if the log is small. They are read when they are asked."""
         runs = list(groups(self.runs, MOST_BYTES, MOST_BYTES))
         if len(runs) < 2:
             yield self
             return
-        self._with_rows = False
         for part in runs:
             survey = copy(self)
             survey.discovered = replace(self.discovered, runs=part)
-            survey._with_rows = True
             yield survey
 
-    def forget(self) -> None:
-        """Give up what was read: it is read again if it is asked for."""
-        for name in [
-            name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)
-        ]:
-            del self.__dict__[name]
+    def gathered(self) -> tuple[dict[str, Array], Any]:
+        """What checks that look at several runs ask for: columns of files, and of series. The rest may go."""
+        import numpy as np
+
+        series = self.series_table.select(["run", "tag", "kind", "count"])
+        return (
+            {name: column.copy() for name, column in self.files.items()},
+            series.take(np.arange(len(series))),  # a copy: columns of the core keep all that was read
+        )
+
+    def join(self, parts: Sequence[tuple[dict[str, Array], Any]]) -> None:
+        """Take what the surveys of all parts gathered for what was read: there are no rows, and nothing of sessions."""
+        import numpy as np
+        import pyarrow as pa
+
+        starts = np.cumsum([0, *(len(part) for part in groups(self.runs, MOST_BYTES, MOST_BYTES))])
+        files: dict[str, list[Array]] = {name: [] for name in parts[0][0]}
+        codes = []
+        for start, (columns, series) in zip(starts, parts, strict=False):
+            for name, column in columns.items():
+                files[name].append(column + start if name == "run" else column)
+            codes.append(series["run"].combine_chunks().indices.to_numpy() + start)
+        runs = pa.array([run.name for run in self.runs], pa.string())
+        owners = pa.DictionaryArray.from_arrays(pa.array(np.concatenate(codes).astype(np.int32)), runs)
+        rest = pa.concat_tables([series.drop_columns(["run"]) for _, series in parts])
+        table = rest.unify_dictionaries().combine_chunks().add_column(0, "run", owners)
+        joined: dict[str, Any] = {
+            "files": {name: np.concatenate(columns) for name, columns in files.items()},
+            "series_table": table,
+            "series": {"run": owners.indices.to_numpy(), "count": table["count"].to_numpy()},
+        }
+        vars(self).update(joined)  # what cached properties would compute
 
     @cached_property
     def result(self) -> Result:
-        """All scalars decoded, everything else counted; of a large log only what is asked of all runs together."""
-        kinds = ["scalars"] if self._with_rows else []
-        return _decode.decode(
-            self.runs, kinds, self._options, self.unpacked, details=self._with_rows, verify=True
-        )
+        """All scalars decoded, everything else counted."""
+        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
 
     @cached_property
     def reports(self) -> list[FileReport]:
@@ -251,7 +268,6 @@ class Survey:
         """All rows of scalars, segment after segment."""
         import pyarrow as pa
 
-        assert self._with_rows, "a check that looks at rows must be one of those that look at one run"
         table = pa.table(self.result.scalars([run.name for run in self.runs]))
         return {name: table[name].to_numpy() for name in ("step", "wall_time", "value")}
 

@@ -52,6 +52,16 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
+def give(source: Path, target: Path, link: bool) -> None:
+    """Give a file a second name, or make a copy of it with its times."""
+    if link:
+        with contextlib.suppress(OSError):  # a file system without links, or with too many of this file
+            os.link(source, target)
+            return
+    shutil.copyfile(source, target)
+    shutil.copystat(source, target)
+
+
 class Cache:
     """The copies below a folder, together at most `limit` bytes when `trim` has been called."""
 
@@ -100,14 +110,7 @@ class Cache:
                 return False
             if time.time() - status.st_atime > _RECENT:
                 os.utime(source, ns=(time.time_ns(), status.st_mtime_ns))
-            if link:
-                with contextlib.suppress(
-                    OSError
-                ):  # a file system without links, or with too many of this file
-                    os.link(source, target)
-                    return True
-            shutil.copyfile(source, target)
-            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+            give(source, target, link)
         except FileNotFoundError:
             return False
         return True
@@ -116,7 +119,11 @@ class Cache:
         """Keep a complete file under the name of its version; it is moved there."""
         target = self.path(copy)
         target.parent.mkdir(mode=0o700, exist_ok=True)
-        complete.replace(target)
+        try:
+            complete.replace(target)
+        except PermissionError:  # Windows: another process has the same copy open
+            if not target.exists():
+                raise
         with self._lock:
             old = self._known.get(copy.url) if self._known is not None else None
             if self._known is not None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Runs that are decoded together have so many bytes: enough for all cores, but little to hold.
 GROUP_BYTES = 64 * 1024 * 1024
+#: The same for those who keep little of what they read.
+HELD_BYTES = 32 * 1024 * 1024
 
 
 def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tbq.errors import SourceError
 from tbq.progress import Call
 from tbq.scratch import Scratch
-from tbq.source.cache import Cache, Copy
+from tbq.source.cache import Cache, Copy, give
 from tbq.source.fetch import append, download
 from tbq.source.origin import forget, note, stands_for
 from tbq.source.store import STORE_FAILED, ChangedError, MissingObjectError, Object, Store
@@ -119,15 +119,19 @@ class Mirror:
         return self._take(url, version)
 
     def _take(self, url: str, version: Object) -> bool:
-        """Have the file from the cache; a live one that may grow is a copy."""
+        """Have the file from the cache, if it is there."""
         with self._lock:
             path = self._hold(url).path
-        link = not self._live or time.time() - version.modified > _SETTLED
+        link = self._links(version)
         path.unlink(missing_ok=True)
         if not self._cache.take(Copy.of(url, version.etag, version.size), path, link):
             return False
         self._settle(url, _Held(path, version, linked=link))
         return True
+
+    def _links(self, version: Object) -> bool:
+        """Whether a file may be a link to the cache: a live one that may grow is a copy."""
+        return not self._live or time.time() - version.modified > _SETTLED
 
     def _bring(self, url: str, store: Store, version: Object) -> None:
         asked = version.etag
@@ -153,8 +157,21 @@ class Mirror:
                 os.utime(held.path, (time.time(), version.modified))
                 self._settle(url, _Held(held.path, version))
                 return
+            if self._live and held.version.size == version.size:
+                self._cached(url, store, version)
+                if _is_same(held.path, self._cache.path(Copy.of(url, version.etag, version.size))):
+                    self._settle(
+                        url, _Held(held.path, version, linked=held.linked)
+                    )  # it was written once more
+                    return
             self._drop(url)  # another object: it is another file
-        if self._take(url, version):
+        if not self._take(url, version):
+            self._cached(url, store, version, adopt=True)
+
+    def _cached(self, url: str, store: Store, version: Object, adopt: bool = False) -> None:
+        """Have a version in the cache; with `adopt` have its file first, since others may clear the cache."""
+        copy = Copy.of(url, version.etag, version.size)
+        if not adopt and self._cache.path(copy).exists():
             return
         assert self._scratch is not None
         scratch = self._scratch.folder / f"new-{threading.get_ident()}"
@@ -166,11 +183,15 @@ class Mirror:
             if not grown:
                 download(store, version, scratch)
             os.utime(scratch, (time.time(), version.modified))
-            self._cache.add(Copy.of(url, version.etag, version.size), scratch)
+            if adopt:
+                with self._lock:
+                    path = self._hold(url).path
+                path.unlink(missing_ok=True)
+                give(scratch, path, self._links(version))
+                self._settle(url, _Held(path, version, linked=self._links(version)))
+            self._cache.add(copy, scratch)
         finally:
             scratch.unlink(missing_ok=True)
-        if not self._take(url, version):
-            raise ChangedError("was removed from the cache while it was read", path=url, code="changed")
 
     def _hold(self, url: str) -> _Held:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork the files are the parent's
@@ -230,6 +251,16 @@ def _first_bytes(
             taken.append(url)
             size += of_url
     return taken, left
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two files have the same bytes."""
+    import filecmp
+
+    try:
+        return filecmp.cmp(path, other, shallow=False)
+    except OSError:
+        return False
 
 
 def _deleted(url: str) -> MissingObjectError:

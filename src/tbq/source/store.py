@@ -110,7 +110,7 @@ class Store:
         if etag is not None and _is_strong(etag):
             options["if_match"] = f'"{etag}"'
         with _explained(self._url(key)):
-            got = obstore.get(self._data, self._key(key), options=options)  # type: ignore[arg-type]
+            got = obstore.get(self._data, self._key(key), options=options)
             version = _object(got.meta, key)
             if etag is not None and version.etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")

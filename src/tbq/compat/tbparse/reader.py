@@ -21,6 +21,7 @@ from tbq.compat.tbparse import values
 from tbq.compat.tbparse.frames import Part, long_frame, wide_frame
 from tbq.compat.tbparse.leaf import COLUMNS, HPARAMS, TEXT, Leaf
 from tbq.compat.tbparse.libraries import to_pandas, to_polars
+from tbq.source.urls import refuse_remote
 
 #: In the order of the dictionaries that a reader gives.
 KINDS = (IMAGES, AUDIO, HISTOGRAMS, SCALARS, TENSORS, HPARAMS, TEXT)
@@ -62,6 +63,7 @@ class SummaryReader:
         self._frame = choice("frame", frame, ("pandas", "polars"))
         self._children: dict[str, SummaryReader] = {}
         self._leaf: Leaf | None = None
+        refuse_remote(self._log_path)
         if not os.path.exists(self._log_path):
             raise ValueError(f"File or directory not found: {self._log_path}")
         if os.path.isfile(self._log_path):

@@ -83,17 +83,17 @@ def examine(survey: Survey, checks: Sequence[Check]) -> Iterator[Finding]:
     """Run checks; of a large log those that look at one run at a time see a few runs at a time."""
     findings: dict[str, list[Finding]] = {check.rule.code: [] for check in checks}
     of_runs = [check for check in checks if check.is_of_runs]
-    parts = list(survey.parts()) if of_runs else []
-    whole = parts == [survey]
+    gathered = []
+    for part in survey.parts() if of_runs else ():
+        for check in of_runs:
+            findings[check.rule.code] += check.run(part)
+        if part is not survey:
+            gathered.append(part.gathered())
+    if gathered:
+        survey.join(gathered)
     for check in checks:
-        if whole or not check.is_of_runs:
+        if not check.is_of_runs:
             findings[check.rule.code] += check.run(survey)
-    if not whole:
-        survey.forget()
-        for part in parts:
-            for check in of_runs:
-                findings[check.rule.code] += check.run(part)
-            part.forget()
     return (finding for of_check in findings.values() for finding in of_check)
 
 
