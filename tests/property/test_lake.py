@@ -35,7 +35,7 @@ def synced(log: LiveLog, lake: Path) -> bool:
     return True
 
 
-@examples(40)
+@examples(15)
 @given(st.lists(OPERATIONS, max_size=25))
 def test_a_lake_equals_its_log(tmp_path_factory: pytest.TempPathFactory, operations: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("lake")
@@ -58,7 +58,7 @@ APPENDS = st.builds(
 )  # fmt: skip
 
 
-@examples(30)
+@examples(12)
 @given(st.lists(APPENDS, max_size=12), st.booleans())
 def test_a_lake_of_a_log_that_grows(
     tmp_path_factory: pytest.TempPathFactory, operations: list[Any], resumed: bool
