@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tbq import errors as errors
+    from tbq import lake as lake
+    from tbq import ray as ray
     from tbq import results as results
     from tbq._core import release_memory as release_memory
     from tbq.board import board as board
@@ -78,8 +80,10 @@ __all__ = [
     "errors",
     "explain",
     "follow",
+    "lake",
     "open",
     "patch",
+    "ray",
     "read",
     "release_memory",
     "results",
@@ -90,7 +94,7 @@ __all__ = [
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
-_MODULES = {"errors", "results"}
+_MODULES = {"errors", "lake", "ray", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]

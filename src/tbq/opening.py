@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.decode.reader import Reader
@@ -11,6 +12,7 @@ from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
 from tbq.source.discover import Found, discover, find, remote_for, sources
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
 
     Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
     and others that `tbq.results.metrics` reads) is taken too if it is named itself.
+    So is a lake that `tbq.lake.sync` made.
 
     `merge` makes one run of several: those that a `re:` expression gives the same name, which its first brackets hold
     (`merge=r"re:(.*)/version_\\d+"`).
@@ -51,11 +54,18 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """
     unpacked = Unpacked(max_unpacked)
     named = sources(path)
+    if len(named) == 1 and merge is None and _is_lake(named[0][1]):
+        from tbq.lake.opened import open as open_lake
+
+        return open_lake(named[0][1])
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
     found = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
     if not found.runs:
-        raise _nothing(found)
+        lake = _remote_lake(named, storage) if merge is None else None
+        if lake is None:
+            raise _nothing(found)
+        return lake
     if merge is not None:
         from tbq.source.merge import merge_runs
 
@@ -71,6 +81,23 @@ def open(  # noqa: A001 - tbq.open, as users read it
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
+
+
+def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -> LogDir | None:
+    """The lake at a URL that has no event files; None if it is not one."""
+    if len(named) != 1 or not is_remote(named[0][1]) or named[0][1].lower().startswith("http"):
+        return None
+    from tbq.lake.layout import read_config
+    from tbq.lake.opened import open_place
+    from tbq.lake.place import place_of
+
+    place = place_of(named[0][1], storage)
+    return open_place(place) if read_config(place) is not None else None
+
+
+def _is_lake(path: str) -> bool:
+    """Whether a folder is a lake of `tbq sync`."""
+    return Path(path, "_tbq", "lake.json").exists()
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:

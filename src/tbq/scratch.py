@@ -130,12 +130,12 @@ def _create(parent: Path, stem: str) -> tuple[Path, int]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
             raise
-        if _take(locked) != "taken" and _is_at(locked, folder / _LOCK):
+        if take_lock(locked) != "taken" and _is_at(locked, folder / _LOCK):
             return folder, locked
         os.close(locked)
 
 
-def _take(descriptor: int) -> str:
+def take_lock(descriptor: int) -> str:
     """Lock a file: "locked"; "taken" if another process has it; "unknown" if there are no locks here."""
     try:
         import fcntl
@@ -198,7 +198,7 @@ def _remove_if_dead(folder: Path) -> None:
         folder.rmdir()  # killed before there was a lock, so nothing is in it
         return
     try:
-        if _take(descriptor) == "locked":
+        if take_lock(descriptor) == "locked":
             _erase(folder)
     finally:
         os.close(descriptor)

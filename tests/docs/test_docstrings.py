@@ -17,7 +17,7 @@ ROOT = Path(tbq.__file__).parent
 #: Files of these have examples; those of the writer and of results have tests of their own.
 PARTS = (
     "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "watch", "cli", "doctor", "compat",
-    "board", "serve",
+    "board", "serve", "lake",
 )  # fmt: skip
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")

@@ -23,7 +23,7 @@ GROUND = (
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "watch", "doctor", "rewrite",
-    "write", "integrations", "patch", "results", "serve", "lake", "compat", "board", "logdir", "opening", "cli",
+    "write", "integrations", "patch", "results", "serve", "compat", "board", "logdir", "lake", "opening", "ray", "cli",
 )  # fmt: skip
 
 #: A table draws itself as it writes itself; what it draws with comes last, since it needs reduce and every kind.

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "What differs between two runs."),
     "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
     "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
+    "sync": ("sync", "A growing log directory as Delta tables, kept up to date."),
     "doctor": ("doctor", "Why nothing shows up, what was lost, and what to do."),
     "rewrite": ("rewrite", "New event files: merged, repaired, pruned, renamed; else byte for byte."),
 }

@@ -33,6 +33,9 @@ class Reader:
     read.
     """
 
+    #: whether the table `nodes` has the layers of Keras models already, which are read from `graphs` otherwise
+    has_layers = False
+
     def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self.found = found
         self.unpacked = unpacked or Unpacked()
@@ -119,13 +122,13 @@ class Reader:
 
         Raises at the end if no file could be read.
         """
-        parts = list(groups(runs, most, most))
+        parts = list(groups(runs, most, most, self.size_of))
         failure: SourceError | None = None
         readable = not parts
         told: list[Problem] = list(self.found.problems) if on_error == "raise" else []
         with reporting(options.progress) as call:
-            sizes = [sum(map(bytes_of, part)) if call is not None else 0 for part in parts]
-            counts = [sum(len(run.files) for run in part) for part in parts]
+            sizes = [sum(map(self.size_of, part)) if call is not None else 0 for part in parts]
+            counts = [sum(len(run.files) for run in part) if call is not None else 0 for part in parts]
             whole = Parts(call, sum(sizes), sum(counts))
             for part, size, files in zip(parts, sizes, counts, strict=True):
                 given = replace(options, progress=whole.part(size, files))
@@ -178,6 +181,41 @@ class Reader:
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
         tell(listed, on_error)
+
+    def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
+        """Where the values of a table are, none of them read: `run, tag, step, wall_time, bytes`."""
+        from tbq import _core
+
+        return table_of(_core.keys(result, name, runs))
+
+    def values(
+        self,
+        result: Result,
+        name: str,
+        runs: Sequence[str],
+        rows: Sequence[int] | None,
+        columns: Sequence[str] | None,
+    ) -> pa.RecordBatchReader:
+        """A table of values batch by batch; `rows` picks from what `keys` lists, `columns` leaves out others."""
+        import pyarrow as pa
+
+        from tbq import _core
+
+        return pa.RecordBatchReader.from_stream(_core.table(result, name, runs, rows, columns))
+
+    def value_problems(self, result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]:
+        """What was wrong with values since the last call, and how many more there were."""
+        from tbq import _core
+
+        return _core.value_problems(result)
+
+    def size_of(self, run: Run) -> int:
+        """How many bytes there are to read of a run, about."""
+        return bytes_of(run)
+
+    def stored_overview(self, _kind: str) -> pa.Table | None:
+        """A table about the log, if it need not be made by reading all files."""
+        return None
 
     def require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
         """The tags selected among `known`; if none is left, the error says of what kind the tag is."""

@@ -10,7 +10,7 @@ from tbq.export.options import with_origin
 from tbq.schema import SERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -28,8 +28,13 @@ _LEVEL = -3
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write the table with its origin in the metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
     table = _without_nulls(with_origin(table, options))
-    with _writer(stream, table.schema) as writer:
-        for group in _Stretches.of(table, sort=options.kind in SERIES).groups():
+    write_stretches(Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES), stream)
+
+
+def write_stretches(stretches: Stretches, stream: IO[bytes], **settings: Any) -> None:
+    """Write a table as Parquet, its row groups ending where stretches end; `settings` are those of pyarrow's writer."""
+    with _writer(stream, stretches.table.schema, **settings) as writer:
+        for group in stretches.groups():
             writer.write_table(group, row_group_size=_LARGEST)
 
 
@@ -64,14 +69,14 @@ def write_groups(
                 writer = stack.enter_context(_writer(stream, table.schema))
             if rest is not None:
                 table = pa.concat_tables([rest, table]).unify_dictionaries()
-            *complete, rest = _Stretches.of(table, sort=True).groups()
+            *complete, rest = Stretches.of(table, ("run", "tag"), sort=True).groups()
             for group in complete:
                 writer.write_table(group, row_group_size=_LARGEST)
         writer.write_table(rest, row_group_size=_LARGEST)
         writer.add_key_value_metadata(dict(more()))
 
 
-def _writer(stream: IO[bytes], schema: pa.Schema) -> Any:
+def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -90,6 +95,7 @@ def _writer(stream: IO[bytes], schema: pa.Schema) -> Any:
         column_encoding=encodings or None,
         write_page_index=True,
         write_batch_size=1 << 16,
+        **settings,
     )
 
 
@@ -120,16 +126,17 @@ class _Key:
 
 
 @dataclass(frozen=True)
-class _Stretches:
-    """A table, and where each stretch of rows with the same run and tag begins in it."""
+class Stretches:
+    """A table, and where each stretch of rows with the same labels begins in it."""
 
     table: pa.Table
     starts: NDArray[np.int64]
     keys: list[_Key]
 
     @classmethod
-    def of(cls, table: pa.Table, sort: bool) -> _Stretches:
-        """With `sort` ordered by run and tag, as tables of series are; the order of others is what was asked for."""
+    def of(cls, table: pa.Table, by: Sequence[str], sort: bool) -> Stretches:
+        """Stretches of the same labels in the columns `by`. With `sort` ordered by them; rows with the same labels keep
+        their order."""
         import numpy as np
 
         from tbq.columns.codes import codes_of, order_of
@@ -137,7 +144,7 @@ class _Stretches:
         # In a wide table, `tag` may be a metric that somebody called so.
         columns = [
             name
-            for name in ("run", "tag")
+            for name in by
             if name in table.column_names and not _is_number(table.schema.field(name).type)
         ]
         if not columns or not len(table):
@@ -149,9 +156,13 @@ class _Stretches:
             fresh[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(fresh)
         ranks = [order_of(names)[codes[starts]] for codes, names in coded.values()]
-        if sort and bool((np.lexsort(ranks[::-1]) != np.arange(len(starts))).any()):
-            rows = [order_of(names)[codes] for codes, names in coded.values()]
-            return cls.of(table.take(np.lexsort(rows[::-1])), sort)
+        if sort:
+            order = np.lexsort(ranks[::-1])
+            if bool((order != np.arange(len(starts))).any()):
+                lengths = np.diff(np.append(starts, len(table)))[order]
+                ends = np.cumsum(lengths)
+                rows = np.arange(len(table)) + np.repeat(starts[order] - (ends - lengths), lengths)
+                return cls.of(table.take(rows), by, sort=False)
         return cls(
             table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
         )

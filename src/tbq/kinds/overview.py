@@ -45,6 +45,9 @@ def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Se
     reading: Reading = {"on_error": "ignore", **selected}  # type: ignore[typeddict-unknown-key]
     if kind == "tags":
         return _tags(reader, run, tag, reading)
+    stored = reader.stored_overview(kind)
+    if stored is not None:
+        return stored if run is None else having(stored, "run", [each.name for each in reader.choose(run)])
     names = [each.name for each in reader.choose(run)]
     if kind == "projector":
         from tbq.kinds.projector import embeddings_of
@@ -80,7 +83,9 @@ def _in_parts(
 
 def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
     """One row per run and tag. A tag of which a restart left nothing has no rows in any table."""
-    table = _in_parts(reader, reading, _tags_of)
+    table = reader.stored_overview("tags")
+    if table is None:
+        table = _in_parts(reader, reading, _tags_of)
     if run is not None:
         table = having(table, "run", [each.name for each in reader.choose(run)])
     chosen = Selection.of(tag)

@@ -124,9 +124,7 @@ class Values:
         import numpy as np
         import pyarrow as pa
 
-        from tbq import _core
-
-        keys = table_of(_core.keys(self._result, self.name, [run.name for run in self._runs]))
+        keys = self.reader.keys(self._result, self.name, [run.name for run in self._runs])
         keys = keys.append_column("row", pa.array(np.arange(len(keys), dtype=np.int64)))
         return keys if self._names is None else having(keys, "tag", self._names)
 
@@ -160,26 +158,22 @@ class Values:
     def _reader(
         self, rows: Sequence[int] | None, columns: Sequence[str] | None = None
     ) -> pa.RecordBatchReader:
-        import pyarrow as pa
-
-        from tbq import _core
-
         if rows is None and self._names is not None:
             rows = self.keys()["row"].to_pylist()
         picked = None if rows is None else [int(row) for row in rows]
         present(self._runs)  # large values are read from their files now
-        stream = _core.table(self._result, self.name, [run.name for run in self._runs], picked, columns)
-        return pa.RecordBatchReader.from_stream(stream)
+        return self.reader.values(self._result, self.name, [run.name for run in self._runs], picked, columns)
 
     def _layers(self, rows: Sequence[int] | None) -> list[pa.RecordBatch]:
         """The layers of Keras models as nodes: the core reads protobufs, and these are JSON."""
         import pyarrow as pa
 
-        from tbq import _core
         from tbq.kinds import keras_models
         from tbq.schema import schema
 
         rows_of_layers: list[dict[str, Any]] = []
+        if self.reader.has_layers:
+            return []
         for batch in self.sibling("graphs")._reader(rows):
             for i in (n for n, how in enumerate(batch["format"].to_pylist()) if how == "keras_model"):
                 key = {name: batch[name][i].as_py() for name in ("run", "tag", "step", "wall_time")}
@@ -190,7 +184,7 @@ class Values:
                     self.note(Problem("bad_graph", "warning", text, run=key["run"], tag=key["tag"]))
                     continue
                 rows_of_layers += [{**key, **layer._asdict()} for layer in layers]
-        _core.value_problems(self._result)  # of the same graphs, which have been reported
+        self.reader.value_problems(self._result)  # of the same graphs, which have been reported
         return pa.Table.from_pylist(rows_of_layers, schema("nodes")).to_batches() if rows_of_layers else []
 
     def _by_run(self, table: pa.Table, more: list[pa.RecordBatch]) -> pa.Table:
@@ -203,9 +197,7 @@ class Values:
 
     def _tell(self) -> int:
         """Report what the tables just made had problems with; how many that were."""
-        from tbq import _core
-
-        listed, more = _core.value_problems(self._result)
+        listed, more = self.reader.value_problems(self._result)
         problems = [self._problem(*each) for each in listed]
         if more:
             problems.append(

@@ -211,7 +211,7 @@ def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generat
     unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
     readable = not question.runs
     try:
-        for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES):
+        for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES, reader.size_of):
             decoded += len(group)
             rows = _read(reader, replace(question, runs=group), scanning)
             count += rows.count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tbq.source.discover import WHOLE, Run
@@ -42,13 +42,15 @@ def bytes_of(run: Run) -> int:
     )
 
 
-def groups(runs: Iterable[Run], first: int, limit: int) -> Iterator[list[Run]]:
+def groups(
+    runs: Iterable[Run], first: int, limit: int, size_of: Callable[[Run], int] = bytes_of
+) -> Iterator[list[Run]]:
     """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
     run is alone."""
     group: list[Run] = []
     size = 0
     for run in runs:
-        of_run = bytes_of(run)
+        of_run = size_of(run)
         if group and size + of_run > first:
             yield group
             group, size = [], 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tbq.source.walk import is_event_file
 
-_RECENT = 600  # seconds since the last change within which a file counts as being written
+RECENT = 600  # seconds since the last change within which a file counts as being written
 
 
 class Growing:
@@ -28,7 +28,7 @@ class Growing:
             info = Path(path).stat()
         except OSError:
             return False
-        if abs(self.now - info.st_mtime) < _RECENT or (size is not None and info.st_size > size):
+        if abs(self.now - info.st_mtime) < RECENT or (size is not None and info.st_size > size):
             return True
         return os.path.realpath(path) in self._open_files()
 

@@ -1,0 +1,114 @@
+"""`tbq sync`: a growing log directory as Delta tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tbq.cli.options import names, source, source_options, threads_option
+from tbq.schema import SERIES
+
+_EXAMPLES = """\b
+Examples:
+  tbq sync runs lake
+  tbq sync runs lake --compact
+  tbq sync runs lake-val --tag 'val/*' --kind scalars
+  tbq sql lake "select run, min(value) from scalars where tag = 'val/loss' group by run"
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, required=True, metavar="LOGDIR... LAKE")
+@click.option("--run", multiple=True, metavar="NAME", help="Runs that the lake has: names, globs or re:.")
+@click.option("--tag", multiple=True, metavar="NAME", help="Tags that the lake has: names, globs or re:.")
+@click.option(
+    "--kind",
+    multiple=True,
+    type=click.Choice(SERIES),
+    metavar="KIND",
+    help=f"Tables that the lake has; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
+)
+@click.option("--watch", is_flag=True, help="Go on for ever.")
+@click.option(
+    "--every", default="30", show_default=True, metavar="TIME", help="How often --watch looks, e.g. 5, 10m."
+)
+@click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
+@click.option(
+    "--compact/--no-compact",
+    default=None,
+    help="Join small data files now, or not even if there are many.  [default: if there are many]",
+)
+@click.option(
+    "--retention",
+    type=float,
+    default=168.0,
+    show_default=True,
+    metavar="HOURS",
+    help="How long data files are kept that are not needed any more.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "ray")),
+    default="local",
+    show_default=True,
+    help="Where runs are decoded: here, or on a Ray cluster.",
+)
+@threads_option
+@source_options
+def command(
+    paths: tuple[str, ...],
+    run: tuple[str, ...],
+    tag: tuple[str, ...],
+    kind: tuple[str, ...],
+    watch: bool,
+    every: str,
+    keep_gone: bool,
+    compact: bool | None,
+    retention: float,
+    engine: Any,
+    threads: int | None,
+) -> None:
+    """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
+
+    Only what is new is read. A sync that is killed leaves a lake that is right, and the next one goes on. A lake is
+    read by DuckDB, polars, Spark and whatever else reads Delta tables, and by every command of tbq in place of LOGDIR.
+    """
+    import time
+
+    import tbq
+    from tbq.cli.emit import say, tell
+    from tbq.cli.watchdog import seconds
+    from tbq.errors import TbqError, UsageError
+    from tbq.progress import progress_bar
+
+    if len(paths) < 2:
+        raise UsageError("want LOGDIR and LAKE", hint="tbq sync runs lake")
+    pause = seconds(every, "--every")
+    *logdirs, lake = paths
+    options: dict[str, Any] = {
+        "run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None, "keep_gone": keep_gone,
+        "compact": compact, "retention": retention, "engine": engine, "threads": threads,
+    }  # fmt: skip
+    first = True
+    while True:
+        began = time.monotonic()
+        try:
+            with progress_bar() as progress:
+                done = tbq.lake.sync(source(tuple(logdirs)), lake, progress=progress, **options)
+        except TbqError as failure:
+            if first or isinstance(failure, UsageError):
+                raise
+            tell(failure)  # the lake is right, if not new: a full disk or a lost connection may pass
+            done = None
+        if done or (first and done is not None):
+            problems = f"; {done.problems:,} in its problems table" if done.problems else ""
+            line = f"{lake}: {done}, {time.monotonic() - began:.1f} s{problems}"
+            if watch:
+                tell(line, name="")  # what goes on for ever is looked up in a log
+            else:
+                say(line)
+        if not watch:
+            return
+        first = False
+        time.sleep(max(0.0, began + pause - time.monotonic()))

@@ -1,0 +1,23 @@
+"""A growing log directory as Delta tables: `tbq.lake.sync` keeps them up to date, `tbq.lake.open` reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tbq.lake.opened import open as open  # noqa: A004 - tbq.lake.open, as users read it
+    from tbq.lake.syncing import Synced as Synced
+    from tbq.lake.syncing import sync as sync
+
+__all__ = ["Synced", "open", "sync"]
+
+_LAZY = {"Synced": "tbq.lake.syncing", "open": "tbq.lake.opened", "sync": "tbq.lake.syncing"}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is used: `tbq sync` needs nothing of what reads a lake."""
+    import importlib
+
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tbq.lake' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LAZY[name]), name)

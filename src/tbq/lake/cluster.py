@@ -1,0 +1,82 @@
+"""A sync on a Ray cluster: tasks decode runs and write data files, the driver commits them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import SourceError, missing
+from tbq.lake.work import Written, shares, work
+from tbq.source.files import bytes_of
+from tbq.source.inflate import Unpacked
+
+if TYPE_CHECKING:
+    from tbq.lake.decoded import Selected
+    from tbq.lake.place import Place
+    from tbq.source import Run
+
+#: Bytes of event files of one task: small enough that a worker that dies costs little.
+TASK_BYTES = 1 << 27
+#: So many tasks, or those of so many seconds, are one commit.
+_TOGETHER, _SECONDS = 64, 10.0
+#: Tasks per CPU, if there is work for so many.
+_TASKS = 4
+
+
+def work_on_cluster(
+    place: Place, runs: Sequence[Run], selected: Selected, max_unpacked: int | None = None
+) -> Iterator[tuple[Sequence[Run], Written]]:
+    """Decode and write runs in tasks of balanced bytes; each share comes when it is done.
+
+    Ray runs the task of a worker that died again; the files that it left are never committed.
+    """
+    ray = started()
+    task: Any = ray.remote(max_retries=3)(_task)
+    waiting = {
+        task.remote(place, share, selected, max_unpacked): share
+        for share in shares(runs, share_bytes(ray, runs))
+    }
+    while waiting:
+        # What is done within seconds is committed together: commits are what a driver can do least of.
+        together = min(len(waiting), _TOGETHER)
+        ready, _ = ray.wait(list(waiting), num_returns=together, timeout=_SECONDS)
+        done = [(waiting.pop(reference), reference) for reference in ready]
+        try:
+            parts = ray.get([reference for _, reference in done])
+        except ray.exceptions.RayError as failure:
+            for other in waiting:
+                ray.cancel(other, force=True)
+            raise SourceError(
+                f"a task on the cluster failed: {_first_line(failure)}",
+                hint="the lake is right, if not complete: run tbq sync again; --engine local does without Ray",
+                code="ray",
+            ) from failure
+        if done:
+            yield [run for share, _ in done for run in share], Written.joined(parts)
+
+
+def started() -> Any:
+    """Ray, started on this machine if there is no cluster."""
+    try:
+        import ray
+    except ImportError:
+        raise missing("ray", needed_for="--engine ray", extra="ray") from None
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
+    return ray
+
+
+def share_bytes(ray: Any, runs: Sequence[Run]) -> int:
+    """How many bytes a task gets: all CPUs have some, and none has too much."""
+    total = sum(map(bytes_of, runs))
+    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    return max(1, min(TASK_BYTES, total // (_TASKS * cpus)))
+
+
+def _task(place: Place, runs: Sequence[Run], selected: Selected, max_unpacked: int | None) -> Written:
+    return work(place, runs, selected, Unpacked(max_unpacked))
+
+
+def _first_line(failure: Exception) -> str:
+    lines = [line for line in str(failure).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(failure).__name__

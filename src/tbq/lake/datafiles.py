@@ -1,0 +1,143 @@
+"""The data files of tables: Parquet, sorted by tag and run, with the statistics that readers skip files by."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from tbq.lake.layout import SOURCE, delta_schema, lake_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+
+#: Rows of a file at most; overviews are rewritten where runs grow, so their files are smaller.
+MOST_ROWS = 1 << 24
+OVERVIEW_ROWS = 1 << 14
+#: Bytes of values of a file, about: what is in memory while it is written.
+MOST_BYTES = 1 << 28
+_LONGEST = 200  # characters of a name in the statistics
+
+
+class DataFile(NamedTuple):
+    """A file that was written, or is part of a table: what its Add action says."""
+
+    path: str  # below the table
+    size: int
+    stats: str
+
+
+def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
+    """Write rows as new data files of a table; they count once they are committed."""
+    return [_write(place, kind, part) for part in _parts(table) if len(part)]
+
+
+def read_file(place: Place, kind: str, path: str) -> pa.Table:
+    """The rows of a data file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(pa.BufferReader(place.read(f"{kind}/{path}")), schema=None)
+    return table.select(delta_schema(kind).names).cast(lake_schema(kind))
+
+
+def by_run(table: pa.Table) -> pa.Table:
+    """The rows ordered by run, those of a run as they were: runs that follow each other come into the same files."""
+    from tbq.export.parquet import Stretches
+
+    return Stretches.of(table, ("run",), sort=True).table
+
+
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
+    """The rows in parts that are one file each. Consecutive runs stay together, so that few files have a run."""
+    most = OVERVIEW_ROWS if SOURCE not in table.column_names else MOST_ROWS
+    size = table.nbytes
+    if size > MOST_BYTES:
+        most = min(most, max(1, len(table) * MOST_BYTES // size))
+    for start in range(0, len(table), most):
+        yield table.slice(start, most)
+
+
+def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
+    from tbq.export.parquet import Stretches, write_stretches
+
+    labels = ("tag", "run", SOURCE) if SOURCE in table.column_names else ("run",)
+    stretches = Stretches.of(table, labels, sort=True)
+    path = f"part-{uuid.uuid4().hex}.zstd.parquet"
+    key = f"{kind}/{path}"
+    with place.write(key) as stream:
+        counted = _Counted(stream)
+        write_stretches(stretches, counted, store_schema=False)  # type: ignore[arg-type]
+    return DataFile(path, counted.size, json.dumps(_statistics(table)))
+
+
+class _Counted:
+    """A stream that knows how many bytes were written to it."""
+
+    closed = False
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        self.size += memoryview(data).nbytes
+        return self._stream.write(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+def _statistics(table: pa.Table) -> dict[str, Any]:
+    """The number of rows, and the least and largest run, tag and step."""
+    from tbq.columns.codes import names_in, numbers
+
+    least: dict[str, Any] = {}
+    largest: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for name in ("run", "tag"):
+        if name not in table.column_names:
+            continue
+        nulls[name] = table[name].null_count
+        names = names_in(table[name])
+        if names and max(len(names[0]), len(names[-1])) <= _LONGEST:
+            least[name], largest[name] = names[0], names[-1]
+    if "step" in table.column_names and len(table):
+        steps = numbers(table["step"])
+        least["step"], largest["step"], nulls["step"] = int(steps.min()), int(steps.max()), 0
+    return {"numRecords": len(table), "minValues": least, "maxValues": largest, "nullCount": nulls}
+
+
+def add_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:
+    """The actions that make files part of a table."""
+    from deltalake.transaction import AddAction
+
+    now = int(time.time() * 1000)
+    return [AddAction(file.path, file.size, {}, now, data_change, file.stats) for file in files]
+
+
+def remove_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:
+    """The actions that take files out of a table."""
+    from deltalake.transaction import RemoveAction
+
+    now = int(time.time() * 1000)
+    return [RemoveAction(file.path, data_change, now, size=file.size, partition_values={}) for file in files]

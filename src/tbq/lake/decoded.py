@@ -1,0 +1,184 @@
+"""Runs as the rows of a lake: every table with the file and number of each row, and what a later read goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.columns.codes import codes_of, numbers, values_of
+from tbq.columns.rows import recast
+from tbq.decode import decode
+from tbq.decode.options import Options
+from tbq.decode.problems import problems_of
+from tbq.decode.reader import Reader, table_of
+from tbq.kinds import overview
+from tbq.lake.layout import ROW, lake_schema
+from tbq.lake.rows import places_in, rows_of
+from tbq.lake.state import State, may_continue, states_of
+from tbq.problems import to_arrow
+from tbq.schema import SERIES, schema
+from tbq.select import Selection
+from tbq.source.discover import Found
+
+if TYPE_CHECKING:
+    from tbq._core import FileReport
+    from tbq.progress import Progress
+    from tbq.source import Run
+    from tbq.source.inflate import Unpacked
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What of the log a lake has."""
+
+    tag: Selection
+    kinds: tuple[str, ...]  # tables of values
+    threads: int | None = None
+
+    @property
+    def core_kinds(self) -> list[str]:
+        """What the core calls the values of these tables."""
+        from tbq import _core
+
+        names = [kind if kind == "scalars" else _core.kind_of_table(kind) for kind in self.kinds]
+        return list(dict.fromkeys(names))
+
+
+@dataclass
+class Decoded:
+    """The rows of some runs by table, and for each run what a later read goes on with."""
+
+    tables: dict[str, list[pa.Table]] = field(default_factory=dict)
+    states: dict[str, State | None] = field(default_factory=dict)
+    rows: int = 0
+
+    def add(self, kind: str, table: pa.Table) -> None:
+        """Add rows to a table."""
+        if len(table):
+            self.tables.setdefault(kind, []).append(table)
+            if kind in SERIES:
+                self.rows += len(table)
+
+    def table(self, kind: str) -> pa.Table:
+        """All rows of a table."""
+        parts = [lake_schema(kind).empty_table(), *self.tables.get(kind, [])]
+        return pa.concat_tables(parts).unify_dictionaries()
+
+
+def decode_runs(
+    runs: Sequence[Run], selected: Selected, unpacked: Unpacked, progress: Progress | None = None
+) -> Decoded:
+    """Decode whole runs."""
+    out = Decoded()
+    if not runs:
+        return out
+    reader = Reader(Found([], list(runs)), unpacked)
+    options = Options(
+        tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
+    )
+    result = decode(runs, selected.core_kinds, options, unpacked, details=True, verify=True)
+    reader.collect(result, runs, "keep")
+    names = [run.name for run in runs]
+    reports = list(result.files)
+    series, sessions = table_of(result.series(names)), table_of(result.sessions())
+    split = _several(sessions, len(runs))
+    next_rows: list[dict[str, int]] = [{} for _ in runs]
+    for kind in selected.kinds:
+        for table in rows_of(kind, result, reader, runs, series, sessions, split):
+            out.add(kind, table)
+            count_rows(kind, table, names, next_rows)
+    _overviews(out, runs, reader, reports, series, split, selected)
+    states = states_of(result, reports, series, sessions, next_rows)
+    good = may_continue(out.table("problems"))
+    out.states = {
+        name: state if good.get(name, True) else None for name, state in zip(names, states, strict=True)
+    }
+    return out
+
+
+def _several(sessions: pa.Table, runs: int) -> set[int]:
+    """The runs that have more than one session."""
+    counts = np.bincount(numbers(sessions["run"]), minlength=runs) if len(sessions) else np.zeros(runs, int)
+    return set(np.flatnonzero(counts > 1).tolist())
+
+
+def count_rows(kind: str, table: pa.Table, names: Sequence[str], next_rows: Sequence[dict[str, int]]) -> None:
+    """Note the number that the next row of each run would have, if it came in the last session that has rows."""
+    codes, run_names = codes_of(table["run"])
+    after = np.zeros(len(run_names), np.int64)
+    np.maximum.at(after, codes, numbers(table[ROW]) + 1)
+    places = {name: index for index, name in enumerate(names)}
+    for name, number in zip(run_names.to_pylist(), after.tolist(), strict=True):
+        known = next_rows[places[name]]
+        known[kind] = max(known.get(kind, 0), number)
+
+
+def _overviews(
+    out: Decoded,
+    runs: Sequence[Run],
+    reader: Reader,
+    reports: Sequence[FileReport],
+    series: pa.Table,
+    split: set[int],
+    selected: Selected,
+) -> None:
+    """The rows of the tables about the log. Runs with restarts are counted again, by the policy that tables follow."""
+    problems = list(reader.problems)
+    parts = [_without(series, split)]
+    several = [runs[index] for index in sorted(split)]
+    if several:
+        options = Options(tag=selected.tag, restarts="resume", threads=selected.threads)
+        counted = decode(several, [], options, reader.unpacked, count=True, verify=True)
+        table = table_of(counted.series([run.name for run in several]))
+        parts.append(table)
+        problems += [each for each in problems_of(counted, several, "resume") if each not in problems]
+    names = [run.name for run in runs]
+    label = pa.dictionary(pa.int32(), pa.string())
+    order = pa.array(names, pa.string())
+    together = pa.concat_tables(
+        [
+            part.set_column(part.column_names.index("run"), "run", _relabelled(part["run"], order))
+            for part in parts
+        ]
+    )
+    assert together.schema.field("run").type == label
+    out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
+    out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
+    rows = np.flatnonzero(numbers(together["count"]) > 0)
+    tags = together.select(schema("tags").names).take(pa.array(rows))
+    if not selected.tag.everything:
+        tags = tags.filter(
+            pa.array([selected.tag.matches(tag) for tag in values_of(tags["tag"])], pa.bool_())
+        )
+    out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
+    out.add("problems", in_order(to_arrow(problems), "problems"))
+
+
+def _relabelled(column: pa.ChunkedArray, names: pa.Array) -> pa.ChunkedArray:
+    """A column of labels with the dictionary `names`."""
+    codes, own = codes_of(column)
+    places = {name: index for index, name in enumerate(names.to_pylist())}
+    mapped = np.array([places[name] for name in own.to_pylist()], np.int32)
+    array = pa.DictionaryArray.from_arrays(
+        pa.array(mapped[codes] if len(codes) else codes.astype(np.int32)), names
+    )
+    return pa.chunked_array([array])
+
+
+def _without(series: pa.Table, split: set[int]) -> pa.Table:
+    """What was seen of the runs that have one session."""
+    if not split:
+        return series
+    codes = series["run"].combine_chunks().indices.to_numpy()
+    return series.filter(pa.array(~np.isin(codes, list(split))))
+
+
+def in_order(table: pa.Table, kind: str) -> pa.Table:
+    """The table with the number of each row in its run."""
+    codes, _ = codes_of(table["run"])
+    table = table.append_column(ROW, pa.array(places_in(codes.astype(np.int64))))
+    return table.cast(lake_schema(kind))

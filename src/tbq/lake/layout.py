@@ -1,0 +1,133 @@
+"""What a lake looks like: its tables and their columns, and the file that says whose it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import OutputError, SourceError, UsageError
+from tbq.schema import KINDS, SERIES, schema
+from tbq.text import shown_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+
+#: The version of the layout; a lake of another one is refused.
+VERSION = 1
+#: The id of our transactions in the tables.
+APP = "tbq"
+#: Where everything but the tables lies.
+OWN = "_tbq"
+CONFIG = f"{OWN}/lake.json"
+
+#: The tables about the log itself. They are committed last.
+OVERVIEWS = ("tags", "files", "problems", "runs")
+#: Every table that a lake may have; one without rows is not made.
+TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
+
+#: The columns that tables of a lake have beside their own: the event file of a row, and a number that orders the rows
+#: of a run and tag as they were logged.
+SOURCE, ROW = "source", "row"
+
+
+@cache
+def lake_schema(kind: str) -> pa.Schema:
+    """The columns of a table of a lake.
+
+    >>> lake_schema("scalars").names
+    ['run', 'tag', 'step', 'wall_time', 'value', 'source', 'row']
+    """
+    import pyarrow as pa
+
+    label = pa.dictionary(pa.int32(), pa.string())
+    more = [(SOURCE, label)] if kind in SERIES else []
+    return pa.schema([*schema(kind), *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
+
+
+@cache
+def delta_schema(kind: str) -> pa.Schema:
+    """The same in the types that Delta has."""
+    import pyarrow as pa
+
+    def plain(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_dictionary(kind):
+            return kind.value_type
+        return pa.binary() if pa.types.is_large_binary(kind) else kind
+
+    return pa.schema([field.with_type(plain(field.type)) for field in lake_schema(kind)])
+
+
+def read_config(place: Place) -> dict[str, Any] | None:
+    """What the lake says of itself; None if there is no lake. Raises if it is of another version."""
+    try:
+        text = place.read(CONFIG)
+    except FileNotFoundError:
+        return None
+    try:
+        config = json.loads(text)
+        version = config["tbq_lake"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise SourceError(
+            f"is not a lake that tbq can read: {CONFIG} is damaged",
+            path=place.url,
+            hint="make a new one: tbq sync LOGDIR OTHER",
+            code="lake",
+        ) from None
+    if version != VERSION:
+        raise SourceError(
+            f"is a lake of version {version!r}; this tbq reads version {VERSION}",
+            path=place.url,
+            hint="use the tbq that made it, or make a new one: tbq sync LOGDIR OTHER",
+            code="lake",
+        )
+    return dict(config)
+
+
+def make_config(place: Place, config: dict[str, Any]) -> None:
+    """Begin a lake, in a place where nothing is."""
+    refuse_others(place, place.folders())
+    place.create(CONFIG, json.dumps({"tbq_lake": VERSION, **config}, indent=1).encode())
+
+
+def refuse_others(place: Place, names: Sequence[str]) -> None:
+    """Raise if a place has something in it that is not ours."""
+    from tbq.source.walk import is_event_file
+
+    there = [name for name in names if name != OWN]
+    if not there:
+        return
+    if any(map(is_event_file, there)):
+        what, hint = "is a log directory: it has event files", "name another folder for the lake"
+    elif "_delta_log" in there:
+        what, hint = "is a Delta table, not a lake of tbq", "name the folder above it, or another one"
+    else:
+        named = ", ".join(shown_path(name) for name in there[:3])
+        what, hint = f"is neither empty nor a lake of tbq: it has {named}", "name a new folder for the lake"
+    raise OutputError(what, path=place.url, hint=hint, code="lake")
+
+
+def check_config(place: Place, config: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise if a lake was made from other paths, or of another selection."""
+    for name, value in wanted.items():
+        if config.get(name) != value:
+            raise UsageError(
+                f"this lake was made with {name}={config.get(name)!r}, not {value!r}",
+                path=place.url,
+                hint="sync into a lake of its own, or with what this one was made with",
+            )
+
+
+def check_table(kind: str, columns: Iterable[str], url: str) -> None:
+    """Raise if a table has other columns than ours."""
+    found, want = list(columns), delta_schema(kind).names
+    if found != want:
+        raise SourceError(
+            f"is not a table of this lake: it has the columns {', '.join(found[:8])}; want {', '.join(want[:8])}",
+            path=url,
+            hint="somebody else wrote it: move it away, then run tbq sync again",
+            code="lake",
+        )

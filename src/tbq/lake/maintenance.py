@@ -1,0 +1,69 @@
+"""Small data files joined, and those that are not needed any more deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.lake.datafiles import DataFile, by_run, read_file
+from tbq.lake.tables import ConflictError, LakeTable, look
+
+if TYPE_CHECKING:
+    from tbq.lake.place import Place
+
+#: A table with this many small files is compacted without being asked.
+SEVERAL = 32
+#: Files below this size are small; they are joined to files of about the second size.
+SMALL_BYTES = 1 << 24
+JOINED_BYTES = 1 << 26
+
+
+def maintain(place: Place, compact: bool | None, retention: float, changed: bool) -> None:
+    """Compact tables that have many small files, or all of them if `compact`; vacuum if there may be something."""
+    if compact is False or not (changed or compact):
+        return
+    rearranged = False
+    for table in look(place).values():
+        small = [file for file in table.files if file.size < SMALL_BYTES]
+        if len(small) >= (2 if compact else SEVERAL):
+            rearranged = join(table, small) or rearranged
+    if compact or rearranged:
+        vacuum(place, retention)
+
+
+def join(table: LakeTable, files: list[DataFile]) -> bool:
+    """Write the rows of files as fewer ones. A sync that commits meanwhile wins."""
+    import pyarrow as pa
+
+    groups: list[list[DataFile]] = [[]]
+    size = 0
+    for file in files:
+        if size + file.size > JOINED_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += file.size
+    added: list[DataFile] = []
+    removed: list[DataFile] = []
+    for group in groups:
+        if len(group) > 1:
+            rows = pa.concat_tables([read_file(table.place, table.kind, file.path) for file in group])
+            added += table.write(by_run(rows.unify_dictionaries()))
+            removed += group
+    if not removed:
+        return False
+    try:
+        table.rearrange(added, removed)
+    except ConflictError:
+        return False
+    return True
+
+
+def vacuum(place: Place, retention: float) -> int:
+    """Delete the data files that no version of the last `retention` hours has; how many there were."""
+    deleted = 0
+    for table in look(place).values():
+        if table.exists:
+            deleted += len(
+                table.delta.vacuum(int(retention), dry_run=False, enforce_retention_duration=False, full=True)
+            )
+    return deleted

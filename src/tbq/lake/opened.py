@@ -1,0 +1,36 @@
+"""`tbq.lake.open`: a lake as if it were the log directory."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from tbq.errors import SourceError
+from tbq.lake.layout import read_config
+from tbq.lake.place import Place, place_of
+from tbq.lake.tables import deltalake_there
+from tbq.logdir import LogDir
+from tbq.storage import Storage
+
+
+def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> LogDir:  # noqa: A001
+    """Open a lake; everything that a `LogDir` can do is answered by its tables. `tbq.open` knows lakes too.
+
+    What it gives is the lake as it was when each table was first asked for.
+
+    >>> done = tbq.lake.sync("runs", "lake")
+    >>> tbq.lake.open("lake").scalars(tag="val/loss").shape
+    (80, 5)
+    """
+    place = place_of(lake, storage)
+    if read_config(place) is None:
+        raise SourceError("is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE makes one", code="lake")
+    return open_place(place)
+
+
+def open_place(place: Place) -> LogDir:
+    """Open the lake at a place where one is."""
+    from tbq.lake.reader import LakeReader
+
+    deltalake_there()
+    return LogDir(LakeReader(place), partial(open_place, place))

@@ -1,0 +1,207 @@
+"""Where a lake lies: a local folder, or a prefix of an object store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from tbq.errors import OutputError, SourceError
+from tbq.storage import Storage
+
+_WAIT = 0.05  # seconds between two attempts to take the lock
+
+
+class Entry(NamedTuple):
+    """A file of a lake: its name in its folder, and when it was written."""
+
+    name: str
+    modified: float
+
+
+class Place(ABC):
+    """What a lake needs of the storage below it. Keys are relative to `url`, with `/` between their parts."""
+
+    #: the address of the lake, as deltalake takes it
+    url: str
+    #: the options of the object store, as deltalake takes them
+    options: dict[str, str]
+
+    def table(self, name: str) -> str:
+        """The address of a table."""
+        return f"{self.url}/{name}"
+
+    @abstractmethod
+    def read(self, key: str) -> bytes:
+        """The bytes of a file; FileNotFoundError if there is none."""
+
+    def source(self, key: str) -> Any:
+        """A file as pyarrow reads it."""
+        import pyarrow as pa
+
+        return pa.BufferReader(self.read(key))
+
+    @abstractmethod
+    def create(self, key: str, data: bytes) -> bool:
+        """Write a file that does not exist yet, all of it or nothing; false if it exists."""
+
+    @abstractmethod
+    def write(self, key: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """A new file to write to; it counts only once it is committed, so half of it may be left behind."""
+
+    @abstractmethod
+    def size(self, key: str) -> int:
+        """The size of a file."""
+
+    @abstractmethod
+    def entries(self, folder: str) -> list[Entry]:
+        """The files of a folder; none if it does not exist."""
+
+    @abstractmethod
+    def folders(self) -> list[str]:
+        """The names of what lies at the top of the lake, folders and files alike; none if it does not exist."""
+
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Delete a file; nothing happens if it is not there."""
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """While the block runs, other syncs of this machine wait. Commits are safe without it: it saves work."""
+        yield
+
+
+class Local(Place):
+    """A folder of this machine."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(os.path.abspath(os.path.expanduser(folder)))
+        self.url = os.fspath(self.folder)
+        self.options = {}
+
+    def read(self, key: str) -> bytes:
+        try:
+            return (self.folder / key).read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as failure:
+            raise SourceError(
+                f"cannot be read: {_reason(failure)}", path=self.folder / key, code="lake"
+            ) from failure
+
+    def source(self, key: str) -> Any:
+        return os.fspath(self.folder / key)
+
+    def create(self, key: str, data: bytes) -> bool:
+        path = self.folder / key
+        beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+        with self._writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with beside.open("xb") as file:
+                    file.write(data)
+                    _settle(file)
+                try:
+                    os.link(beside, path)  # unlike a rename, this fails if the name is taken
+                except FileExistsError:
+                    return False
+                except OSError:  # a file system without links
+                    try:
+                        with path.open("xb") as file:
+                            file.write(data)
+                            _settle(file)
+                    except FileExistsError:
+                        return False
+            finally:
+                beside.unlink(missing_ok=True)
+        return True
+
+    @contextlib.contextmanager
+    def write(self, key: str) -> Iterator[IO[bytes]]:
+        path = self.folder / key
+        with self._writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with path.open("xb") as file:
+                    yield file
+                    _settle(file)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+
+    def size(self, key: str) -> int:
+        return (self.folder / key).stat().st_size
+
+    def entries(self, folder: str) -> list[Entry]:
+        try:
+            with os.scandir(self.folder / folder) as entries:
+                return [Entry(entry.name, entry.stat().st_mtime) for entry in entries if entry.is_file()]
+        except FileNotFoundError:
+            return []
+
+    def folders(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.folder))
+        except FileNotFoundError:
+            return []
+        except OSError as failure:
+            raise SourceError(
+                f"cannot be listed: {_reason(failure)}", path=self.url, code="lake"
+            ) from failure
+
+    def delete(self, key: str) -> None:
+        with contextlib.suppress(OSError):
+            (self.folder / key).unlink()
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        from tbq.scratch import take_lock
+
+        path = self.folder / "_tbq" / "lock"
+        with self._writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            while take_lock(descriptor) == "taken":
+                time.sleep(_WAIT)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as failure:
+            raise OutputError(
+                f"cannot be written: {_reason(failure)}",
+                path=path,
+                hint="the lake is as it was; run tbq sync again once there is room and permission",
+                code="lake",
+            ) from failure
+
+
+def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Place:
+    """The place that a path or a URL names."""
+    from tbq.source.urls import is_remote, local_path
+
+    text = os.fspath(lake)
+    if not is_remote(text):
+        return Local(local_path(text) if text.lower().startswith("file:") else text)
+    from tbq.lake.bucket import Bucket
+
+    return Bucket(text, storage)
+
+
+def _settle(file: IO[bytes]) -> None:
+    """Have the bytes on the disk before anything points to them."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _reason(failure: OSError) -> str:
+    return (failure.strerror or str(failure)).lower()

@@ -1,0 +1,176 @@
+"""Positions: how far each run has been read. A table's last transaction names the one that its rows stand at.
+
+A position is a chain of Parquet files, each with the runs that changed; of a run the newest entry counts. A file is
+written once, under a number that is taken once, before any table points to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.lake.layout import OWN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+
+_FOLDER = f"{OWN}/positions"
+_META = b"tbq.position"
+_MOST_PARTS = 16  # files in a chain
+_KEEP_SECONDS = 3600.0  # another sync may still be reading what it found
+
+
+class Change(NamedTuple):
+    """What is new of a run: the stamps of its files (None: it is gone), and what a later read needs to go on."""
+
+    stamps: str | None
+    state: str = ""
+
+
+@dataclass
+class Position:
+    """How far runs have been read, as of `version`."""
+
+    version: int = 0
+    #: table → the version that its last transaction has, if it stands at this position
+    tables: dict[str, int] = field(default_factory=dict)
+    #: the last version at which all tables were known to stand
+    complete: int = 0
+    #: the files of the chain, oldest first
+    parts: list[int] = field(default_factory=list)
+    #: run → the stamps of its files
+    stamps: dict[str, str] = field(default_factory=dict)
+    #: run → the version at which it changed last
+    changed: dict[str, int] = field(default_factory=dict)
+    _places: dict[str, tuple[pa.Table, int]] = field(default_factory=dict)
+
+    def state(self, run: str) -> dict[str, Any] | None:
+        """What a later read of the run needs to go on; None if it must be read from the start."""
+        table, row = self._places[run]
+        text = table["state"][row].as_py()
+        return json.loads(text) if text else None
+
+    def forget(self, runs: Iterable[str]) -> None:
+        """These runs are not known any more: they are read from the start, and replace what tables have of them."""
+        for run in runs:
+            self.stamps[run] = ""
+
+    def overlay(self, table: pa.Table) -> None:
+        """Let the entries of a file count instead of older ones."""
+        stamps, changed = table["stamps"].to_pylist(), table["changed"].to_pylist()
+        for row, run in enumerate(table["run"].to_pylist()):
+            if stamps[row] is None:
+                for known in (self.stamps, self.changed, self._places):
+                    known.pop(run, None)
+            else:
+                self.stamps[run] = stamps[row]
+                self.changed[run] = changed[row]
+                self._places[run] = (table, row)
+
+
+def load(place: Place, version: int) -> Position | None:
+    """The position of that number; None if a file of it is missing or damaged."""
+    if version == 0:
+        return Position()
+    head = _table(place, version)
+    if head is None:
+        return None
+    about = json.loads(head.schema.metadata[_META])
+    position = Position(version, about["tables"], about["complete"], [*about["parts"], version])
+    for part in about["parts"]:
+        table = _table(place, part)
+        if table is None:
+            return None
+        position.overlay(table)
+    position.overlay(head)
+    return position
+
+
+def next_version(place: Place, used: Iterable[int]) -> int:
+    """A number that no position has so far."""
+    return max([0, *used, *_versions(place)]) + 1
+
+
+def save(
+    place: Place,
+    base: Position,
+    version: int,
+    tables: Mapping[str, int],
+    complete: int,
+    changes: Mapping[str, Change],
+) -> Position | None:
+    """Write a position: `base` with these changes. None if another sync took the number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    merged = dict(changes)
+    parts = list(base.parts)
+    if len(parts) >= _MOST_PARTS or 2 * len(changes) >= len(base.stamps):
+        parts = []  # begin a new chain
+        merged = {run: change for run, change in merged.items() if change.stamps is not None}
+        for run in base.stamps:
+            if run not in changes:
+                table, row = base._places[run]
+                merged[run] = Change(base.stamps[run], table["state"][row].as_py())
+    about = {"tables": dict(tables), "complete": complete, "parts": parts}
+    table = pa.table(
+        {
+            "run": pa.array(list(merged), pa.string()),
+            "stamps": pa.array([change.stamps for change in merged.values()], pa.string()),
+            "state": pa.array([change.state for change in merged.values()], pa.string()),
+            "changed": pa.array(
+                [version if run in changes else base.changed[run] for run in merged], pa.int64()
+            ),
+        }
+    ).replace_schema_metadata({_META: json.dumps(about)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
+    if not place.create(_key(version), sink.getvalue().to_pybytes()):
+        return None
+    position = Position(version, dict(tables), complete, [*parts, version])
+    if parts:
+        position.stamps, position.changed = dict(base.stamps), dict(base.changed)
+        position._places = dict(base._places)
+    position.overlay(table)
+    return position
+
+
+def clean(place: Place, keep: Iterable[Position], now: float) -> None:
+    """Delete the files that no position in `keep` needs, unless they are so new that another sync may need them."""
+    needed = {part for position in keep for part in (*position.parts, position.version)}
+    newest = max(needed, default=0)
+    for entry in place.entries(_FOLDER):
+        version = _number(entry.name)
+        if version is None or version in needed or version > newest:
+            continue
+        if now - entry.modified > _KEEP_SECONDS:
+            place.delete(f"{_FOLDER}/{entry.name}")
+
+
+def _key(version: int) -> str:
+    return f"{_FOLDER}/{version:012d}.parquet"
+
+
+def _number(name: str) -> int | None:
+    stem, dot, ending = name.partition(".")
+    return int(stem) if dot and ending == "parquet" and stem.isdigit() else None
+
+
+def _versions(place: Place) -> list[int]:
+    return [number for entry in place.entries(_FOLDER) if (number := _number(entry.name)) is not None]
+
+
+def _table(place: Place, version: int) -> pa.Table | None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(pa.BufferReader(place.read(_key(version))))
+    except (FileNotFoundError, pa.ArrowException, OSError):
+        return None
+    wanted = ["run", "stamps", "state", "changed"]
+    return table if table.column_names == wanted and _META in (table.schema.metadata or {}) else None

@@ -1,0 +1,398 @@
+"""`tbq.lake.sync`: brings a lake to what a log directory is now."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from tbq.arguments import StrPath, choice, choices
+from tbq.errors import OutputError, SourceError, UsageError
+from tbq.lake import position as positions
+from tbq.lake.datafiles import by_run
+from tbq.lake.decoded import Selected
+from tbq.lake.layout import CONFIG, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.plan import UNFINISHED, Plan, plan, standing
+from tbq.lake.position import Change, Position
+from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
+from tbq.lake.tail import decode_tails
+from tbq.lake.work import Written, shares, work
+from tbq.schema import SERIES
+from tbq.select import Names, Selection
+from tbq.source.discover import Found, Source, find, remote_for, sources
+from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote
+from tbq.text import counted, shown_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+    from tbq.limits import Size
+    from tbq.progress import Progress
+    from tbq.source import Run
+    from tbq.storage import Storage
+
+Engine = Literal["local", "ray"]
+_ATTEMPTS = 20
+
+
+@dataclass
+class Synced:
+    """What a sync did: how many runs were new, grown, replaced and gone, and how many rows of values it wrote."""
+
+    added: int = 0
+    grown: int = 0
+    replaced: int = 0
+    gone: int = 0
+    rows: int = 0
+    commits: int = 0
+    #: how many problems the lake has, if anything changed
+    problems: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.grown or self.replaced or self.gone)
+
+    def __str__(self) -> str:
+        names = ("added", "new"), ("grown", "grown"), ("replaced", "replaced"), ("gone", "gone")
+        parts = [
+            f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))
+        ]
+        return f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+
+
+@dataclass
+class Job:
+    """What to sync, and how; kept over the rounds of `--watch`."""
+
+    place: Place
+    source: list[tuple[str | None, str]]
+    run: Selection
+    selected: Selected
+    unpacked: Unpacked
+    progress: Progress | None = None
+    engine: Engine = "local"
+    keep_gone: bool = False
+    compact: bool | None = None
+    retention: float = 168.0
+    config: dict[str, Any] = field(default_factory=dict)
+    storage: Storage | None = None
+    cache: StrPath | None = None
+    found: Found | None = None  # by the first look, which the first round need not repeat
+
+
+def sync(
+    source: Source,
+    lake: str | os.PathLike[str],
+    *,
+    run: Names = None,
+    tag: Names = None,
+    kinds: Sequence[str] | str | None = None,
+    keep_gone: bool = False,
+    compact: bool | None = None,
+    retention: float = 168.0,
+    engine: Engine = "local",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
+) -> Synced:
+    """Bring a lake to what the log directory is now; only what is new is read. The lake is made if it does not exist.
+
+    `run`, `tag` and `kinds` select what the lake has; they are the same for each sync of a lake. Runs that are gone
+    from the log directory are taken out of the lake unless `keep_gone`. `compact=True` joins small data files now,
+    `False` not even if there are many; files that are not needed any more are deleted after `retention` hours.
+
+    Both may be URLs of object stores; `storage` and `cache` are those of `tbq.open`.
+
+    >>> print(tbq.lake.sync("runs", "lake"))
+    9 runs new; 3,678 rows written
+    >>> print(tbq.lake.sync("runs", "lake"))
+    nothing new
+    """
+    job = prepare(
+        source, lake, run=run, tag=tag, kinds=kinds, keep_gone=keep_gone, compact=compact, retention=retention,
+        engine=engine, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage,
+        cache=cache,
+    )  # fmt: skip
+    return run_once(job)
+
+
+def prepare(
+    source: Source,
+    lake: str | os.PathLike[str],
+    *,
+    run: Names = None,
+    tag: Names = None,
+    kinds: Sequence[str] | str | None = None,
+    keep_gone: bool = False,
+    compact: bool | None = None,
+    retention: float = 168.0,
+    engine: Engine = "local",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    max_unpacked: Size | None = None,
+    storage: Storage | None = None,
+    cache: StrPath | None = None,
+) -> Job:
+    """Check what `sync` was given, and begin the lake if it does not exist."""
+    from tbq.lake.place import place_of
+
+    deltalake_there()
+    choice("engine", engine, ("local", "ray"))
+    if isinstance(retention, bool) or not isinstance(retention, int | float) or not 0 <= retention < 1e6:
+        raise UsageError(f"retention={retention!r} is not a number of hours", hint="want 0 or more")
+    values = tuple(kind for kind in TABLES if kind in SERIES)
+    wanted = values if kinds is None else tuple(choices("kinds", kinds, values))
+    runs, tags = Selection.of(run, "run"), Selection.of(tag, "tag")
+    for selection in (runs, tags):
+        selection.resolve([])  # raises if something is not a regular expression
+    named = [(name, _absolute(path)) for name, path in sources(source)]
+    place = place_of(lake, storage)
+    config = {
+        "sources": [[name, path] for name, path in named],
+        "run": _items(runs),
+        "tag": _items(tags),
+        "kinds": None if kinds is None else list(wanted),
+    }
+    for _, path in named:
+        if path == place.url or _is_lake(path):
+            raise UsageError(
+                "is a lake, not a log directory"
+                if _is_lake(path)
+                else "is a log directory: it cannot be its own lake",
+                path=path,
+                hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
+            )
+    known = read_config(place)
+    found = None
+    if known is None:
+        refuse_others(place, place.folders())
+        look_once = Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
+        found = _found(look_once)  # raises if there is nothing to make a lake of
+        make_config(place, config)
+        known = read_config(place) or {}
+    check_config(place, known, config)
+    return Job(
+        place, named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress, engine, keep_gone,
+        compact, float(retention), config, storage, cache, found,
+    )  # fmt: skip
+
+
+def run_once(job: Job) -> Synced:
+    """One round: look, decide, read, commit; again from the start if another sync committed first."""
+    from tbq.lake.maintenance import maintain
+
+    done = Synced()
+    for attempt in range(_ATTEMPTS):
+        try:
+            with job.place.lock():
+                _round(job, done)
+                maintain(job.place, job.compact, job.retention, bool(done))
+            return done
+        except ConflictError:
+            time.sleep(random.uniform(0, 0.05 * 2 ** min(attempt, 6)))
+    raise OutputError(
+        "other syncs of this lake commit all the time: nothing could be committed",
+        path=job.place.url,
+        hint="let one process sync a lake",
+        code="lake",
+    )
+
+
+def _round(job: Job, done: Synced) -> None:
+    found = _found(job)
+    names = set(job.run.resolve([run.name for run in found.runs]).names)
+    runs = [run for run in found.runs if run.name in names]
+    tables = look(job.place)
+    position, complete = standing(job.place, tables)
+    # A directory that cannot be listed may hold runs: what is not seen then is not gone.
+    todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
+    if not todo and complete:
+        return
+    committer = Committer(job, tables, position, position.version if complete else position.complete, done)
+    for changes, written in _written(job, todo, tables):
+        committer.commit(changes, written)
+    done.problems = _count(tables["problems"])
+    keep = [committer.position, *filter(None, [positions.load(job.place, committer.complete)])]
+    keep += filter(
+        None, [positions.load(job.place, version) for version in {table.version for table in tables.values()}]
+    )
+    positions.clean(job.place, keep, time.time())
+
+
+@dataclass
+class Changes:
+    """The runs of one commit: `old` have rows in the tables of values that are replaced, `known` in the overviews."""
+
+    old: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    gone: list[str] = field(default_factory=list)
+    stamps: dict[str, str] = field(default_factory=dict)
+    counts: Synced = field(default_factory=Synced)
+
+
+def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[tuple[Changes, Written]]:
+    """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
+    replaced = list(todo.replaced)
+    if todo.grown or todo.gone:
+        names = {each.run.name for each in todo.grown}
+        known = {kind: tables[kind].rows_of(names)[0] for kind in OVERVIEWS} if names else {}
+        tails, refused = decode_tails(todo.grown, known, job.selected, job.unpacked, job.progress)
+        replaced += refused
+        grown = names - {run.name for run in refused}
+        changes = Changes(
+            old=set(todo.gone),
+            known={*todo.gone, *grown},
+            gone=todo.gone,
+            stamps={name: todo.stamps[name] for name in grown},
+            counts=Synced(grown=len(grown), gone=len(todo.gone)),
+        )
+        if grown or todo.gone:
+            yield changes, Written.of(job.place, tails)
+    fresh = {run.name for run in todo.added}
+    runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
+    for share, written in _work(job, runs):
+        names = {run.name for run in share}
+        yield (
+            Changes(
+                old=names - fresh,
+                known=names - fresh,
+                stamps={name: todo.stamps[name] for name in names},
+                counts=Synced(added=len(names & fresh), replaced=len(names - fresh)),
+            ),
+            written,
+        )
+
+
+def _work(job: Job, runs: Sequence[Run]) -> Iterator[tuple[Sequence[Run], Written]]:
+    if job.engine == "ray" and runs:
+        from tbq.lake.cluster import work_on_cluster
+
+        yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
+        return
+    for share in shares(runs):
+        yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
+
+
+class Committer:
+    """Commits one share after the other: its position first, then each table that changes."""
+
+    def __init__(
+        self, job: Job, tables: dict[str, LakeTable], position: Position, complete: int, done: Synced
+    ) -> None:
+        self.position, self.complete = position, complete
+        self._place, self._tables, self._done = job.place, tables, done
+
+    def commit(self, changes: Changes, written: Written) -> None:
+        """Make the share part of the lake."""
+        ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
+        entries = {name: self._entry(name, changes.stamps[name], written) for name in changes.stamps}
+        entries |= {name: Change(None) for name in changes.gone}
+        # What is forgotten and comes in a later share stays so, whatever happens before that.
+        unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
+        entries |= {name: Change("") for name in unknown if name not in entries}
+        versions = {kind: table.version for kind, table in self._tables.items()}
+        while True:
+            number = positions.next_version(self._place, versions.values())
+            standing = {kind: version for kind, version in versions.items() if version}
+            standing |= dict.fromkeys(ready, number)
+            saved = positions.save(self._place, self.position, number, standing, self.complete, entries)
+            if saved is not None:
+                break
+        for kind, (added, removed) in ready.items():
+            self._tables[kind].commit(number, added, removed)
+            self._tables[kind] = LakeTable(self._place, kind, exists=True)
+            self._done.commits += 1
+        self.position = saved
+        self.complete = number
+        counts = changes.counts
+        self._done.added += counts.added
+        self._done.grown += counts.grown
+        self._done.replaced += counts.replaced
+        self._done.gone += counts.gone
+        self._done.rows += written.rows
+
+    def _files(self, kind: str, changes: Changes, written: Written) -> tuple[list[Any], list[Any]] | None:
+        """The data files that a table gets and loses; None if it stays as it is."""
+        table = self._tables[kind]
+        replaced = changes.known if kind in OVERVIEWS else changes.old
+        rest: pa.Table | None = None
+        removed: list[Any] = []
+        if replaced and table.exists:
+            _, removed, rest = table.rows_of(replaced)
+        added = list(written.files.get(kind, []))
+        fresh = written.overviews.get(kind)
+        if rest is not None and fresh is not None:
+            import pyarrow as pa
+
+            rest = by_run(pa.concat_tables([rest, fresh]).unify_dictionaries())
+        elif fresh is not None:
+            rest = fresh
+        if rest is not None and len(rest):
+            added += table.write(rest)
+        return (added, removed) if added or removed else None
+
+    def _entry(self, run: str, stamps: str, written: Written) -> Change:
+        state = written.states.get(run)
+        unfinished = UNFINISHED if run in _unfinished(written) else ""
+        return Change(stamps + unfinished, "" if state is None else json.dumps(state))
+
+
+def _unfinished(written: Written) -> set[str]:
+    """The runs whose last record is unfinished, of which nobody knows yet whether that is a loss."""
+    problems = written.overviews.get("problems")
+    if problems is None:
+        return set()
+    columns = (problems[name].to_pylist() for name in ("run", "code", "severity"))
+    return {
+        run
+        for run, code, severity in zip(*columns, strict=True)
+        if code == "truncated" and severity == "info"
+    }
+
+
+def _count(table: LakeTable) -> int:
+    return sum(int(json.loads(file.stats)["numRecords"]) for file in table.files)
+
+
+def _found(job: Job) -> Found:
+    """The runs, with absolute paths; raises if there are none."""
+    if job.found is not None:
+        found, job.found = job.found, None
+        return found
+    found = find(job.source, remote=remote_for(job.source, job.storage, job.cache))
+    if not found.runs:
+        raise SourceError(
+            "no event files here",
+            path=", ".join(map(shown_path, found.paths)),
+            hint="the lake stays as it is; delete it if the runs shall not be kept",
+            code="no_event_files",
+        )
+    if all(os.path.isabs(path) or is_remote(path) for path in found.paths):
+        return found
+    runs = [
+        run._replace(files=[path if is_remote(path) else os.path.abspath(path) for path in run.files])
+        for run in found.runs
+    ]
+    return replace(found, runs=runs)
+
+
+def _absolute(path: str) -> str:
+    """A path that means the same in every directory."""
+    if os.path.exists(os.path.expanduser(path)):
+        return os.path.abspath(os.path.expanduser(path))
+    return path
+
+
+def _is_lake(path: str) -> bool:
+    return os.path.exists(os.path.join(path, *CONFIG.split("/")))
+
+
+def _items(selection: Selection) -> list[str] | None:
+    return None if selection.everything else list(selection.items or ())

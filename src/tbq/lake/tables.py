@@ -1,0 +1,201 @@
+"""The Delta tables of a lake: which there are, what they stand at, and commits to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tbq.errors import OutputError, SourceError, missing
+from tbq.lake.datafiles import DataFile, add_actions, read_file, remove_actions, write_files
+from tbq.lake.layout import APP, TABLES, check_table, delta_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+    from tbq.lake.place import Place
+
+
+class ConflictError(Exception):
+    """Another sync committed first: look again, and decide anew what is to be done."""
+
+
+class LakeTable:
+    """One table, as it was when it was looked at. It may not exist yet."""
+
+    def __init__(self, place: Place, kind: str, exists: bool) -> None:
+        self.place, self.kind = place, kind
+        self._table: DeltaTable | None = _opened(place, kind) if exists else None
+        self._files: list[DataFile] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+        return self._table is not None
+
+    @property
+    def delta(self) -> DeltaTable:
+        """The table of deltalake."""
+        assert self._table is not None
+        return self._table
+
+    @property
+    def version(self) -> int:
+        """The position that its rows stand at; 0 if it does not exist."""
+        return 0 if self._table is None else self._table.transaction_version(APP) or 0
+
+    @property
+    def files(self) -> list[DataFile]:
+        """Its data files."""
+        if self._table is None:
+            return []
+        if self._files is None:
+            import pyarrow as pa
+
+            actions = pa.table(self._table.get_add_actions(flatten=False))
+            self._files = [_data_file(row) for row in actions.to_pylist()]
+        return self._files
+
+    def having(self, runs: Collection[str]) -> list[DataFile]:
+        """The data files that may have rows of these runs."""
+        ordered = sorted(run for run in runs if run)
+        return [file for file in self.files if _may_have(file, ordered, "" in runs)]
+
+    def rows_of(self, runs: Collection[str]) -> tuple[pa.Table, list[DataFile], pa.Table]:
+        """The rows of these runs, the data files that have them, and the other rows of those files."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = pa.array([run for run in runs if run], pa.string())
+        inside, outside, touched = [], [], []
+        for file in self.having(runs):
+            table = read_file(self.place, self.kind, file.path)
+            names = table["run"].cast(pa.string())
+            mask = pc.is_in(names, wanted)
+            if "" in runs:  # what belongs to no run
+                mask = pc.or_(mask, names.is_null())
+            of_runs = table.filter(mask)
+            if len(of_runs):
+                touched.append(file)
+                inside.append(of_runs)
+                outside.append(table.filter(pc.invert(mask)))
+        empty = _empty(self.kind)
+        return (
+            pa.concat_tables([empty, *inside]).unify_dictionaries(),
+            touched,
+            pa.concat_tables([empty, *outside]).unify_dictionaries(),
+        )
+
+    def commit(self, version: int, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
+        """Add and remove files in one transaction that says that the table stands at `version` now.
+
+        Raises ConflictError if anybody changed the table since it was looked at.
+        """
+        from deltalake import CommitProperties, Transaction
+
+        properties = CommitProperties(app_transactions=[Transaction(APP, version)], max_commit_retries=0)
+        self._commit([*remove_actions(removed), *add_actions(added)], properties)
+
+    def rearrange(self, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
+        """The same rows in other files."""
+        from deltalake import CommitProperties
+
+        actions = [*remove_actions(removed, data_change=False), *add_actions(added, data_change=False)]
+        self._commit(actions, CommitProperties(max_commit_retries=0))
+
+    def write(self, rows: pa.Table) -> list[DataFile]:
+        """New data files; they count once they are committed."""
+        return write_files(self.place, self.kind, rows)
+
+    def _commit(self, actions: list[Any], properties: Any) -> None:
+        from deltalake import Schema
+        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.transaction import create_table_with_add_actions
+
+        url, options = self.place.table(self.kind), self.place.options or None
+        schema = Schema.from_arrow(delta_schema(self.kind))
+        try:
+            if self._table is None:
+                create_table_with_add_actions(
+                    url, schema, actions, mode="error", name=self.kind, storage_options=options,
+                    configuration=_SETTINGS, commit_properties=properties,
+                )  # fmt: skip
+            else:
+                self._table.create_write_transaction(actions, "append", schema, commit_properties=properties)
+        except CommitFailedError as failure:
+            raise ConflictError(str(failure)) from failure
+        except (DeltaError, OSError) as failure:
+            if "already exists" in str(failure):
+                raise ConflictError(str(failure)) from failure
+            raise OutputError(
+                f"cannot be committed to: {failure}",
+                path=url,
+                hint="what was committed before is right; run tbq sync again once there is room and permission",
+                code="lake",
+            ) from failure
+        self._files = None
+
+
+# Statistics of other columns would be of no use: nobody asks for one value of 30 million.
+_SETTINGS = {"delta.dataSkippingStatsColumns": "run,tag,step", "delta.checkpointInterval": "20"}
+
+
+def look(place: Place) -> dict[str, LakeTable]:
+    """Every table that a lake may have, as it is now."""
+    there = set(place.folders())
+    return {kind: LakeTable(place, kind, kind in there) for kind in TABLES}
+
+
+def deltalake_there() -> None:
+    """Raise if the extra is not installed."""
+    try:
+        import deltalake  # noqa: F401
+    except ImportError:
+        raise missing("deltalake", needed_for="a lake", extra="lake") from None
+
+
+def _opened(place: Place, kind: str) -> DeltaTable | None:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    url = place.table(kind)
+    try:
+        table = DeltaTable(url, storage_options=place.options or None)
+        columns = [field.name for field in table.schema().fields]
+    except TableNotFoundError:
+        return None  # data files that were never committed
+    except (DeltaError, OSError) as failure:
+        raise SourceError(f"cannot be read: {failure}", path=url, code="lake") from failure
+    check_table(kind, columns, url)
+    return table
+
+
+def _data_file(row: dict[str, Any]) -> DataFile:
+    stats = {
+        "numRecords": row["num_records"],
+        "minValues": row.get("min") or {},
+        "maxValues": row.get("max") or {},
+        "nullCount": row.get("null_count") or {},
+    }
+    return DataFile(row["path"], row["size_bytes"], json.dumps(stats))
+
+
+def _may_have(file: DataFile, runs: Sequence[str], without: bool) -> bool:
+    """Whether a file may have rows of one of these runs, which are sorted, or rows of no run."""
+    import bisect
+
+    stats = json.loads(file.stats)
+    if without and stats["nullCount"].get("run") != 0:
+        return True
+    least, largest = stats["minValues"].get("run"), stats["maxValues"].get("run")
+    if least is None or largest is None:
+        return True
+    place = bisect.bisect_left(runs, least)
+    return place < len(runs) and runs[place] <= largest
+
+
+def _empty(kind: str) -> pa.Table:
+    from tbq.lake.layout import lake_schema
+
+    return lake_schema(kind).empty_table()

@@ -1,0 +1,300 @@
+"""Runs that grew: only the new bytes are decoded, if nothing in them changes what was read before.
+
+That holds if the file that grew has the last session of its run, and the new bytes begin no session, name no series
+that other sessions may have, and have neither damage nor metadata for what is known already. Else the run is refused,
+and is read from its start.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from tbq.columns.codes import values_of
+from tbq.decode import decode
+from tbq.decode.options import Options
+from tbq.decode.problems import of_file
+from tbq.decode.reader import Reader, table_of
+from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
+from tbq.lake.layout import OVERVIEWS
+from tbq.lake.rows import SESSION, rows_of
+from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
+from tbq.lake.state import State, metadata_for, metadata_in
+from tbq.problems import to_arrow
+from tbq.schema import schema
+from tbq.source.discover import WHOLE, Found, Run
+from tbq.source.urls import is_remote
+from tbq.text import shown_path
+
+if TYPE_CHECKING:
+    from tbq._core import FileReport, Result
+    from tbq.progress import Progress
+    from tbq.source.inflate import Unpacked
+
+Rows = list[dict[str, Any]]
+
+
+class Grown(NamedTuple):
+    """A run that grew, and what is known of it."""
+
+    run: Run
+    state: State
+
+
+def decode_tails(
+    grown: Sequence[Grown],
+    known: Mapping[str, pa.Table],
+    selected: Selected,
+    unpacked: Unpacked,
+    progress: Progress | None = None,
+) -> tuple[Decoded, list[Run]]:
+    """The new rows of runs that grew, and the runs that must be read from their start.
+
+    `known` has the rows of these runs in the overviews. What comes back has all of their rows there.
+    """
+    out = Decoded()
+    if not grown:
+        return out, []
+    tails = [
+        each.run._replace(
+            files=[each.state["file"]],
+            ranges=[(each.state["resume"], WHOLE[1])],
+            metadata=metadata_in(each.state),
+        )
+        for each in grown
+    ]
+    reader = Reader(Found([], tails), unpacked)
+    options = Options(
+        tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
+    )
+    result = decode(tails, selected.core_kinds, options, unpacked, details=True, verify=True)
+    names = [run.name for run in tails]
+    sessions = table_of(result.sessions())
+    series = table_of(result.series(names))
+    next_rows = [dict(each.state["next"]) for each in grown]
+    for kind in selected.kinds:
+        first = {each.run.name: each.state["next"].get(kind, each.state["rank"] * SESSION) for each in grown}
+        for table in rows_of(kind, result, reader, tails, series, sessions, set(), first):
+            out.add(kind, table)
+            count_rows(kind, table, names, next_rows)
+    merge = _Merge(grown, result, series, sessions, known, selected)
+    for problem in reader.problems:  # of values; if it is not said whose they are, they may be anybody's
+        merge.refused.update(names if problem.run is None else [problem.run])
+    overviews: dict[str, Rows] = {kind: [] for kind in OVERVIEWS}
+    for index in range(len(grown)):
+        merge.add(index, next_rows[index], overviews, out)
+    refused = [each.run for each in grown if each.run.name in merge.refused]
+    if refused:
+        _drop(out, merge.refused)
+    for kind, rows in overviews.items():
+        rows = [row for row in rows if row["run"] not in merge.refused]
+        out.add(kind, in_order(pa.Table.from_pylist(rows, schema=schema(kind)), kind))
+    return out, refused
+
+
+def _drop(out: Decoded, runs: set[str]) -> None:
+    """Forget the rows of runs."""
+    for kind, tables in list(out.tables.items()):
+        kept = []
+        for table in tables:
+            mask = [run not in runs for run in values_of(table["run"])]
+            kept.append(table if all(mask) else table.filter(pa.array(mask, pa.bool_())))
+        out.tables[kind] = kept
+    out.states = {run: state for run, state in out.states.items() if run not in runs}
+
+
+class _Merge:
+    """What is known of runs, with what their new bytes add."""
+
+    def __init__(
+        self,
+        grown: Sequence[Grown],
+        result: Result,
+        series: pa.Table,
+        sessions: pa.Table,
+        known: Mapping[str, pa.Table],
+        selected: Selected,
+    ) -> None:
+        self._selected = selected
+        self.refused: set[str] = set()
+        self._grown = grown
+        self._reports: list[FileReport] = list(result.files)
+        self._metadata = result.metadata()
+        self._sessions = _grouped(sessions.to_pylist(), "run")
+        labels = {name: values_of(series[name]) for name in ("run", "tag", "kind", "plugin", "dtype")}
+        plain = series.drop_columns(list(labels)).to_pylist()
+        rows = [{**row, **{name: labels[name][i] for name in labels}} for i, row in enumerate(plain)]
+        self._series = _grouped(rows, "run")
+        self._known = {kind: _grouped(_rows(table), "run") for kind, table in known.items()}
+        for run, *_ in result.notable():
+            self.refused.add(grown[run].run.name)
+
+    def add(self, index: int, next_rows: dict[str, int], out: dict[str, Rows], decoded: Decoded) -> None:
+        """Add the rows of one run in the overviews, and its new state; or refuse it."""
+        run, state = self._grown[index]
+        report = self._reports[index]
+        series = [row for row in self._series.get(run.name, []) if row["count"]]
+        tags = {(row["tag"], row["kind"]): row for row in self._known["tags"].get(run.name, [])}
+        if run.name in self.refused or not self._fits(index, report, series, tags):
+            self.refused.add(run.name)
+            return
+        (about,) = self._known["runs"][run.name]
+        path = shown_path(state["file"])
+        files = self._known["files"][run.name]
+        (file,) = [row for row in files if row["path"] == path]
+        grew = report.bytes - file["bytes"]
+        _extend_file(file, report)
+        values = any(row["first_step"] is not None for row in files)
+        about["bytes"] += grew
+        about["events"] += sum(row["count"] for row in series)
+        about["health"] = "truncated" if report.truncated else "ok" if values else "header_only"
+        _extend_times(about, report)
+        for row in series:
+            if self._selected.tag.matches(row["tag"]):
+                _extend_tag(tags, row)
+            about["last_step"] = max(
+                row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"]
+            )
+        out["runs"].append(about)
+        out["files"] += files
+        out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
+        out["problems"] += self._problems(run.name, file, report)
+        metadata = {**metadata_in(state), **self._metadata.get(index, {})}
+        decoded.states[run.name] = {
+            **state,
+            "resume": report.resume,
+            "marks": marks_of(os.fsdecode(report.path), report.resume),
+            "next": next_rows,
+            "metadata": metadata_for(metadata),
+        }
+
+    def _fits(
+        self,
+        index: int,
+        report: FileReport,
+        series: Sequence[dict[str, Any]],
+        tags: Mapping[tuple[str, str], dict[str, Any]],
+    ) -> bool:
+        run, state = self._grown[index]
+        if (
+            report.state != "events"
+            or report.faults
+            or report.error
+            or report.compressed
+            or report.more_faults
+        ):
+            return False
+        if report.writer or report.file_version or report.bytes < state["resume"]:
+            return False
+        if report.timed and not math.isfinite(report.first_wall_time):
+            return False
+        sessions = self._sessions.get(index, [])
+        if len(sessions) > 1 or (state["rank"] and any(session["has_start"] for session in sessions)):
+            return False
+        metadata = metadata_in(state)
+        of_tag = {tag for tag, _ in tags}
+        in_session = None if state["series"] is None else {(tag, kind) for tag, kind in state["series"]}
+        for row in series:
+            key = (row["tag"], row["kind"])
+            if in_session is not None and key not in in_session:
+                return False
+            if key not in tags and row["tag"] in of_tag:
+                return False
+            if key in tags and tags[key]["dtype"] is None and row["dtype"] is not None:
+                return False
+        from tbq import _core
+
+        for tag, data in self._metadata.get(index, {}).items():
+            if metadata.get(tag, data) != data or (tag not in metadata and _core.display_name(tag) in of_tag):
+                return False
+        return run.name in self._known["runs"] and run.name in self._known["files"]
+
+    def _problems(self, run: str, file: Mapping[str, Any], report: FileReport) -> Rows:
+        """Those that were known, and what is to be said of the end of the file now."""
+        rows = [row for row in self._known["problems"].get(run, []) if row["code"] != "truncated"]
+        if not report.truncated:
+            return rows
+        now = SimpleNamespace(
+            path=report.path, state="events", error=0, faults=[], more_faults=0, truncated=report.truncated,
+            bytes=report.bytes, resume=report.resume, values=file["first_step"] is not None,
+            last_step=file["last_step"],
+        )  # fmt: skip
+        told: Rows = to_arrow(of_file(now, run)).to_pylist()  # type: ignore[arg-type]
+        return told + rows
+
+
+def _extend_file(file: dict[str, Any], report: FileReport) -> None:
+    file["bytes"] = report.bytes
+    file["records"] += report.records
+    file["truncated_bytes"] = report.truncated
+    if report.values:
+        file["last_step"] = report.last_step
+        if file["first_step"] is None:
+            file["first_step"] = report.first_step
+    _extend_times(file, report)
+    values = file["first_step"] is not None
+    file["health"] = "truncated" if report.truncated else "ok" if values else "header_only"
+
+
+def _extend_times(row: dict[str, Any], report: FileReport) -> None:
+    if report.timed:
+        first, last = row["first_wall_time"], row["last_wall_time"]
+        row["first_wall_time"] = (
+            report.first_wall_time if first is None else min(first, report.first_wall_time)
+        )
+        row["last_wall_time"] = report.last_wall_time if last is None else max(last, report.last_wall_time)
+
+
+def _extend_tag(tags: dict[tuple[str, str], dict[str, Any]], row: Mapping[str, Any]) -> None:
+    key = (row["tag"], row["kind"])
+    if key in tags:
+        tags[key]["count"] += row["count"]
+        tags[key]["last_step"] = row["last_step"]
+    else:
+        tags[key] = {name: row[name] for name in schema("tags").names}
+
+
+def _tag_order(key: tuple[str, str]) -> tuple[bytes, int]:
+    """Series are ordered by the bytes of their tag, then by kind."""
+    from tbq import _core
+
+    return _core.raw_name(key[0]), _core.kinds().index(key[1])
+
+
+def _rows(table: pa.Table) -> Rows:
+    """The rows of a table, in their order."""
+    rows = table.drop_columns(["row"]).to_pylist()
+    return [
+        row for _, row in sorted(zip(table["row"].to_pylist(), rows, strict=True), key=lambda pair: pair[0])
+    ]
+
+
+def _grouped(rows: Rows, by: str) -> dict[Any, Rows]:
+    groups: dict[Any, Rows] = {}
+    for row in rows:
+        groups.setdefault(row[by], []).append(row)
+    return groups
+
+
+def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) -> bool:
+    """Whether a run is what it was, but for more bytes in the file that may grow, as far as its stamps tell."""
+    if [stamp[0] for stamp in before] != [stamp[0] for stamp in now]:
+        return False
+    grows = path_text(state["file"])
+    return all(
+        old == new or (new[0] == grows and int(new[1]) > int(old[1]) and new[-1] == old[-1])
+        for old, new in zip(before, now, strict=True)
+    )
+
+
+def has_grown(run: Run, state: State) -> bool:
+    """Whether the bytes that were read are still there, and the next ones go on with them; the file was fetched."""
+    path = state["file"]
+    if run.remote is not None and is_remote(path):
+        path = run.remote.path(path)
+    return marks_of(path, state["resume"]) == state["marks"] and not starts_anew(path, state["resume"])

@@ -1,0 +1,92 @@
+"""A share of a sync: runs decoded and written as data files, which count once they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tbq.lake.datafiles import DataFile, write_files
+from tbq.lake.decoded import Decoded, Selected, decode_runs
+from tbq.lake.layout import OVERVIEWS
+from tbq.lake.state import State
+from tbq.source.files import bytes_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+    from tbq.progress import Progress
+    from tbq.source import Run
+    from tbq.source.inflate import Unpacked
+
+#: Runs are decoded and committed together until their files have this many bytes, or they are this many.
+SHARE_BYTES = 1 << 28
+SHARE_RUNS = 20_000
+
+
+@dataclass
+class Written:
+    """What became of a share: data files by table, the rows of overviews, and the states of runs."""
+
+    files: dict[str, list[DataFile]] = field(default_factory=dict)
+    overviews: dict[str, pa.Table] = field(default_factory=dict)
+    states: dict[str, State | None] = field(default_factory=dict)
+    rows: int = 0
+
+    @classmethod
+    def of(cls, place: Place, decoded: Decoded) -> Written:
+        """Write the rows that were decoded."""
+        out = cls(states=decoded.states, rows=decoded.rows)
+        for kind in decoded.tables:
+            table = decoded.table(kind)
+            if kind in OVERVIEWS:
+                out.overviews[kind] = table
+            else:
+                out.files[kind] = write_files(place, kind, table)
+        return out
+
+    @classmethod
+    def joined(cls, parts: Sequence[Written]) -> Written:
+        """Several shares as one."""
+        import pyarrow as pa
+
+        out = cls()
+        tables: dict[str, list[pa.Table]] = {}
+        for part in parts:
+            for kind, files in part.files.items():
+                out.files.setdefault(kind, []).extend(files)
+            for kind, table in part.overviews.items():
+                tables.setdefault(kind, []).append(table)
+            out.states.update(part.states)
+            out.rows += part.rows
+        out.overviews = {kind: pa.concat_tables(each).unify_dictionaries() for kind, each in tables.items()}
+        return out
+
+
+def work(
+    place: Place,
+    runs: Sequence[Run],
+    selected: Selected,
+    unpacked: Unpacked,
+    progress: Progress | None = None,
+) -> Written:
+    """Decode whole runs, and write their rows."""
+    return Written.of(place, decode_runs(runs, selected, unpacked, progress))
+
+
+def shares(
+    runs: Iterable[Run], most: int = SHARE_BYTES, size_of: Callable[[Run], int] = bytes_of
+) -> Iterator[list[Run]]:
+    """Runs that follow each other, until their files have so many bytes."""
+    share: list[Run] = []
+    size = 0
+    for run in runs:
+        of_run = size_of(run)
+        if share and (size + of_run > most or len(share) >= SHARE_RUNS):
+            yield share
+            share, size = [], 0
+        share.append(run)
+        size += of_run
+    if share:
+        yield share

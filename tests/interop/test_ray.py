@@ -1,0 +1,132 @@
+"""Ray on two local workers: a table as a Dataset, a sync by tasks, and a worker that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import eventfile as ef
+import pytest
+
+import tbq
+import tbq.lake
+import tbq.ray
+from tbq.errors import TbqError
+
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    path = os.pathsep.join([str(Path(tbq.__file__).parent.parent), str(Path(__file__).parent)])
+    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join([path, os.environ.get("PYTHONPATH", "")])}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root: Path = tmp_path_factory.mktemp("ray") / "runs"
+    for number in range(12):
+        folder = root / f"run{number:02}"
+        folder.mkdir(parents=True)
+        events = [
+            ef.scalar(tag, step, step / 2, 100.0 + step)
+            for step in range(50 * (1 + number))
+            for tag in ("a", "b")
+        ]
+        (folder / "events.out.tfevents.1.h").write_bytes(
+            b"".join(map(ef.record, [ef.version(99.0), *events]))
+        )
+    tbq.demo(root / "demo")
+    return root
+
+
+def sorted_rows(frame: Any) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, frame.itertuples(index=False)))
+
+
+def test_a_dataset_has_the_rows_of_the_table(cluster: None, runs: Path) -> None:
+    log = tbq.open(runs)
+    for selected in ({"tag": ["a", "b"]}, {"tag": "a"}, {"run": "run0*", "steps": (10, 20)}):
+        found = tbq.ray.read(runs, **selected).to_pandas()
+        assert sorted_rows(found) == sorted(map(tuple, log.scalars(**selected)))  # type: ignore[arg-type]
+    images = tbq.ray.read(runs, table="images", columns=["run", "width", "data"]).to_pandas()
+    assert images["data"].tolist() == log.images()["data"].tolist()
+    assert list(images.columns) == ["run", "width", "data"]
+
+
+def test_runs_are_not_torn_apart(cluster: None, runs: Path) -> None:
+    blocks = tbq.ray.read(runs, run="run*", parallelism=4).materialize()
+    seen: set[str] = set()
+    sizes = []
+    for reference in blocks.to_arrow_refs():
+        table = ray.get(reference)
+        here = set(table["run"].to_pylist())
+        assert not here & seen
+        seen |= here
+        sizes.append(len(table))
+    assert len(seen) == 12 and len([size for size in sizes if size]) >= 3
+
+
+def test_a_dataset_of_a_lake(cluster: None, runs: Path, tmp_path: Path) -> None:
+    tbq.lake.sync(runs, tmp_path / "lake")
+    found = tbq.ray.read(tmp_path / "lake", tag="b").to_pandas()
+    assert sorted_rows(found) == sorted(map(tuple, tbq.open(runs).scalars(tag="b")))
+
+
+def test_a_sync_by_tasks(cluster: None, runs: Path, tmp_path: Path) -> None:
+    from lakes import assert_same
+
+    done = tbq.lake.sync(runs, tmp_path / "lake", engine="ray")
+    assert done.added == len(tbq.open(runs).runs)
+    assert_same(tmp_path / "lake", runs)
+    assert not tbq.lake.sync(runs, tmp_path / "lake", engine="ray")
+
+
+def dying(flag: str) -> Any:
+    """A task like ours, whose first worker is killed in the middle of it."""
+    from tbq.lake import cluster as module
+
+    original = module._task
+
+    def task(*args: Any) -> Any:
+        written = original(*args)
+        if not os.path.exists(flag):
+            Path(flag).write_text("died here")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return written
+
+    return task
+
+
+def test_a_worker_that_dies(
+    cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its task runs again elsewhere; the files that it wrote are not part of the lake."""
+    from lakes import assert_same
+
+    flag = tmp_path / "flag"
+    monkeypatch.setattr("tbq.lake.cluster._task", dying(str(flag)))
+    tbq.lake.sync(runs, tmp_path / "lake", engine="ray")
+    assert flag.exists()
+    assert_same(tmp_path / "lake", runs)
+
+
+def test_a_task_that_fails(
+    cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def task(*_: Any) -> Any:
+        raise ValueError("no luck")
+
+    monkeypatch.setattr("tbq.lake.cluster._task", task)
+    with pytest.raises(TbqError, match="no luck"):
+        tbq.lake.sync(runs, tmp_path / "lake", engine="ray")
+    monkeypatch.undo()
+    tbq.lake.sync(runs, tmp_path / "lake")
+    assert len(tbq.open(tmp_path / "lake").scalars()) == len(tbq.open(runs).scalars())

@@ -1,0 +1,243 @@
+"""A lake in place of its log directory: everything that `LogDir` can do, selections, data files, other readers."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import eventfile as ef
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from lakes import assert_same, exact_rows, lake_rows
+
+import tbq
+import tbq.lake
+from tbq.errors import UsageError
+from tbq.lake.layout import TABLES
+
+pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[tbq.LogDir, tbq.LogDir]:
+    """The sample log, and the lake of it."""
+    root = tmp_path_factory.mktemp("lake")
+    tbq.demo(root / "runs")
+    tbq.lake.sync(root / "runs", root / "lake")
+    return tbq.open(root / "runs"), tbq.open(root / "lake")
+
+
+@pytest.mark.parametrize("kind", [*TABLES, "projector"])
+def test_every_table(both: tuple[tbq.LogDir, tbq.LogDir], kind: str) -> None:
+    log, lake = (each.table(kind).to_arrow() for each in both)
+    assert lake.schema == log.schema
+    assert exact_rows(lake) == exact_rows(log)
+
+
+QUESTIONS: dict[str, Callable[[tbq.LogDir], Any]] = {
+    "runs": lambda log: log.runs,
+    "files": lambda log: log.files,
+    "selected": lambda log: log.scalars("lr=0.1", tag="val/*", steps="100:").to_dicts(),
+    "directory": lambda log: log.scalars("lr=0.1").shape,
+    "series": lambda log: log.series("val/loss", run="diverged").values.tolist(),
+    "tags": lambda log: log.tags("media").by_kind(),
+    "tables": lambda log: [(name, table.shape) for name, table in log.tables("media").items()],
+    "tensor": lambda log: log.tensor("embedding").tolist(),
+    "tensor at a step": lambda log: log.tensor("embedding", step=50).tolist(),
+    "histogram": lambda log: log.histogram("weights/layer1", step=100).total,
+    "image": lambda log: log.image("samples", step=50).tobytes(),
+    "waveform": lambda log: log.waveform("tone")[1].tolist(),
+    "text": lambda log: log.text("notes", step=100),
+    "mesh": lambda log: log.mesh("cube").vertices.tolist(),
+    "nodes": lambda log: log.nodes().to_dicts(),
+    "hparams": lambda log: log.hparams().wide().to_dicts(),
+    "wide": lambda log: log.scalars(tag="val/loss").wide().to_dicts(),
+    "summary": lambda log: log.summary(best={"val/loss": "min"}, top=3).to_dicts(),
+    "show": lambda log: log.show("lr", run="diverged"),
+    "sql": lambda log: log.sql("select run, count(*) n from scalars group by all order by 1").to_dicts(),
+    "sql of wide": lambda log: log.sql("select * from wide order by run, step limit 9").to_dicts(),
+    "dataset": lambda log: log.dataset().count_rows(),
+    "scan": lambda log: sum(batch.num_rows for batch in log.scan(tag="lr")),
+    "lazy": lambda log: log.lazy().filter(pl.col("tag") == "lr").collect().height,
+    "reduce": lambda log: log.reduce("re:(lr=.*)/seed=.*", stats="mean", tag="val/loss").to_dicts(),
+    "compare": lambda log: log.compare("lr=0.1/seed=0", "lr=0.03/seed=0", stats="last").to_dicts(),
+    "plot": lambda log: log.plot_text("val/loss", width=60, height=12),
+    "relative time": lambda log: log.scan(relative_time=True).read_all()["relative_time"].to_pylist(),
+    "pickled": lambda log: pickle.loads(pickle.dumps(log)).scalars(tag="lr").to_dicts(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question(both: tuple[tbq.LogDir, tbq.LogDir], question: str) -> None:
+    log, lake = both
+    assert repr(QUESTIONS[question](lake)) == repr(QUESTIONS[question](log))
+
+
+def test_media(both: tuple[tbq.LogDir, tbq.LogDir], tmp_path: Path) -> None:
+    def written(log: tbq.LogDir, folder: Path) -> dict[str, bytes]:
+        log.write_media(folder)
+        return {
+            str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+
+    log, lake = both
+    assert written(lake, tmp_path / "lake") == written(log, tmp_path / "log")
+
+
+def test_what_a_lake_cannot_do(both: tuple[tbq.LogDir, tbq.LogDir]) -> None:
+    _, lake = both
+    for restarts in ("keep", "split", "last", "tensorboard"):
+        with pytest.raises(UsageError, match="restarts='resume' keeps"):
+            lake.scalars(restarts=restarts)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="restarts='resume' keeps"):
+            lake.sql("select * from scalars", restarts=restarts)  # type: ignore[arg-type]
+    with pytest.raises(tbq.TbqError, match="tag"):
+        lake.scalars(tag="absent")
+
+
+def make_log(root: Path, runs: int) -> None:
+    for number in range(runs):
+        folder = root / f"run{number:03}"
+        folder.mkdir(parents=True)
+        events = [
+            ef.scalar(tag, step, step / 2, 100.0 + step) for step in range(20) for tag in ("acc", "loss")
+        ]
+        data = b"".join(map(ef.record, [ef.version(99.0), *events]))
+        (folder / "events.out.tfevents.1.h").write_bytes(data)
+
+
+def test_others_read_it(tmp_path: Path) -> None:
+    make_log(tmp_path / "log", 5)
+    tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
+    table = DeltaTable(tmp_path / "lake" / "scalars")
+    rows = table.to_pyarrow_dataset()  # noqa: F841 - DuckDB finds it by its name
+    counts = duckdb.sql(
+        "select run, count(*) from rows where tag = 'loss' group by run order by run"
+    ).fetchall()
+    assert counts == [(f"run{number:03}", 20) for number in range(5)]
+    frame = pl.scan_delta(str(tmp_path / "lake" / "scalars")).filter(pl.col("tag") == "acc").collect()
+    assert frame.height == 100
+    sources = set(table.to_pyarrow_table()["source"].to_pylist())
+    assert sources == {str(path) for path in (tmp_path / "log").rglob("*tfevents*")}
+
+
+def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
+    make_log(tmp_path / "log", 5)
+    tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
+    table = DeltaTable(tmp_path / "lake" / "scalars")
+    rows = pq.read_table(table.file_uris()[0]).to_pylist()
+    assert rows == sorted(rows, key=lambda row: (row["tag"], row["run"], row["row"]))
+    (stats,) = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    assert (stats["min.run"], stats["max.run"], stats["min.tag"], stats["max.tag"]) == (
+        "run000",
+        "run004",
+        "acc",
+        "loss",
+    )
+    assert (stats["min.step"], stats["max.step"], stats["num_records"]) == (0, 19, 200)
+
+
+def test_selections(tmp_path: Path) -> None:
+    make_log(tmp_path / "log", 4)
+    lake = tmp_path / "lake"
+    for _ in range(2):
+        tbq.lake.sync(tmp_path / "log", lake, run=["run001", "run002"], tag="l*", kinds="scalars")
+    rows = lake_rows(lake, "scalars")
+    assert {row[0] for row in rows} == {"run001", "run002"} and {row[1] for row in rows} == {"loss"}
+    with (tmp_path / "log" / "run001" / "events.out.tfevents.1.h").open("ab") as file:
+        file.write(ef.record(ef.scalar("loss", 20, 1.0, 120.0)) + ef.record(ef.scalar("acc", 20, 1.0, 120.0)))
+    assert (
+        tbq.lake.sync(tmp_path / "log", lake, run=["run001", "run002"], tag="l*", kinds="scalars").rows == 1
+    )
+    assert len(lake_rows(lake, "scalars")) == len(rows) + 1
+    assert {row[1] for row in lake_rows(lake, "tags")} == {"loss"}
+
+
+def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 3)
+    for step in range(20, 26):
+        tbq.lake.sync(log, lake, compact=False)
+        for path in log.rglob("*tfevents*"):
+            with path.open("ab") as file:
+                file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
+    tbq.lake.sync(log, lake, compact=False)
+    assert len(DeltaTable(lake / "scalars").file_uris()) == 7
+    tbq.lake.sync(log, lake, compact=True, retention=0)
+    assert len(DeltaTable(lake / "scalars").file_uris()) == 1
+    assert len(list((lake / "scalars").glob("*.parquet"))) == 1
+    assert_same(lake, log)
+    assert not tbq.lake.sync(log, lake)
+
+
+def test_many_small_files_are_joined_without_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tbq.lake.maintenance.SEVERAL", 4)
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 1)
+    (path,) = log.rglob("*tfevents*")
+    for step in range(20, 28):
+        tbq.lake.sync(log, lake)
+        with path.open("ab") as file:
+            file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
+    tbq.lake.sync(log, lake)
+    assert len(DeltaTable(lake / "scalars").file_uris()) < 5
+    assert_same(lake, log)
+
+
+def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large logs are committed run by run, and old positions are deleted."""
+    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 2)
+    monkeypatch.setattr("tbq.lake.position._KEEP_SECONDS", -1.0)
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 9)
+    assert tbq.lake.sync(log, lake).added == 9
+    assert_same(lake, log)
+    for path in list(log.rglob("*tfevents*"))[:3]:
+        path.write_bytes(path.read_bytes()[:500])
+    assert tbq.lake.sync(log, lake).replaced == 3
+    assert_same(lake, log)
+    assert len(list((lake / "_tbq" / "positions").iterdir())) < 6
+
+
+def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) -> None:
+    import os
+    import time
+
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 1)
+    (path,) = log.rglob("*tfevents*")
+    path.write_bytes(path.read_bytes()[:-3])
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+    assert not tbq.lake.sync(log, lake)
+    hours_ago = time.time() - 7200
+    os.utime(path, (hours_ago, hours_ago))
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+    assert lake_rows(lake, "problems")[0][1] == "error"
+
+
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for name in (b"a'b", b"\xff\xfe", "ü/é".encode(), b"new\nline", b"x" * 240):
+        import os
+
+        folder = os.fsencode(log) + b"/" + name
+        os.makedirs(folder)
+        with open(folder + b"/events.out.tfevents.1.h", "wb") as file:
+            file.write(ef.record(ef.version(99.0)) + ef.record(ef.scalar("t" * 300, 1, 2.0, 100.0)))
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+    path = os.fsencode(log) + b"/\xff\xfe/events.out.tfevents.1.h"
+    with open(path, "ab") as file:
+        file.write(ef.record(ef.scalar(b"\xff", 2, 3.0, 101.0)))
+    assert tbq.lake.sync(log, lake).grown == 1
+    assert_same(lake, log)

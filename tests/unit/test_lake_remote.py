@@ -1,0 +1,81 @@
+"""A lake on an object store, of a log on one: a real S3 server answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import eventfile as ef
+import polars as pl
+import pytest
+
+import tbq
+import tbq.lake
+from tbq.errors import TbqError
+from tbq.lake.layout import TABLES
+
+if TYPE_CHECKING:
+    from buckets import Bucket
+
+pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+
+
+def scalars(steps: range, wall: float = 100.0) -> bytes:
+    return b"".join(ef.record(ef.scalar("loss", step, step / 2, wall + step)) for step in steps)
+
+
+def assert_same(log: str, lake: str) -> None:
+    ours, theirs = tbq.lake.open(lake), tbq.open(log)
+    for kind in TABLES:
+        if kind == "problems":
+            continue
+        assert ours.table(kind).to_arrow().to_pylist() == theirs.table(kind).to_arrow().to_pylist(), kind
+    assert [row["code"] for row in ours.table("problems").to_dicts()] == [
+        row["code"] for row in tbq.open(log).table("problems").to_dicts()
+    ]
+
+
+def test_a_lake_of_a_bucket(bucket: Bucket) -> None:
+    log, lake = bucket.url("runs"), bucket.url("lake")
+    begin = ef.record(ef.version(99.0))
+    for run in ("a", "b", "c"):
+        bucket.put(f"runs/{run}/events.out.tfevents.1.h", begin + scalars(range(10)))
+    done = tbq.lake.sync(log, lake)
+    assert (done.added, done.rows) == (3, 30)
+    assert_same(log, lake)
+    assert tbq.open(lake).runs == ["a", "b", "c"]  # tbq.open knows it too
+    assert not tbq.lake.sync(log, lake)
+    bucket.put("runs/a/events.out.tfevents.1.h", begin + scalars(range(15)))
+    bucket.put("runs/b/events.out.tfevents.2.h", ef.record(ef.version(500.0)) + scalars(range(5, 7), 500.0))
+    bucket.client.delete_object(Bucket=bucket.name, Key="runs/c/events.out.tfevents.1.h")
+    done = tbq.lake.sync(log, lake)
+    assert (done.grown, done.replaced, done.gone) == (1, 1, 1)
+    assert_same(log, lake)
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(98.0)) + scalars(range(30)))
+    done = tbq.lake.sync(log, lake)
+    assert (done.grown, done.replaced) == (0, 1)
+    assert_same(log, lake)
+
+
+def test_nothing_new_reads_no_event_file(bucket: Bucket) -> None:
+    log, lake = bucket.url("runs"), bucket.url("lake")
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
+    tbq.lake.sync(log, lake)
+    before = len(bucket.requests)
+    assert not tbq.lake.sync(log, lake)
+    asked = bucket.requests[before:]
+    assert not [request for request in asked if "tfevents" in request.path]
+    assert not [request for request in asked if request.method in ("PUT", "POST", "DELETE")]
+
+
+def test_others_read_it(bucket: Bucket) -> None:
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
+    tbq.lake.sync(bucket.url("runs"), bucket.url("lake"))
+    options = {**bucket.storage, "allow_http": "true"}
+    rows = pl.scan_delta(bucket.url("lake/scalars"), storage_options=options).collect()
+    assert rows["value"].sum() == sum(step / 2 for step in range(10))
+
+
+def test_no_bucket(bucket: Bucket) -> None:
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
+    with pytest.raises(TbqError, match="bucket"):
+        tbq.lake.sync(bucket.url("runs"), "s3://absent-bucket/lake")
