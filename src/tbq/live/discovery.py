@@ -30,6 +30,7 @@ class Discovery:
         self._absent: list[str] = []
         self._due = 0.0
         self._searched = False
+        self._unfinished = False  # a search was interrupted, after it took note of what had changed
         self.found = Found(self.paths, [])
 
     @property
@@ -41,14 +42,17 @@ class Discovery:
         """Whether one of the paths is there."""
         return any(os.path.lexists(place) or glob.glob(place, recursive=True) for place in self._places)
 
-    def search(self) -> bool:
-        """Look again if something may have changed; whether the runs are looked up anew."""
+    def search(self) -> None:
+        """Look again if something may have changed; `found` is another object then."""
         started = time.monotonic()
         matches = [sorted(glob.glob(pattern, recursive=True)) for pattern in self._patterns]
-        changed = self._directories.changed()
+        changed = self._unfinished or not self._searched
+        self._unfinished = True
+        changed = self._directories.changed() or changed
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
-        if self._searched and not changed:
-            return False
+        if not changed:
+            self._unfinished = False
+            return
         self._matches = matches
         watched: list[str] = []
         try:
@@ -64,7 +68,7 @@ class Discovery:
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
-        return True
+        self._unfinished = False
 
     def _appeared(self) -> bool:
         """Whether a path is there that was not."""

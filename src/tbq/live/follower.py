@@ -7,14 +7,14 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import bad, choice, choices
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
-from tbq.errors import SelectionError
+from tbq.errors import SelectionError, UsageError
 from tbq.live.discovery import Discovery
 from tbq.live.store import LiveStore
 from tbq.live.told import Told
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tbq.limits import Size
     from tbq.problems import Problem
     from tbq.source import Run
+    from tbq.source.discover import Found
     from tbq.table.table import Table
 
 INTERVAL = 0.2  # seconds between two looks
@@ -71,6 +72,15 @@ def follow(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
         from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked,
     )  # fmt: skip
+
+
+class _Ready(NamedTuple):
+    """An update, what it was made of, and what is known once it was given."""
+
+    core: LiveUpdate
+    update: Update
+    names: set[str]
+    told: Told
 
 
 class Follower:
@@ -136,16 +146,18 @@ class Follower:
         )
         self.discovery = Discovery(sources(path))
         self.reader = Reader(self.discovery.found, unpacked)
+        self._followed: Found | None = None  # what was found, if its runs are those of the store
         self._names: set[str] = set()  # of runs that updates have named
         self._told = Told()
-        self._ready: deque[Update] = deque()  # updates that were made and not yet taken
+        self._ready: deque[_Ready] = deque()  # updates that were made and not yet taken
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
         if not from_start:
             first = self._look(rows=False)
-            if first:
-                self._ready.append(first)
+            self._keep(first)
+            if not first.update:
+                self._ready.clear()
 
     @property
     def path(self) -> str:
@@ -199,14 +211,8 @@ class Follower:
         ):
             raise bad("most", most, "bytes, 0 or more")
         with self.store.lock:
-            if not self._ready:
-                self._looked, began = time.monotonic(), time.thread_time()
-                update = self._look(rows, most)
-                if not update:
-                    self._idle_cost = time.thread_time() - began
-                self._ready.append(update)  # if what follows raises, the next call gives it
-                tell(update.problems, self._on_error)
-            return self._ready.popleft()
+            self._prepare(rows, most)
+            return self._ready.popleft().update
 
     def table(self, kind: str = "scalars") -> Table:
         """Everything that was there at the last look: what the same table of `tbq.open` has.
@@ -231,7 +237,12 @@ class Follower:
 
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
-            update = self.poll()
+            try:
+                update = self.poll()
+            except UsageError:
+                if self.closed:  # by another thread, after we asked
+                    return
+                raise
             if update:
                 yield update
             self.wait()
@@ -240,12 +251,13 @@ class Follower:
         import asyncio
 
         while not self.closed:
-            await asyncio.to_thread(self._prepare)
-            if self._ended.is_set():
-                return
-            update = (
-                self.poll()
-            )  # what was prepared: if this task is cancelled meanwhile, the next one gets it
+            try:
+                await asyncio.to_thread(self._prepare)
+                update = self.poll()  # what was prepared: if this task is cancelled, the next one gets it
+            except UsageError:
+                if self.closed:
+                    return
+                raise
             if update:
                 yield update
             await asyncio.sleep(self._pause())
@@ -275,10 +287,29 @@ class Follower:
         state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
-    def _prepare(self) -> None:
+    def _prepare(self, rows: bool = True, most: int | None = None) -> None:
+        """Look, unless there is an update that nobody has taken yet."""
         with self.store.lock:
-            if not self.closed and not self._ready:
-                self._ready.append(self.poll())
+            if self._ready:
+                self._settle(self._ready[-1])
+                return
+            self._looked, began = time.monotonic(), time.thread_time()
+            ready = self._look(rows, most)
+            if not ready.update:
+                self._idle_cost = time.thread_time() - began
+            self._keep(ready)  # if what follows raises, the next call gives it
+            tell(ready.update.problems, self._on_error)
+
+    # An interrupt (Ctrl-C) may come between any two lines. So looking changes nothing but the core, which gives the same
+    # update again, until the update is among those that are ready; what follows from that can be done twice.
+
+    def _keep(self, ready: _Ready) -> None:
+        self._ready.append(ready)
+        self._settle(ready)
+
+    def _settle(self, ready: _Ready) -> None:
+        self._names, self._told = ready.names, ready.told
+        self.store.taken(ready.core)
 
     def _pause(self) -> float:
         """How long to wait, so that looking at many files takes only a small share of a CPU."""
@@ -291,32 +322,38 @@ class Follower:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
         return of_kind
 
-    def _look(self, rows: bool = True, most: int | None = None) -> Update:
+    def _look(self, rows: bool = True, most: int | None = None) -> _Ready:
         # After a look that was interrupted the next one is at the same runs, and gives what was read then.
-        if not self.store.interrupted and self.discovery.search():
+        if not self.store.interrupted:
+            self.discovery.search()
             found = self.discovery.found
-            self.reader.found = found
-            wanted = set(self._run.resolve([run.name for run in found.runs]).names)
-            self.store.set_runs(run for run in found.runs if run.name in wanted)
+            if found is not self._followed:
+                self.reader.found = found
+                wanted = set(self._run.resolve([run.name for run in found.runs]).names)
+                self.store.set_runs(run for run in found.runs if run.name in wanted)
+                self._followed = found
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = list(self.discovery.found.problems)
         if core.changes:
             problems += self.reader.collect(core.added, runs, self._options.restarts)
-        self._told.forget(path for _, path, what in core.changes if what in ("replaced", "gone"))
+        others = [path for _, path, what in core.changes if what in ("replaced", "gone")]
+        told, new_problems = self._told.after(others, problems)
         counts = core.rows if rows else {}
         tables = Tables(
             {kind: counts[of] for kind in self.kinds if (of := self._kind_of[kind]) in counts},
             lambda kind: self._new_rows(kind, core.added if rows else None, runs),
         )
-        return Update(
+        names, changes = self._run_changes(core)
+        update = Update(
             tables,
             lambda: _retracted(core, rows),
             core.retracted_count if rows else 0,
-            self._run_changes(core),
-            self._told.new(problems),
+            changes,
+            new_problems,
             core.left,
         )
+        return _Ready(core, update, names, told)
 
     def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
         of_kind = self.core_kind(kind)
@@ -350,17 +387,18 @@ class Follower:
             began=self.reader.began,
         )
 
-    def _run_changes(self, core: LiveUpdate) -> RunChanges:
+    def _run_changes(self, core: LiveUpdate) -> tuple[set[str], RunChanges]:
+        """The runs that updates have named then, and what became of runs."""
         changes = core.changes
         there = set(self.runs)
         gone = sorted(self._names - there)
         if not changes and not gone:
-            return RunChanges([], [], [], [])
+            return self._names, RunChanges([], [], [], [])
         touched = {run for run, _, _ in changes if run in there}
         new = touched - self._names
         replaced = {run for run, _, what in changes if what in ("replaced", "gone")} & touched - new
-        self._names = (self._names | new) & there
-        return RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
+        names = (self._names | new) & there
+        return names, RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
 
 
 def _selection(spec: Names, what: str) -> Selection:
