@@ -21,7 +21,7 @@ from tbq.live.told import Told
 from tbq.live.update import RunChanges, Tables, Update
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
-from tbq.source.discover import Source, sources
+from tbq.source.discover import Source, files_of, sources
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
 
@@ -130,7 +130,7 @@ class Follower:
         self._read = list(dict.fromkeys(self._kind_of[name] for name in self.kinds))
         self.interval = float(interval)
         self._on_error: OnError = on_error
-        unpacked = Unpacked(max_unpacked)
+        self._unpacked = unpacked = Unpacked(max_unpacked)
         # What views are made of; users have no need of these.
         self.store = LiveStore(
             _core.Store(
@@ -300,8 +300,8 @@ class Follower:
             self._keep(ready)  # if what follows raises, the next call gives it
             tell(ready.update.problems, self._on_error)
 
-    # An interrupt (Ctrl-C) may come between any two lines. So looking changes nothing but the core, which gives the same
-    # update again, until the update is among those that are ready; what follows from that can be done twice.
+    # An interrupt (Ctrl-C) may come between any two lines. So looking changes nothing but the core, which gives the
+    # same update again until it is among those that are ready; what follows from that can be done twice.
 
     def _keep(self, ready: _Ready) -> None:
         self._ready.append(ready)
@@ -309,6 +309,9 @@ class Follower:
 
     def _settle(self, ready: _Ready) -> None:
         self._names, self._told = ready.names, ready.told
+        gone = {path for _, path, what in ready.core.changes if what == "gone"}
+        if gone:  # and not only from one run to another
+            self._unpacked.forget(gone.difference(files_of(self.store.runs)[0]))
         self.store.taken(ready.core)
 
     def _pause(self) -> float:
