@@ -195,7 +195,9 @@ def test_embedding_files_as_tensorboardx(tmp_path):
     assert np.array_equal(np.loadtxt(ours / "tensors.tsv"), matrix)
     mine, other = (pixels((path / "sprite.png").read_bytes()) for path in (ours, theirs))
     assert mine.shape == other.shape == (12, 12, 3)
-    assert np.array_equal(mine[:8], other[:8])  # two rows of pictures; below, theirs is memory that nobody set
+    assert np.array_equal(
+        mine[:8], other[:8]
+    )  # two rows of pictures; below, theirs is memory that nobody set
     assert not mine[8:].any()
     configs = [
         text_format.Parse((tmp_path / name / "projector_config.pbtxt").read_text(), ProjectorConfig())
