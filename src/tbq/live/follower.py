@@ -240,7 +240,7 @@ class Follower:
             try:
                 update = self.poll()
             except UsageError:
-                if self.closed:  # by another thread, after we asked
+                if self._ended.is_set():  # by another thread, after we asked
                     return
                 raise
             if update:
@@ -255,7 +255,7 @@ class Follower:
                 await asyncio.to_thread(self._prepare)
                 update = self.poll()  # what was prepared: if this task is cancelled, the next one gets it
             except UsageError:
-                if self.closed:
+                if self._ended.is_set():
                     return
                 raise
             if update:
