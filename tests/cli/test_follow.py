@@ -17,6 +17,7 @@ import eventfile as ef
 import pytest
 
 import tbq as library
+from tbq.cli.watchdog import Event, execute
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAME = "events.out.tfevents.1.host"
@@ -138,6 +139,37 @@ def test_retracted_rows_are_reported(tmp_path: Path) -> None:
     assert err == ("tbq: run a: 1 row of 1 tag from step 2 on no longer count: a restart overtook them\n")
 
 
+@posix
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--tag", "other", "--fail-on", "loss>1e9"),
+        ("--kind", "texts", "--until-step", 99),
+        ("--kind", "texts", "--fail-on", "nan"),
+    ],
+)
+def test_rows_that_were_not_shown_are_not_retracted(tmp_path: Path, args: tuple[object, ...]) -> None:
+    for number, first in enumerate((0, 2)):
+        path = tmp_path / "new" / f"events.out.tfevents.{number}.host"
+        add(path, 1.0, 2.0, 3.0, first=first, wall=1000.0 * (number + 1))
+        at = 1000.0 * (number + 1) + 5
+        with path.open("ab") as file:
+            file.write(ef.event_file([ef.text("other", 5, b"words", at), ef.scalar("other", 5, 1, at)]))
+    (tmp_path / "log" / "a").mkdir(parents=True)
+    options = ("--every", "0.02", "--from", "start", "--format", "jsonl", "--timeout", "60")
+    (tmp_path / "new" / "events.out.tfevents.0.host").rename(tmp_path / "log" / "a" / NAME)
+    with following(tmp_path / "log", *options, *args) as follow:
+        assert json.loads(follow.line())["tag"] == "other"
+        (tmp_path / "new" / "events.out.tfevents.1.host").rename(tmp_path / "log" / "a" / "tfevents.2")
+        retracted, new = (json.loads(follow.line()) for _ in range(2))
+        assert (retracted["tag"], retracted["step"], retracted["retracted"]) == ("other", 5, True)
+        assert (new["tag"], new["wall_time"]) == ("other", 2005.0)
+        follow.process.send_signal(signal.SIGINT)
+        code, out, err = follow.end()
+    assert (code, out) == (0, "")
+    assert err == "tbq: run a: 1 row of 1 tag from step 5 on no longer count: a restart overtook them\n"
+
+
 def test_it_ends_at_a_step_that_every_run_reached(tbq: Run, tmp_path: Path) -> None:
     add(tmp_path / "a" / NAME, *range(11))
     add(tmp_path / "b" / NAME, *range(5))
@@ -201,6 +233,36 @@ def test_a_stall_runs_a_command_with_the_facts(tbq: Run, tmp_path: Path) -> None
 
 
 @posix
+def test_an_alarm_stays_one_whatever_names_it_has(tbq: Run, tmp_path: Path) -> None:
+    tag = "a\ntbq: all is well " + 300_000 * "x"  # more than the system takes for a variable
+    path = tmp_path / "a" / NAME
+    path.parent.mkdir()
+    path.write_bytes(ef.event_file([ef.version(1000.0), ef.scalar(tag, 1, float("nan"), 1001.0)]))
+    args = ("follow", tmp_path, "--from", "start", "--fail-on", "nan", "--format", "jsonl")
+    done = tbq(*args, "--exec", 'echo "$TBQ_STEP $TBQ_TAG" | head -1')
+    assert done.returncode == 3
+    alarm, printed = done.stderr.splitlines()
+    assert alarm.startswith("tbq: nan: run a, tag a⏎tbq: all is well xx") and len(alarm) < 500
+    assert (printed, alarm[-19:]) == ("1 a", ", step 1, value nan")
+
+
+@posix
+def test_an_alarm_stays_one_if_its_command_is_interrupted_or_cannot_start(tmp_path: Path) -> None:
+    add(tmp_path / "a" / NAME, float("nan"))
+    args = (tmp_path, "--from", "start", "--fail-on", "nan", "--exec")
+    with following(*args, "sleep 0.5; echo begins >&2; exec sleep 30") as follow:
+        assert follow.line() == HEADER
+        follow.line()
+        while "begins" not in follow.err.readline():
+            pass
+        follow.process.send_signal(signal.SIGINT)
+        code, _, err = follow.end()
+    assert (code, err) == (3, "tbq: --exec: the command was interrupted\n")
+    wrong = execute("true " + 4_000_000 * "x", Event("nan"))  # more than a system takes for an argument
+    assert wrong is not None and wrong.startswith("the command could not be started: ")
+
+
+@posix
 def test_a_diverging_run_is_stopped_while_it_trains(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
@@ -249,6 +311,8 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
     [
         (["--fail-on", "loss"], "want nan, inf, stall=10m, or a comparison"),
         (["--fail-on", "loss>ten"], "'ten' is not a number"),
+        (["--fail-on", "loss=>1"], "want one of >, >=, <, <=, ==, != after the tag"),
+        (["--fail-on", "loss==nan"], "use --fail-on nan"),
         (["--fail-on", "stall=soon"], "want a duration such as"),
         (["--fail-on", "re:(>1"], "regular expression"),
         (["--exec", "true"], "--exec needs something to watch for"),

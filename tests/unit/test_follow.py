@@ -219,6 +219,21 @@ def test_a_compressed_file_is_unpacked_anew_when_it_changes(tmp_path: Path) -> N
     assert update.problems == []
 
 
+def test_copies_of_compressed_files_go_with_them(tmp_path: Path) -> None:
+    follower = tbq.follow(tmp_path / "log")
+    for number in range(5):
+        path = log(tmp_path / "log" / str(number), 1, 2)
+        path.write_bytes(gzip.compress(path.read_bytes()))
+        assert steps(follower.poll().table()) == [1, 2]
+        if number:
+            shutil.rmtree(path.parent)
+            assert runs(follower.poll()) == {"gone": [str(number)]}
+    assert steps(follower.table()) == [1, 2]
+    scratch = follower._unpacked._scratch
+    assert scratch is not None
+    assert {path.name for path in scratch.folder.iterdir()} - {"lock"} == {"1"}
+
+
 def test_problems_are_told_once(tmp_path: Path) -> None:
     path = log(tmp_path, *range(20))
     data = bytearray(path.read_bytes())

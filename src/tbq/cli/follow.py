@@ -24,6 +24,8 @@ from tbq.export.stream import FORMATS
 from tbq.schema import KINDS as _TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import tbq
     from tbq.cli.lines import Lines, Rows
     from tbq.cli.watchdog import Event, Watchdog
@@ -183,6 +185,7 @@ class Session:
         self._watchdog = watchdog
         self._command = command
         self._shown = shown
+        self._kinds: set[str] = set()  # of the same, as retracted rows have them
         self._tags = Selection.of(tags)
         self._waiting_for = waiting_for
         self._from_start = from_start
@@ -196,6 +199,7 @@ class Session:
         """Follow until an end; the exit code."""
         from tbq.cli.emit import tell
 
+        self._kinds = {follower.core_kind(kind) for kind in self._shown}
         started = active = time.monotonic()
         first, waiting = True, False
         while True:
@@ -245,28 +249,30 @@ class Session:
             self._note_steps(update.tables["scalars"])
         if old:
             return None
-        for sentence in retraction(update):
+        retracted = self._selected(update.retracted_rows)
+        for sentence in retraction(retracted, update):
             tell(sentence)
-        printer.retracted(update.retracted_rows)
+        printer.retracted(retracted)
         for kind in self._shown:
             if kind in update.tables:
                 printer.new(kind, self._selected(update.tables[kind]))
         return self._watchdog.check(update.tables["scalars"]) if "scalars" in update.tables else None
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
-        """The rows of tags that were asked for; others are read only to be watched."""
-        arrow = table.to_arrow()
-        tags = arrow["tag"].unique().to_pylist()
-        wanted = [tag for tag in tags if self._tags.matches(tag)]
-        if len(wanted) == len(tags):
-            return table
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+        """The rows of tags and kinds that were asked for; others are read only to be watched."""
+        from tbq.columns.rows import having
         from tbq.table.table import Table
 
-        kept = arrow.filter(pc.is_in(arrow["tag"].cast(pa.string()), pa.array(wanted, pa.string())))
-        return Table(kept, table.kind, logdir=table.logdir, began=table.began)
+        arrow = kept = table.to_arrow()
+        tests: dict[str, Callable[[str], bool]] = {"tag": self._tags.matches}
+        if table.kind == "retracted":
+            tests["kind"] = self._kinds.__contains__
+        for column, test in tests.items():
+            names = arrow[column].unique().to_pylist()
+            wanted = [name for name in names if test(name)]
+            if len(wanted) < len(names):
+                kept = having(kept, column, wanted)
+        return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
     def _note_steps(self, scalars: tbq.Table) -> None:
         table = scalars.to_arrow()
@@ -301,9 +307,9 @@ class Session:
 
         tell(event)
         if self._command is not None:
-            status = execute(self._command, event)
-            if status:
-                tell(f"--exec: the command ended with {status}")
+            wrong = execute(self._command, event)
+            if wrong:
+                tell(f"--exec: {wrong}")
         return FAILED
 
 

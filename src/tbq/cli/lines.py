@@ -102,19 +102,19 @@ class Lines:
         return f"\033[2m{text}\033[0m" if self._colour else text
 
 
-def retraction(update: tbq.Update) -> list[str]:
-    """One sentence per run of which rows do not count any more."""
-    runs: dict[str, list[int]] = {}
-    table = update.retracted.to_arrow()
-    for run, first_step, count in zip(
-        *(table[name].to_pylist() for name in ("run", "first_step", "count")), strict=True
-    ):
-        known = runs.setdefault(run, [first_step, 0, 0])
-        runs[run] = [min(known[0], first_step), known[1] + count, known[2] + 1]
+def retraction(retracted: tbq.Table, update: tbq.Update) -> list[str]:
+    """One sentence per run of which these rows do not count any more."""
+    from tbq.columns.codes import values_of
+
+    runs: dict[str, list[tuple[str, str, int]]] = {}
+    table = retracted.to_arrow()
+    columns = (values_of(table[name]) for name in ("run", "tag", "kind", "step"))
+    for run, tag, kind, step in zip(*columns, strict=True):
+        runs.setdefault(run, []).append((tag, kind, step))
     return [
-        f"run {run}: {counted(rows, 'row')} of {counted(tags, 'tag')} from step {step:,} on no longer count: "
-        f"{_cause(run, update)}"
-        for run, (step, rows, tags) in runs.items()
+        f"run {printable(run)}: {counted(len(rows), 'row')} of {counted(len({row[:2] for row in rows}), 'tag')} "
+        f"from step {min(row[2] for row in rows):,} on no longer count: {_cause(run, update)}"
+        for run, rows in runs.items()
     ]
 
 

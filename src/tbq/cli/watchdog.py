@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
 from tbq.select import Selection
+from tbq.text import printable, shortened
 
 if TYPE_CHECKING:
     from tbq.table.table import Table
@@ -24,6 +25,8 @@ _COMPARISON = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*([^<>=!]+)", re.DOTALL)
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
+_SHOWN = 300  # characters of a name in a message
+_GIVEN = 4000  # the same in the environment of a command, which systems limit
 _WANT = "nan, inf, stall=10m, or a comparison such as 'loss>10'"
 
 
@@ -55,7 +58,11 @@ class Event:
 
     def __str__(self) -> str:
         facts = {"run": self.run, "tag": self.tag, "step": self.step, "value": self.value}
-        listed = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact not in ("", None))
+        listed = ", ".join(
+            f"{name} {printable(shortened(str(fact), _SHOWN))}"
+            for name, fact in facts.items()
+            if fact not in ("", None)
+        )
         return f"{self.check}: {listed}" if listed else self.check
 
     @property
@@ -63,7 +70,9 @@ class Event:
         """The facts as variables for a command."""
         step = "" if self.step is None else str(self.step)
         facts = {"EVENT": self.check, "RUN": self.run, "TAG": self.tag, "STEP": step, "VALUE": self.value}
-        return {f"TBQ_{name}": fact.replace("\0", "\ufffd") for name, fact in facts.items()}
+        return {
+            f"TBQ_{name}": shortened(fact, _GIVEN).replace("\0", "\ufffd") for name, fact in facts.items()
+        }
 
 
 class Watchdog:
@@ -142,18 +151,34 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
         raise UsageError(
             f"--fail-on: {parts[3]!r} is not a number in {text!r}", hint=f"want {_WANT}"
         ) from None
+    # Both would never fail, and nobody would notice.
+    if math.isnan(limit):
+        raise UsageError(
+            f"--fail-on: {text!r} compares with nan, which nothing equals", hint="use --fail-on nan"
+        )
+    if parts[1][-1] in "<>=!" and not parts[1].startswith("re:"):
+        raise UsageError(
+            f"--fail-on: got {text!r}, want one of {', '.join(_OPERATORS)} after the tag",
+            hint=f"for a tag that ends with {parts[1][-1]!r}: re:TAG",
+        )
     compare = _OPERATORS[parts[2]]
     selection = Selection.of(parts[1])
     selection.resolve([])  # raises if it is not a regular expression
     return selection, lambda value: compare(value, limit)
 
 
-def execute(command: str, event: Event) -> int:
-    """Run a command of the shell with the facts in its environment; what it prints goes to stderr. Its exit status."""
+def execute(command: str, event: Event) -> str | None:
+    """Run a command of the shell with the facts in its environment; what it prints goes to stderr. What went wrong."""
     sys.stderr.flush()
     try:
         output: int | None = sys.stderr.fileno()
     except (OSError, ValueError):  # a stderr that is no file
         output = subprocess.DEVNULL
     environment = {**os.environ, **event.environment}
-    return subprocess.run(command, shell=True, env=environment, stdout=output, check=False).returncode
+    try:
+        status = subprocess.run(command, shell=True, env=environment, stdout=output, check=False).returncode
+    except (OSError, ValueError) as failure:
+        return f"the command could not be started: {getattr(failure, 'strerror', None) or failure}"
+    except KeyboardInterrupt:
+        return "the command was interrupted"
+    return f"the command ended with {status}" if status else None

@@ -40,6 +40,7 @@ class Discovery:
         self._absent: list[str] = []
         self._due = 0.0
         self._searched = False
+        self._unfinished = False  # a search was interrupted, after it took note of what had changed
         self.found = Found(self.paths, [])
 
     @property
@@ -53,14 +54,18 @@ class Discovery:
             return True
         return any(os.path.lexists(place) or glob.glob(place, recursive=True) for place in self._places)
 
-    def search(self) -> bool:
-        """Look again if something may have changed; whether the runs are looked up anew."""
+    def search(self) -> None:
+        """Look again if something may have changed; `found` is another object then."""
         started = time.monotonic()
         matches = [sorted(glob.glob(pattern, recursive=True)) for pattern in self._patterns]
-        changed = self._directories.changed()
+        changed = self._unfinished or not self._searched
+        self._unfinished = True
+        changed = self._directories.changed() or changed
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
-        if self._searched and not changed and self._remote is None:
-            return False
+        if not changed and self._remote is None:
+            self._unfinished = False
+            return
+        before = self.found
         if self._remote is not None:
             self._remote.forget()
         self._matches = matches
@@ -77,14 +82,15 @@ class Discovery:
                 self._remote.objects.update(self._versions)
         if self._remote is not None:
             versions = dict(self._remote.objects)
-            changed = changed or not self._searched or versions != self._versions
+            if not changed and versions == self._versions and self.found.problems == before.problems:
+                self.found = before
             self._versions = versions
         self._searched = True
         self._absent = [place for place in self._places if not os.path.lexists(place)]
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
-        return changed or self._remote is None
+        self._unfinished = False
 
     def _appeared(self) -> bool:
         """Whether a path is there that was not."""

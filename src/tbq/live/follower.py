@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import bad, choice, choices
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
-from tbq.errors import SelectionError, SourceError
+from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.live.discovery import Discovery
 from tbq.live.store import LiveStore
 from tbq.live.told import Told
@@ -24,7 +24,7 @@ from tbq.problems import Problem
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source.discover import Source, remote_for, sources
-from tbq.source.files import fetch
+from tbq.source.files import fetch, files_of
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.source import Run
+    from tbq.source.discover import Found
     from tbq.storage import Storage
     from tbq.table.table import Table
 
@@ -80,6 +81,15 @@ def follow(
         from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked, storage=storage,
         cache=cache,
     )  # fmt: skip
+
+
+class _Ready(NamedTuple):
+    """An update, what it was made of, and what is known once it was given."""
+
+    core: LiveUpdate
+    update: Update
+    names: set[str]
+    told: Told
 
 
 class Follower:
@@ -135,7 +145,7 @@ class Follower:
         self._read = list(dict.fromkeys(self._kind_of[name] for name in self.kinds))
         self.interval = float(interval)
         self._on_error: OnError = on_error
-        unpacked = Unpacked(max_unpacked)
+        self._unpacked = unpacked = Unpacked(max_unpacked)
         # What views are made of; users have no need of these.
         self.store = LiveStore(
             _core.Store(
@@ -150,22 +160,23 @@ class Follower:
             )
         )
         self.discovery = Discovery(items, remote)
-        self._chosen: list[
-            Run
-        ] = []  # runs that are wanted; those whose objects were fetched are in the store
+        # Runs that are wanted; those whose objects were fetched are in the store.
+        self._chosen: list[Run] = []
         self._unfetched = 0  # bytes that were left to the next look
         self._fetches = False  # whether there is something to fetch
         self.reader = Reader(self.discovery.found, unpacked)
+        self._followed: Found | None = None  # what was found, if its runs are those of the store
         self._names: set[str] = set()  # of runs that updates have named
         self._told = Told()
-        self._ready: deque[Update] = deque()  # updates that were made and not yet taken
+        self._ready: deque[_Ready] = deque()  # updates that were made and not yet taken
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
         if not from_start:
             first = self._look(rows=False)
-            if first:
-                self._ready.append(first)
+            self._keep(first)
+            if not first.update:
+                self._ready.clear()
 
     @property
     def path(self) -> str:
@@ -219,14 +230,8 @@ class Follower:
         ):
             raise bad("most", most, "bytes, 0 or more")
         with self.store.lock:
-            if not self._ready:
-                self._looked, began = time.monotonic(), time.thread_time()
-                update = self._look(rows, most)
-                if not update:
-                    self._idle_cost = time.thread_time() - began
-                self._ready.append(update)  # if what follows raises, the next call gives it
-                tell(update.problems, self._on_error)
-            return self._ready.popleft()
+            self._prepare(rows, most)
+            return self._ready.popleft().update
 
     def table(self, kind: str = "scalars") -> Table:
         """Everything that was there at the last look: what the same table of `tbq.open` has.
@@ -251,7 +256,12 @@ class Follower:
 
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
-            update = self.poll()
+            try:
+                update = self.poll()
+            except UsageError:
+                if self._ended.is_set():  # by another thread, after we asked
+                    return
+                raise
             if update:
                 yield update
             self.wait()
@@ -260,12 +270,13 @@ class Follower:
         import asyncio
 
         while not self.closed:
-            await asyncio.to_thread(self._prepare)
-            if self._ended.is_set():
-                return
-            update = (
-                self.poll()
-            )  # what was prepared: if this task is cancelled meanwhile, the next one gets it
+            try:
+                await asyncio.to_thread(self._prepare)
+                update = self.poll()  # what was prepared: if this task is cancelled, the next one gets it
+            except UsageError:
+                if self._ended.is_set():
+                    return
+                raise
             if update:
                 yield update
             await asyncio.sleep(self._pause())
@@ -295,10 +306,32 @@ class Follower:
         state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
-    def _prepare(self) -> None:
+    def _prepare(self, rows: bool = True, most: int | None = None) -> None:
+        """Look, unless there is an update that nobody has taken yet."""
         with self.store.lock:
-            if not self.closed and not self._ready:
-                self._ready.append(self.poll())
+            if self._ready:
+                self._settle(self._ready[-1])
+                return
+            self._looked, began = time.monotonic(), time.thread_time()
+            ready = self._look(rows, most)
+            if not ready.update:
+                self._idle_cost = time.thread_time() - began
+            self._keep(ready)  # if what follows raises, the next call gives it
+            tell(ready.update.problems, self._on_error)
+
+    # An interrupt (Ctrl-C) may come between any two lines. So looking changes nothing but the core, which gives the
+    # same update again until it is among those that are ready; what follows from that can be done twice.
+
+    def _keep(self, ready: _Ready) -> None:
+        self._ready.append(ready)
+        self._settle(ready)
+
+    def _settle(self, ready: _Ready) -> None:
+        self._names, self._told = ready.names, ready.told
+        gone = {path for _, path, what in ready.core.changes if what == "gone"}
+        if gone:  # and not only from one run to another
+            self._unpacked.forget(gone.difference(files_of(self.store.runs)[0]))
+        self.store.taken(ready.core)
 
     def _pause(self) -> float:
         """How long to wait, so that looking at many files takes only a small share of a CPU."""
@@ -311,38 +344,45 @@ class Follower:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
         return of_kind
 
-    def _look(self, rows: bool = True, most: int | None = None) -> Update:
+    def _look(self, rows: bool = True, most: int | None = None) -> _Ready:
         # After a look that was interrupted the next one is at the same runs, and gives what was read then.
-        if not self.store.interrupted and not self._unfetched and self.discovery.search():
+        if not self.store.interrupted:
+            if not self._unfetched:
+                self.discovery.search()
             found = self.discovery.found
-            self.reader.found = found
-            wanted = set(self._run.resolve([run.name for run in found.runs]).names)
-            self._chosen = [run for run in found.runs if run.name in wanted]
-            self._fetches = found.remote is not None
-            if not self._fetches:
-                self.store.set_runs(self._chosen)
-        if self._fetches and not self.store.interrupted:
-            self._fetch(most)
-            self.store.set_runs(self._chosen)  # an object that was replaced is another file
+            if found is not self._followed:
+                self.reader.found = found
+                wanted = set(self._run.resolve([run.name for run in found.runs]).names)
+                self._chosen = [run for run in found.runs if run.name in wanted]
+                self._fetches = found.remote is not None
+                if not self._fetches:
+                    self.store.set_runs(self._chosen)
+                self._followed = found
+            if self._fetches:
+                self._fetch(most)
+                self.store.set_runs(self._chosen)  # an object that was replaced is another file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = list(self.discovery.found.problems)
         if core.changes:
             problems += self.reader.collect(core.added, runs, self._options.restarts)
-        self._told.forget(path for _, path, what in core.changes if what in ("replaced", "gone"))
+        others = [path for _, path, what in core.changes if what in ("replaced", "gone")]
+        told, new_problems = self._told.after(others, problems)
         counts = core.rows if rows else {}
         tables = Tables(
             {kind: counts[of] for kind in self.kinds if (of := self._kind_of[kind]) in counts},
             lambda kind: self._new_rows(kind, core.added if rows else None, runs),
         )
-        return Update(
+        names, changes = self._run_changes(core)
+        update = Update(
             tables,
             lambda: _retracted(core, rows),
             core.retracted_count if rows else 0,
-            self._run_changes(core),
-            self._told.new(problems),
+            changes,
+            new_problems,
             core.left + self._unfetched,
         )
+        return _Ready(core, update, names, told)
 
     def _fetch(self, most: int | None) -> None:
         """Have the objects that are new or grew, about `most` bytes of them; all of it again if the store fails."""
@@ -387,17 +427,18 @@ class Follower:
             began=self.reader.began,
         )
 
-    def _run_changes(self, core: LiveUpdate) -> RunChanges:
+    def _run_changes(self, core: LiveUpdate) -> tuple[set[str], RunChanges]:
+        """The runs that updates have named then, and what became of runs."""
         changes = core.changes
         there = set(self.runs)
         gone = sorted(self._names - there)
         if not changes and not gone:
-            return RunChanges([], [], [], [])
+            return self._names, RunChanges([], [], [], [])
         touched = {run for run, _, _ in changes if run in there}
         new = touched - self._names
         replaced = {run for run, _, what in changes if what in ("replaced", "gone")} & touched - new
-        self._names = (self._names | new) & there
-        return RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
+        names = (self._names | new) & there
+        return names, RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
 
 
 def _selection(spec: Names, what: str) -> Selection:

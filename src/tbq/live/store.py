@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tbq._core import LiveUpdate, Result, Store
     from tbq.source import Run
 
+_ALL = (1 << 64) - 1  # bytes: everything that is new
+
 
 class LiveStore:
     """The core's store, and the runs that it has by number. `lock` may be held over several calls."""
@@ -20,28 +22,41 @@ class LiveStore:
     def __init__(self, core: Store) -> None:
         self.lock = threading.RLock()
         self.runs: list[Run] = []
+        self._wanted = self.runs  # which the core may not know yet, if an interrupt came between
         self._core: Store | None = core
         self._interrupted = False
+        self._kept: list[LiveUpdate] = []  # what was read, until it is taken
 
     @property
     def interrupted(self) -> bool:
-        """Whether the last poll did not come to its end: the next one must be of the same runs."""
-        return self._interrupted
+        """Whether the last poll did not come to its end, or was not taken: the next one must be of the same runs."""
+        return self._interrupted or bool(self._kept)
 
     def set_runs(self, runs: Iterable[Run]) -> None:
         """The runs to follow from now on; those that are not among them are gone."""
         with self.lock:
-            self.runs = list(runs)
-            self._open().set_files([run.name for run in self.runs], *files_of(self.runs))
+            self._wanted = list(runs)
+            self._open()
 
     def poll(self, rows: bool = True, most: int | None = None) -> LiveUpdate:
-        """Read what is new, about `most` bytes of it; without `rows` the update says only what became of files."""
+        """Read what is new, about `most` bytes of it; without `rows` the update says only what became of files.
+
+        The same update comes again until it is `taken`, so that an interrupt (Ctrl-C) loses nothing.
+        """
         with self.lock:
             core = self._open()
-            self._interrupted = True
-            update = core.poll(rows) if most is None else core.poll(rows, most)
-            self._interrupted = False
-            return update
+            if not self._kept:
+                self._interrupted = True
+                # Python looks for signals when a call returns: `extend` has kept the update by then.
+                self._kept.extend(map(core.poll, (rows,), (_ALL if most is None else most,)))
+                self._interrupted = False
+            return self._kept[0]
+
+    def taken(self, update: LiveUpdate) -> None:
+        """This update will not be asked for again."""
+        with self.lock:
+            if self._kept and self._kept[0] is update:
+                self._kept.clear()
 
     def everything(self, kind: str) -> tuple[Result, list[Run]]:
         """All rows of a kind of the core, and the runs that the result has by number."""
@@ -100,11 +115,16 @@ class LiveStore:
         """Forget everything."""
         with self.lock:
             self._core = None
+            self._kept.clear()
 
     def _open(self) -> Store:
         if self._core is None:
             raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
+        if self._wanted is not self.runs:
+            self._core.set_files([run.name for run in self._wanted], *files_of(self._wanted))
+            self.runs = self._wanted
         return self._core
 
     def _places(self) -> dict[str, int]:
+        self._open()
         return {run.name: place for place, run in enumerate(self.runs)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tbq.problems import Problem
 from tbq.source.origin import origin
@@ -14,30 +14,30 @@ _STATES = ("truncated", "empty")
 
 
 class Told:
-    """Knows which problems have been told; `problems` has all of them."""
+    """Knows which problems have been told; `problems` has all of them. Does not change."""
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self._keys: set[tuple[object, ...]] = set()
+    def __init__(
+        self, problems: Sequence[Problem] = (), keys: frozenset[tuple[object, ...]] = frozenset()
+    ) -> None:
+        self.problems = problems
+        self._keys = keys
 
-    def new(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Those that have not been told yet."""
+    def after(self, others: Iterable[bytes], problems: Iterable[Problem]) -> tuple[Told, list[Problem]]:
+        """What is known once these are told, and those that are new: `others` are the paths of files that are others
+        now, whose problems are new if they have any."""
+        names = {origin(os.fsdecode(path)) for path in others}
+        keys = {key for key in self._keys if key[0] not in names} if names else set(self._keys)
         found = []
         for problem in problems:
             if problem.code == "restart" or (problem.code in _STATES and problem.severity == "info"):
                 continue
             key = _key(problem)
-            if key not in self._keys:
-                self._keys.add(key)
+            if key not in keys:
+                keys.add(key)
                 found.append(problem)
-        self.problems += found
-        return found
-
-    def forget(self, paths: Iterable[bytes]) -> None:
-        """These files are others now: their problems are new if they have any."""
-        names = {origin(os.fsdecode(path)) for path in paths}
-        if names:
-            self._keys = {key for key in self._keys if key[0] not in names}
+        if not found and keys == self._keys:
+            return self, []
+        return Told([*self.problems, *found], frozenset(keys)), found
 
 
 def _key(problem: Problem) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ import shutil
 import threading
 import weakref
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -67,13 +68,20 @@ class Unpacked:
 
     def again(self, path: bytes) -> bytes | None:
         """The same of a file that may have changed since: it is unpacked anew."""
-        with self._lock:
-            done = self._done.pop(path, None)
-            for copy in () if done is None else (done.path, done.before):
-                if copy is not None:
-                    with contextlib.suppress(OSError):
-                        os.unlink(copy)
+        self.forget([path])
         return self(path)
+
+    def forget(self, paths: Iterable[bytes]) -> None:
+        """These files are gone, or others now: what they were unpacked to goes too."""
+        with self._lock:
+            for path in paths:
+                done = self._done.pop(path, None)
+                for copy in () if done is None else (done.path, done.before):
+                    if copy is not None:
+                        with contextlib.suppress(OSError):
+                            os.unlink(copy)
+                self.failures.pop(path, None)
+                self._spare += self._taken.pop(path, 0)
 
     def _unpack(self, path: bytes) -> bytes | None:
         self.failures.pop(path, None)

@@ -144,6 +144,8 @@ class Feed:
         changed = {
             (name, kind, tag) for name, of_run in latest.items() for kind, tag in self._changes(name, of_run)
         }
+        for name in update.runs.replaced:  # also rows before the last ones may be others
+            changed |= {(name, kind, tag) for kind, tag in self._series.get(name, ())}
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
         statuses = self._statuses(changed, latest)

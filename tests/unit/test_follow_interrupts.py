@@ -1,0 +1,146 @@
+"""Polls of a follower that an interrupt (Ctrl-C) ends, or another thread: nothing is lost, nothing comes twice."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import eventfile as ef
+import pytest
+
+import tbq
+from tbq.select import Selection
+
+NAME = "events.out.tfevents.1.host"
+pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+
+
+def log(folder: Path, *steps: int) -> Path:
+    folder.mkdir(parents=True)
+    path = folder / NAME
+    events = [ef.version(), *(ef.scalar("loss", step, step, ef.WALL + step) for step in steps)]
+    path.write_bytes(ef.event_file(events))
+    return path
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt before the line of this number that tbq/live executes."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+        self.place = ""
+
+    def __call__(self, frame: FrameType, event: str, _arg: Any) -> Any:
+        if Path(frame.f_code.co_filename).parent.name != "live":
+            return None
+        if event == "line":
+            self._left -= 1
+            if self._left == 0:
+                self.place = f"{frame.f_code.co_name}, line {frame.f_lineno}"
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted_at(number: int, root: Path, damaged: bool) -> str:
+    """Where the second poll of a log that changed was interrupted; "" if it has fewer lines."""
+    shutil.rmtree(root, ignore_errors=True)
+    grows, goes = log(root / "grows", 1, 2), log(root / "goes", 1)
+    with tbq.follow(root, on_error="ignore") as follower:
+        updates = [follower.poll()]
+        data = bytearray(grows.read_bytes() + ef.event_file([ef.scalar("loss", 3, 3.0, ef.WALL + 3)]))
+        data[-20] ^= damaged
+        grows.write_bytes(bytes(data) + ef.event_file([ef.scalar("loss", 4, 4.0, ef.WALL + 4)]))
+        shutil.rmtree(goes.parent)
+        log(root / "new", 5)
+        interrupt = Interrupt(number)
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            updates.append(follower.poll())
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        updates += [follower.poll(), follower.poll()]
+        rows = sum(len(update.table()) - len(update.retracted_rows) for update in updates)
+        whole = tbq.open(root).scalars(on_error="ignore")
+        assert rows == len(follower.table()) == len(whole) == 5 - damaged, interrupt.place
+        seen = {
+            what: [name for update in updates for name in getattr(update.runs, what)]
+            for what in ("new", "grown", "gone")
+        }
+        assert seen == {"new": ["goes", "grows", "new"], "grown": ["grows"], "gone": ["goes"]}, (
+            interrupt.place
+        )
+        assert sum(len(update.problems) for update in updates) == len(follower.problems) == damaged, (
+            interrupt.place
+        )
+        assert follower.runs == ["grows", "new"]
+    return interrupt.place
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_interrupt_at_any_line(tmp_path: Path, damaged: bool) -> None:
+    number, last = 1, "poll"
+    while place := interrupted_at(number, tmp_path / "log", damaged):
+        last = place
+        number += 3 if number < 60 else 1
+        if last.startswith("poll,") and number > 100:  # it hands the update over
+            break
+    assert number > 60 and last.startswith("poll,")
+
+
+def test_a_signal_while_the_core_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python raises KeyboardInterrupt when the core's poll has returned, with all rows."""
+    matches = Selection.matches
+    interrupting: list[str] = []
+
+    def interrupt(self: Selection, tag: str) -> bool:
+        if tag in interrupting:
+            signal.raise_signal(signal.SIGINT)  # in a thread of the core; the main thread gets it
+        return matches(self, tag)
+
+    monkeypatch.setattr(Selection, "matches", interrupt)
+    path = log(tmp_path / "a", 1, 2)
+    with tbq.follow(tmp_path, tag="l*") as follower:
+        assert len(follower.poll().table()) == 2
+        with path.open("ab") as file:
+            file.write(ef.event_file([ef.scalar("later", 3, 3.0, ef.WALL + 3)]))
+        interrupting.append("later")
+        with pytest.raises(KeyboardInterrupt):
+            follower.poll()
+        interrupting.clear()
+        assert [row.step for row in follower.poll().table()] == [3]
+        assert not follower.poll() and len(follower.table()) == 3
+
+
+def test_it_is_closed_by_another_thread_at_any_moment(tmp_path: Path) -> None:
+    log(tmp_path / "a", 1)
+
+    class Closing(tbq.Follower):
+        """Is closed after it was asked whether it is."""
+
+        @property
+        def closed(self) -> bool:
+            was = super().closed
+            thread = threading.Thread(target=self.close)
+            thread.start()
+            thread.join()
+            return was
+
+    follower = tbq.follow(tmp_path)
+    follower.__class__ = Closing
+    assert list(follower) == []
+
+    async def take() -> list[tbq.Update]:
+        return [update async for update in asynchronous]
+
+    asynchronous = tbq.follow(tmp_path)
+    asynchronous.__class__ = Closing
+    assert asyncio.run(take()) == []
