@@ -260,7 +260,9 @@ class Session:
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
         """The rows of tags and kinds that were asked for; others are read only to be watched."""
-        from tbq.columns.rows import having
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         from tbq.table.table import Table
 
         arrow = kept = table.to_arrow()
@@ -271,7 +273,7 @@ class Session:
             names = arrow[column].unique().to_pylist()
             wanted = [name for name in names if test(name)]
             if len(wanted) < len(names):
-                kept = having(kept, column, wanted)
+                kept = kept.filter(pc.is_in(kept[column].cast(pa.string()), pa.array(wanted, pa.string())))
         return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
     def _note_steps(self, scalars: tbq.Table) -> None:

@@ -104,11 +104,9 @@ class Lines:
 
 def retraction(retracted: tbq.Table, update: tbq.Update) -> list[str]:
     """One sentence per run of which these rows do not count any more."""
-    from tbq.columns.codes import values_of
-
     runs: dict[str, list[tuple[str, str, int]]] = {}
     table = retracted.to_arrow()
-    columns = (values_of(table[name]) for name in ("run", "tag", "kind", "step"))
+    columns = (table[name].to_pylist() for name in ("run", "tag", "kind", "step"))
     for run, tag, kind, step in zip(*columns, strict=True):
         runs.setdefault(run, []).append((tag, kind, step))
     return [
