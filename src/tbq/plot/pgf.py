@@ -65,7 +65,7 @@ def pgf(figure: Figure) -> str:
         "%% Made by tbq plot. In the preamble: \\usepackage{pgf}; then \\input{<this file>}\n"
         "\\begingroup\n\\makeatletter\n\\def\\mathdefault#1{#1}\n\\begin{pgfpicture}\n"
         f"\\pgfpathrectangle{{\\pgfpointorigin}}{{\\pgfqpoint{{{width:f}in}}{{{height:f}in}}}}\n"
-        "\\pgfusepath{use as bounding box, clip}\n"
+        "\\pgfusepath{use as bounding box}\n"  # no clip: the document's letters may be wider than those measured here
     )
     dpi = figure.dpi
     figure.dpi = 72
