@@ -97,7 +97,10 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
 
 def _is_lake(path: str) -> bool:
     """Whether a folder is a lake of `tbq sync`."""
-    return Path(path, "_tbq", "lake.json").exists()
+    try:
+        return Path(path, "_tbq", "lake.json").exists()
+    except OSError:  # it may not be looked into: what reads it says so
+        return False
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:

@@ -130,7 +130,7 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
 
 
 def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
-    done = tbq("reduce", seeds, "--group", "re:(.*)/seed=.", "--stat", "mean,ci95,n", "--tag", "val/loss")
+    done = tbq("reduce", seeds, "--group", "re:(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
     assert done.returncode == 0
     assert "7 of 13 runs are in no group" in done.stderr
     rows = records(done.stdout)

@@ -223,6 +223,7 @@ def test_a_band_below_zero_reaches_the_end_of_a_log_axis() -> None:
         ({"kind": "pie"}, "kind: got 'pie'"),
         ({"smooth": 2}, "smooth: got 2"),
         ({"ylim": "3:1"}, "ylim: got '3:1'"),
+        ({"ylim": ":-10", "log_y": True}, "ylim: -10 is not on a log axis"),
         ({"size": "huge"}, "size: got 'huge'"),
         ({"size": (0, 3)}, "0.5 to 100 inches"),
         ({"order": "best:val/loss"}, "order: got 'best:val/loss'"),

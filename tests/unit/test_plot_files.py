@@ -130,7 +130,9 @@ def test_pgf_needs_no_latex_and_holds_no_pixels(runs: Path, tmp_path: Path) -> N
     log.write_plot(tmp_path / "a.pgf", **PAPER)
     text = (tmp_path / "a.pgf").read_text("utf-8")
     assert text.count(r"\begin{pgfpicture}") == 1 and r"\pgftext" in text and "lr=0.1 (n=2)" in text
-    assert r"\pgfusepath{use as bounding box}" in text  # without a clip, which cut labels that LaTeX sets wider
+    assert (
+        r"\pgfusepath{use as bounding box}" in text
+    )  # without a clip, which cut labels that LaTeX sets wider
     with pytest.raises(UsageError, match="a pgf file cannot hold images"):
         log.write_plot(tmp_path / "b.pgf", tag="samples")
     assert not (tmp_path / "b.pgf").exists()

@@ -19,7 +19,8 @@ from tbq.board.plugins import plugins
 from tbq.compat.data_provider import ALL, DataProvider
 from tbq.errors import TbqError, UsageError
 from tbq.live.follower import REMOTE_INTERVAL
-from tbq.source.discover import any_remote
+from tbq.source.discover import any_remote, sources
+from tbq.source.urls import is_remote, local_path, refuse_remote
 
 #: Seconds between two looks for new data; TensorBoard's default is 5.
 RELOAD_INTERVAL = 0.5
@@ -66,6 +67,9 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
 
     def __init__(self, flags: Any) -> None:
         source = flags.logdir or _named(flags.logdir_spec)
+        for _, path in sources(source):
+            if not is_remote(path):
+                refuse_remote(local_path(path))
         if flags.reload_interval == RELOAD_INTERVAL and any_remote(source):
             flags.reload_interval = REMOTE_INTERVAL
         self._provider = DataProvider(

@@ -59,9 +59,10 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
         low, high = (0.1, 1.0) if options.log_y else (0.0, 1.0)
     low, high = spaced(low, high, options.log_y, 0.04)
     bottom, top = options.ylim
-    if options.log_y and bottom is not None and bottom <= 0:
+    wrong = [end for end in options.ylim if end is not None and end <= 0]
+    if options.log_y and wrong:
         raise UsageError(
-            f"ylim: {bottom:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y"
+            f"ylim: {wrong[0]:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y"
         )
     low, high = low if bottom is None else bottom, high if top is None else top
     if not low < high:  # all values are beyond the end that was given
