@@ -135,3 +135,21 @@ def test_narrow_screens(demo: str, tabs: Any, size: tuple[int, int]) -> None:
         tab.page.wait_for_timeout(300)
         tab.keep(f"{size[0]}-{state or 'curves'}".replace("=", "-"))
         assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), state
+
+
+def test_texts_that_would_take_for_ever(tmp_path: Any, tab: Tab) -> None:
+    texts = {
+        "table": "a | b\n|-|" + "   |" * 60 + " x\n",  # one pattern would try 4^60 ways
+        "quotes": ">" * 50_000 + " deep",
+        "ticks": "`" * 150_000 + "x",
+        "lines": "    code\n" + "\n" * 150_000 + "    more",
+    }
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        for name, text in texts.items():
+            writer.add_text(name, text, 0)
+    with serving(tmp_path) as url:
+        tab.open(url, "tab=media&kind=texts")
+        tab.page.locator(".text").nth(3).wait_for(timeout=30_000)
+        tab.page.locator(".text blockquote", has_text="deep").first.wait_for()
+        tab.page.locator(".text pre", has_text="more").first.wait_for(state="attached")
+    assert not tab.wrong

@@ -103,7 +103,21 @@ def _column(column: pa.ChunkedArray) -> Any:
         values = column.to_numpy()
         if not len(values) or (abs(int(values.min())) < 2**53 and abs(int(values.max())) < 2**53):
             return np.asarray(values, np.float64)
-    return [_cell(value) for value in values_of(column)]
+    try:
+        return [_cell(value) for value in values_of(column)]
+    except (ArithmeticError, ValueError):  # dates and times that Python does not have
+        return [_odd_cell(value) for value in column]
+
+
+def _odd_cell(value: pa.Scalar) -> Any:
+    try:
+        return _cell(value.as_py())
+    except (ArithmeticError, ValueError):
+        pass
+    try:
+        return _cell(value.cast(pa.string()).as_py())
+    except (ArithmeticError, ValueError, NotImplementedError):
+        return "(cannot be shown)"
 
 
 def _cell(value: Any) -> Any:
