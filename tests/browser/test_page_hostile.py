@@ -153,3 +153,15 @@ def test_texts_that_would_take_for_ever(tmp_path: Any, tab: Tab) -> None:
         tab.page.locator(".text blockquote", has_text="deep").first.wait_for()
         tab.page.locator(".text pre", has_text="more").first.wait_for(state="attached")
     assert not tab.wrong
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(demo: str, tab: Tab) -> None:
+    tab.open(demo)
+    formulas = ["=1+1", "-2+3+cmd|' /C calc'!D2", "+1-cmd|x!A", "@sum(a)", "-.x", "\t=1", "-1e", "+"]
+    numbers = ["-1", "+2.5", "-.5", "-1e-7", "-1.", "3"]
+    made = tab.page.evaluate(
+        "async (all) => { const { field } = await import('/static/format.js'); return all.map(field) }",
+        formulas + numbers,
+    )
+    assert all(each.lstrip('"').startswith("'") for each in made[: len(formulas)]), made
+    assert made[len(formulas) :] == numbers
