@@ -225,3 +225,13 @@ def test_dates_that_python_does_not_have(odd: Asked, query: str) -> None:
     assert reply.status == 200, reply.body
     header, _ = unframed(reply.body)
     assert header["rows"] >= 1
+
+
+def test_a_result_of_many_bytes_is_refused(odd: Asked) -> None:
+    for query, status in (
+        ("select repeat('a', 20000) from range(10000)", 413),
+        ("select repeat('a', 20000)::blob from range(10000)", 200),  # shown as their number
+        ("select repeat('a', 20000) from range(1000)", 200),
+    ):
+        reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
+        assert reply.status == status, query
