@@ -235,3 +235,9 @@ def test_a_result_of_many_bytes_is_refused(odd: Asked) -> None:
     ):
         reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
         assert reply.status == status, query
+
+
+def test_an_error_of_a_filter_shows_the_filter_alone(odd: Asked) -> None:
+    for where in ("'abc'", "run::int > 1", "step = 'x'::int", "sum(step) > 1"):
+        error = odd.json("filter", status=400, where=where)["error"]
+        assert "arrow" not in error and "relation" not in error and error, error
