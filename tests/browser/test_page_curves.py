@@ -229,3 +229,28 @@ def test_keys(demo: str, tab: Tab) -> None:
     tab.page.keyboard.press("Escape")
     tab.page.keyboard.press("4")
     tab.page.locator("#query").wait_for()
+
+
+def test_zooming_selects_no_text(demo: str, tab: Tab) -> None:
+    tab.open(demo)
+    tab.drawn("train/loss")
+    place = box(tab, "train/loss")
+    tab.page.mouse.move(place["x"] + 150, place["y"] + 80)
+    tab.page.mouse.down()
+    tab.page.mouse.move(place["x"] + 300, place["y"] + 80, steps=5)
+    tab.page.locator(".tooltip").first.wait_for()
+    tab.page.mouse.move(place["x"] + 320, place["y"] + 80, steps=5)
+    tab.page.mouse.up()
+    tab.until(lambda: "zoom=" in tab.page.url)
+    assert tab.page.evaluate("getSelection().toString()") == ""
+
+
+@pytest.mark.parametrize(
+    "state", ["smooth=0.6&other=%2", "%", "tab=__proto__", "tab=constructor", "tab=nothing"]
+)
+def test_a_link_that_was_cut_short_still_opens(demo: str, tab: Tab, state: str) -> None:
+    tab.open(demo, state)
+    tab.page.reload()
+    tab.until(lambda: tab.runs())
+    tab.drawn("train/loss")
+    assert not tab.wrong

@@ -135,3 +135,33 @@ def test_narrow_screens(demo: str, tabs: Any, size: tuple[int, int]) -> None:
         tab.page.wait_for_timeout(300)
         tab.keep(f"{size[0]}-{state or 'curves'}".replace("=", "-"))
         assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), state
+
+
+def test_texts_that_would_take_for_ever(tmp_path: Any, tab: Tab) -> None:
+    texts = {
+        "table": "a | b\n|-|" + "   |" * 60 + " x\n",  # one pattern would try 4^60 ways
+        "quotes": ">" * 50_000 + " deep",
+        "ticks": "`" * 150_000 + "x",
+        "lines": "    code\n" + "\n" * 150_000 + "    more",
+    }
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        for name, text in texts.items():
+            writer.add_text(name, text, 0)
+    with serving(tmp_path) as url:
+        tab.open(url, "tab=media&kind=texts")
+        tab.page.locator(".text").nth(3).wait_for(timeout=30_000)
+        tab.page.locator(".text blockquote", has_text="deep").first.wait_for()
+        tab.page.locator(".text pre", has_text="more").first.wait_for(state="attached")
+    assert not tab.wrong
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(demo: str, tab: Tab) -> None:
+    tab.open(demo)
+    formulas = ["=1+1", "-2+3+cmd|' /C calc'!D2", "+1-cmd|x!A", "@sum(a)", "-.x", "\t=1", "-1e", "+"]
+    numbers = ["-1", "+2.5", "-.5", "-1e-7", "-1.", "3"]
+    made = tab.page.evaluate(
+        "async (all) => { const { field } = await import('/static/format.js'); return all.map(field) }",
+        formulas + numbers,
+    )
+    assert all(each.lstrip('"').startswith("'") for each in made[: len(formulas)]), made
+    assert made[len(formulas) :] == numbers

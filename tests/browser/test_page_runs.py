@@ -138,3 +138,17 @@ def test_ten_thousand_rows_are_not_ten_thousand_elements(tmp_path: Path, tab: Ta
         assert tab.page.locator("#count").inner_text().startswith("1,200 runs")
         # Every row and every curve is there, though the names of all are not in the page.
         assert len(tab.drawn("loss", "c.curves.series.length === 1200")["series"]) == 1200
+
+
+def test_nan_is_nan_in_a_csv_file(demo: str, tab: Tab) -> None:
+    tab.open(demo, "column=val/loss:last")
+    tab.until(lambda: tab.page.locator('.row[data-run="diverged"] .cell').last.inner_text() == "nan")
+    with tab.page.expect_download() as waiting:
+        tab.page.get_by_role("button", name="Download the table as CSV").click()
+    rows = {row["run"]: row for row in csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text()))}
+    assert (rows["diverged"]["val/loss"], rows["media"]["val/loss"]) == ("nan", "")
+    tab.open(demo, "tab=sql&query=select+'nan'::double+as+a,+null::double+as+b")
+    tab.page.get_by_role("button", name="Run").first.click()
+    with tab.page.expect_download() as waiting:
+        tab.page.get_by_role("button", name="CSV", exact=True).click()
+    assert Path(waiting.value.path()).read_text() == "a,b\nnan,\n"

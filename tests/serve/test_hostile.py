@@ -16,6 +16,8 @@ from served import Asked, strict, unframed
 
 import tbq
 from tbq.serve.routes import ROUTES
+from tbq.serve.routes import query as run_sql
+from tbq.serve.watchdog import Watchdog
 from tbq.serve.wire import FRAME, to_json
 
 NAMES = [
@@ -197,3 +199,45 @@ def test_json_is_valid_whatever_the_value() -> None:
         "d": "?",
         "e": [1.5, None, True],
     }
+
+
+def test_numbers_and_names_that_python_cannot_hold(odd: Asked) -> None:
+    for runs in ("9" * 5000, "0-" + "9" * 5000, "9" * 5000 + "-1"):
+        assert odd.answer("curves", tag="shared", runs=runs).status == 400
+    for path in ("metrics", "summary.csv"):
+        reply = odd.answer(path, columns='[["\\ud800","last"]]')
+        assert reply.status == 400, "not a text"
+        assert strict(reply.body)["error"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select timestamp '290000-01-01'",
+        "select date '200000-01-01', 1",
+        "select [timestamp '290000-01-01']",
+        "select {'at': timestamp '290000-01-01'}",
+        "select * from test_all_types()",
+    ],
+)
+def test_dates_that_python_does_not_have(odd: Asked, query: str) -> None:
+    reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
+    assert reply.status == 200, reply.body
+    header, _ = unframed(reply.body)
+    assert header["rows"] >= 1
+
+
+def test_a_result_of_many_bytes_is_refused(odd: Asked) -> None:
+    for query, status in (
+        ("select repeat('a', 20000) from range(10000)", 413),
+        ("select repeat('a', 20000)::blob from range(10000)", 200),  # shown as their number
+        ("select repeat('a', 20000) from range(1000)", 200),
+    ):
+        reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
+        assert reply.status == status, query
+
+
+def test_an_error_of_a_filter_shows_the_filter_alone(odd: Asked) -> None:
+    for where in ("'abc'", "run::int > 1", "step = 'x'::int", "sum(step) > 1"):
+        error = odd.json("filter", status=400, where=where)["error"]
+        assert "arrow" not in error and "relation" not in error and error, error

@@ -15,6 +15,8 @@ import pytest
 from served import Asked, strict, unframed
 from starlette.testclient import TestClient
 
+import tbq
+from tbq.errors import UsageError
 from tbq.serve import sql
 from tbq.serve.app import make_app
 from tbq.serve.guard import Guard
@@ -78,6 +80,8 @@ def test_other_hosts_are_refused(client: TestClient, host: str) -> None:
     [
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
+        {"origin": ""},
         {"origin": "http://127.0.0.1:1234"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"},
@@ -109,10 +113,24 @@ def test_a_token_is_asked_for(guarded: TestClient) -> None:
     assert guarded.get("/", headers={"host": "evil.example"}).status_code == 403
 
 
+def test_an_empty_token_lets_nobody_in(asked: Asked) -> None:
+    client = TestClient(make_app(asked.log, Guard("0.0.0.0", 6007, "")), base_url="http://192.0.2.5:6007")
+    for path in ("/", "/api/state", "/?token="):
+        assert client.get(path).status_code == 401
+    assert client.get("/api/state", headers={"authorization": "Bearer "}).status_code == 401
+
+
+@pytest.mark.parametrize("token", ["", "  ", "€uro", "line\nbreak", "nul\0"])
+def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
+    with pytest.raises(UsageError, match="token"):
+        tbq.serve(tmp_path, port=0, token=token, on_start=lambda *_: pytest.fail("it listens"))
+
+
 @pytest.mark.parametrize(
     "path",
-    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "//etc/passwd", "a\\b", "C:/x", "", "nothing.js", "vendor"],
-)
+    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "//etc/passwd", "a\\b", "C:/x", "", "nothing.js", "vendor",
+     "a%00.js", "%00", "a" * 5000],
+)  # fmt: skip
 def test_no_file_outside_of_the_page(client: TestClient, path: str) -> None:
     reply = client.get(f"/static/{path}")
     assert reply.status_code == 404

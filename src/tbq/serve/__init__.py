@@ -50,6 +50,11 @@ def serve(
             raise missing(module, needed_for="tbq serve", extra="serve")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
         raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
+    # An empty one (--token "$UNSET") would let everybody in; others do not fit into a header.
+    if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
+        raise bad(
+            "token", token, "a text of letters, digits and signs of ASCII, e.g. of `openssl rand -hex 16`"
+        )
     from tbq.serve.state import LiveLog
 
     log = LiveLog(

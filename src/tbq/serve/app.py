@@ -204,7 +204,7 @@ def static_file(path: str) -> Response:
     kind = _TYPES.get(suffix) or mimetypes.guess_type(parts[-1])[0] or "application/octet-stream"
     try:
         body = place.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # the latter for a name with a NUL
         return to_response(json_answer({"error": "no such file", "hint": None}, 404))
     etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     return Response(body, media_type=kind, headers={"ETag": etag, "Cache-Control": "no-cache"})

@@ -132,6 +132,8 @@ def _explained(wrong: duckdb.Error, log: LiveLog, table: pa.Table, where: str) -
     with log.lock:
         tags = list(log.index.tags)
     error = explain(wrong, lambda: known, [], list)
+    if "LINE 2" in error.message:  # a place in the query around the filter, which nobody wrote
+        error = QueryError(error.message.partition("\n\n")[0], hint=error.hint)
     text = str(wrong)
     missing = [word.strip('"') for word in text.split('"')[1:2]]
     near = closest(missing[0], [*known, *tags]) if missing else []

@@ -99,7 +99,7 @@ class Guard:
             cookies = SimpleCookie()
         if self.cookie in cookies:
             given.append(cookies[self.cookie].value)
-        return any(hmac.compare_digest(each.encode(), self.token.encode()) for each in given)
+        return any(each and hmac.compare_digest(each.encode(), self.token.encode()) for each in given)
 
     def _knows(self, host: str) -> bool:
         try:
@@ -118,10 +118,18 @@ class Guard:
 
     def _own_site(self, method: str, path: str, headers: Mapping[str, str], host: str) -> bool:
         origin = headers.get("origin")
-        if origin is not None and (origin == "null" or urlsplit(origin).netloc.lower() != host.lower()):
+        if origin is not None and _netloc(origin) != host.lower():
             return False
         site = headers.get("sec-fetch-site", "same-origin")
         if site in ("same-origin", "none"):
             return True
         # A link on another page may lead to the page itself, and to nothing else.
         return method == "GET" and path == "/" and headers.get("sec-fetch-mode") == "navigate"
+
+
+def _netloc(origin: str) -> str | None:
+    """The host and port of an Origin header; None for "null" and for what is not an address."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None

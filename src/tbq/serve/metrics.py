@@ -16,6 +16,7 @@ from tbq.serve.params import TooMuchError
 from tbq.serve.points import table
 from tbq.serve.wire import Answer, frame
 from tbq.table.summary import STATS, statistics
+from tbq.text import is_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,9 @@ def parsed(text: str) -> list[tuple[str, str]]:
     except (ValueError, RecursionError):
         given = None
     pairs = isinstance(given, list) and all(
-        isinstance(each, list) and len(each) == 2 and all(isinstance(part, str) for part in each)
+        isinstance(each, list)
+        and len(each) == 2
+        and all(isinstance(part, str) and is_text(part) for part in each)
         for each in given
     )
     if not pairs:

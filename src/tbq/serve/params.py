@@ -136,10 +136,15 @@ def ids_of(text: str, name: str = "runs") -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not (first.isascii() and first.isdigit() and (not dash or (last.isascii() and last.isdigit()))):
+        if not (_is_number(first) and (not dash or _is_number(last))):
             raise bad(name, part[:40], "*, or numbers of runs such as 0-99,105")
         low, high = int(first), int(last) if dash else int(first)
         if high - low > 1_000_000 or len(found) > 1_000_000:
             raise TooMuchError(f"{name}: more than a million runs")
         found += range(low, high + 1)
     return found
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is the number of a run; one of thousands of digits is none, and Python would not read it."""
+    return text.isascii() and text.isdigit() and len(text) <= 18

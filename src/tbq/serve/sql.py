@@ -16,7 +16,7 @@ from tbq.decode.reader import Reader
 from tbq.errors import QueryError, UsageError, collected_warnings
 from tbq.query.sql import DERIVED, TABLES, Limits, sql
 from tbq.schema import schema
-from tbq.serve.params import BusyError, Params
+from tbq.serve.params import BusyError, Params, TooMuchError
 from tbq.serve.watchdog import MEMORY, SECONDS, Watchdog
 from tbq.serve.wire import Answer, frame, json_answer, to_json
 from tbq.text import is_text
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tbq.serve.state import LiveLog
 
 MOST_ROWS = 10_000
+MOST_BYTES = 64_000_000  # of a result; a page that gets more of them stands still
 _AT_ONCE = 2  # queries; more wait
 _LONGEST = 100_000  # characters of a query
 _BYTES = 200  # of a cell of bytes, as text
@@ -77,6 +78,13 @@ def _reader(log: LiveLog) -> Reader:
 def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> Answer:
     more = len(table) > limit
     table = table.slice(0, limit)
+    # Of bytes only their number is sent.
+    size = sum(column.nbytes for column in table.columns if not _is_binary(column.type))
+    if size > MOST_BYTES:
+        raise TooMuchError(
+            f"the result has {size:,} bytes, want at most {MOST_BYTES:,}",
+            hint="ask for fewer rows or columns",
+        )
     columns: dict[str, Any] = {}
     titles, types = [], []
     for place, field in enumerate(table.schema):
@@ -94,6 +102,10 @@ def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> Ans
     )
 
 
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
 def _column(column: pa.ChunkedArray) -> Any:
     """Numbers as float64 with NaN for null, unless a whole number would not be exact; everything else as text."""
     kind = column.type
@@ -103,7 +115,21 @@ def _column(column: pa.ChunkedArray) -> Any:
         values = column.to_numpy()
         if not len(values) or (abs(int(values.min())) < 2**53 and abs(int(values.max())) < 2**53):
             return np.asarray(values, np.float64)
-    return [_cell(value) for value in values_of(column)]
+    try:
+        return [_cell(value) for value in values_of(column)]
+    except (ArithmeticError, ValueError):  # dates and times that Python does not have
+        return [_odd_cell(value) for value in column]
+
+
+def _odd_cell(value: pa.Scalar) -> Any:
+    try:
+        return _cell(value.as_py())
+    except (ArithmeticError, ValueError):
+        pass
+    try:
+        return _cell(value.cast(pa.string()).as_py())
+    except (ArithmeticError, ValueError, NotImplementedError):
+        return "(cannot be shown)"
 
 
 def _cell(value: Any) -> Any:

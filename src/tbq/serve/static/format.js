@@ -96,6 +96,6 @@ export function cell(value) {
 export function field(value) {
   const text = value === null || value === undefined || (typeof value === "number" && Number.isNaN(value)) ? "" : String(value);
   // A spreadsheet would run what starts with one of these, unless it is a number.
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.]/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

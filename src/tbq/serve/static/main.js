@@ -42,7 +42,7 @@ function Divider() {
 }
 
 function App() {
-  const View = VIEWS[tab.value] ?? Curves;
+  const View = Object.hasOwn(VIEWS, tab.value) ? VIEWS[tab.value] : Curves;
   return html`<${Bar} />
     ${trouble.value && loaded.value && html`<div key="banner" class="banner" role="alert">${trouble.value}</div>`}
     ${isReport ? html`<${Report} />` : html`<div key="body" class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>

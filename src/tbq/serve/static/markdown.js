@@ -4,9 +4,10 @@
 import { h } from "./ui.js";
 
 const LONGEST = 200000;
+const DEEPEST = 12; // quotes within quotes; a text of many ">" must not exhaust the stack
 
-/** @param {string} text @returns {any[]} */
-export function markdown(text) {
+/** @param {string} text @param {number} [depth] @returns {any[]} */
+export function markdown(text, depth = 0) {
   const lines = text.slice(0, LONGEST).replace(/\r\n?/g, "\n").split("\n");
   /** @type {any[]} */
   const made = [];
@@ -31,8 +32,8 @@ export function markdown(text) {
     } else if (/^\s*>/.test(line)) {
       const quoted = [];
       while (i < lines.length && /^\s*>/.test(lines[i])) quoted.push(lines[i++].replace(/^\s*> ?/, ""));
-      made.push(h("blockquote", null, quoted.length < 500 ? markdown(quoted.join("\n")) : quoted.join("\n")));
-    } else if (line.includes("|") && i + 1 < lines.length && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)*$/.test(lines[i + 1])) {
+      made.push(h("blockquote", null, quoted.length < 500 && depth < DEEPEST ? markdown(quoted.join("\n"), depth + 1) : quoted.join("\n")));
+    } else if (line.includes("|") && i + 1 < lines.length && isRule(lines[i + 1])) {
       const head = cells(line);
       i += 2;
       const body = [];
@@ -50,7 +51,8 @@ export function markdown(text) {
     } else if (/^( {4}|\t)/.test(line)) {
       const code = [];
       while (i < lines.length && (/^( {4}|\t)/.test(lines[i]) || !lines[i].trim())) code.push(lines[i++].replace(/^( {4}|\t)/, ""));
-      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n").replace(/\n+$/, ""))));
+      while (code.length && !code[code.length - 1]) code.pop();
+      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
     } else {
       const words = [];
       while (i < lines.length && lines[i].trim() && !/^\s*(```|~~~|>|#{1,6}\s|([-*+]|\d{1,9}[.)])\s)/.test(lines[i])) words.push(lines[i++]);
@@ -64,7 +66,11 @@ export function markdown(text) {
 /** @param {string} line */
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((each) => each.trim().replaceAll("\\|", "|"));
 
-const INLINE = /(`+)([^`]+)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])|~~([^~\n]+)~~|\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/;
+/** Whether a line divides the head of a table from its body; cell by cell, since one pattern for all of it could take for ever.
+ * @param {string} line */
+const isRule = (line) => line.includes("-") && cells(line).every((each, place) => (place ? /^:?-*:?$/ : /^:?-+:?$/).test(each));
+
+const INLINE = /(?<!`)(`+)([^`]+)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])|~~([^~\n]+)~~|\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/;
 
 /** @param {string} text @returns {any[]} */
 function inline(text) {

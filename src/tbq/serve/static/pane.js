@@ -2,7 +2,7 @@
 
 import { html, useSignal } from "./ui.js";
 import { filter, group, band, top, columns, solo, wide } from "./state.js";
-import { runs, listed, shown, hparams, scalarTags, shownColumns, filterError, groupError, valueOf, labelOf, metricOf, mainTag, higherIsBetter, STATS, FACTS, groupOf } from "./runs.js";
+import { runs, listed, shown, hparams, scalarTags, shownColumns, filterError, groupError, valueOf, isBroken, labelOf, metricOf, mainTag, higherIsBetter, STATS, FACTS, groupOf } from "./runs.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, download } from "./menu.js";
 import { count, field } from "./format.js";
@@ -106,6 +106,6 @@ function ColumnsMenu() {
 function saveTable() {
   const keys = shownColumns.value.filter((key) => key !== "spark");
   const head = ["run", "state", ...(group.value ? ["group"] : []), ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key)))];
-  const lines = listed.value.map((run) => [run.name, run.state, ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []), ...keys.filter((key) => key !== "state").map((key) => valueOf(run, key))].map(field).join(","));
+  const lines = listed.value.map((run) => [run.name, run.state, ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []), ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : valueOf(run, key)))].map(field).join(","));
   download([head.map(field).join(","), ...lines].join("\n") + "\n", "runs.csv", "text/csv");
 }

@@ -136,7 +136,7 @@ effect(() => {
 
 /** The value of a column for a run. @param {Run} run @param {string} key @returns {any} */
 export function valueOf(run, key) {
-  if (key.startsWith("hparam.")) return run.hparams?.[key.slice(7)];
+  if (key.startsWith("hparam.")) return run.hparams && Object.hasOwn(run.hparams, key.slice(7)) ? run.hparams[key.slice(7)] : undefined;
   switch (key) {
     case "name": return run.name;
     case "state": return run.state;

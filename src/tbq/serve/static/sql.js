@@ -174,6 +174,6 @@ function saveCsv() {
   const made = result.value;
   if (!made) return;
   const lines = [made.names.map(field).join(",")];
-  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(at(i, row))).join(","));
+  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row))).join(","));
   download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
 }

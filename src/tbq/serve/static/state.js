@@ -99,6 +99,16 @@ export function written() {
 /** @param {string} value */
 const escaped = (value) => encodeURIComponent(value).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",").replace(/%20/g, "+").replace(/%3D/g, "=");
 
+/** A link that was cut short may end in half a letter: then as it is.
+ * @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function read() {
   const params = new URLSearchParams(location.hash.slice(1));
   batch(() => {
@@ -123,7 +133,7 @@ export function linkAddress() {
     before = now;
     first = false;
     untracked(() => {
-      if (decodeURIComponent(location.hash.slice(1)) === decodeURIComponent(text)) return;
+      if (decoded(location.hash.slice(1)) === decoded(text)) return;
       const url = text ? `#${text}` : location.pathname + location.search;
       if (push) history.pushState(null, "", url);
       else history.replaceState(null, "", url);
