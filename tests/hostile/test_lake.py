@@ -197,6 +197,38 @@ def test_two_syncs_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert_same(lake, log)
 
 
+def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads a run that has grown, commits the first table and dies, before this sync looks at the table again."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+
+    @contextmanager
+    def unlocked(_self: Local) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Local, "lock", unlocked)
+    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    original, calls = LakeTable._commit, 0
+
+    def commit(self: LakeTable, *args: Any) -> None:
+        nonlocal calls
+        calls += 1
+        number = calls
+        original(self, *args)
+        if number == 1:
+            append(log / "a" / "events.out.tfevents.1.h", scalars("loss", range(20, 30)))
+            with pytest.raises(Stopped):
+                tbq.lake.sync(log, lake)
+        elif number == 2:
+            raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LakeTable, "_commit", commit)
+        tbq.lake.sync(log, lake)
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+
+
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)

@@ -308,6 +308,8 @@ class Committer:
         for kind, (added, removed) in ready.items():
             self._tables[kind].commit(number, added, removed)
             self._tables[kind] = LakeTable(self._place, kind, exists=True)
+            if self._tables[kind].version != number:
+                raise ConflictError(f"{kind}: another sync committed before it was looked at again")
             self._done.commits += 1
         self.position = saved
         self.complete = number
