@@ -399,3 +399,20 @@ def test_runs_that_are_gone_may_be_kept(tmp_path: Path) -> None:
     assert tbq.open(lake).runs == ["a", "b", "c"]
     tbq.lake.sync(log, lake)
     assert_same(lake, log)
+
+
+def test_what_needs_event_files_says_so_of_a_lake(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    for use in (
+        lambda: tbq.follow(lake),
+        lambda: tbq.doctor(lake),
+        lambda: tbq.rewrite(lake, tmp_path / "out"),
+        lambda: tbq.open([lake, log]),
+        lambda: tbq.open(f"name:{lake}"),
+        lambda: tbq.open(lake, merge="re:(.)"),
+    ):
+        with pytest.raises(UsageError, match="is a lake"):
+            use()
+    assert tbq.open(lake.as_uri()).runs == ["a", "b", "c"]
