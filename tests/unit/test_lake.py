@@ -203,6 +203,8 @@ def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
                 file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
     tbq.lake.sync(log, lake, compact=False)
     assert len(DeltaTable(lake / "scalars").file_uris()) == 7
+    tbq.lake.sync(log, lake, compact=True, retention=0.5)
+    assert len(list((lake / "scalars").glob("*.parquet"))) == 8, "queries of the last half hour go on"
     tbq.lake.sync(log, lake, compact=True, retention=0)
     assert len(DeltaTable(lake / "scalars").file_uris()) == 1
     assert len(list((lake / "scalars").glob("*.parquet"))) == 1
