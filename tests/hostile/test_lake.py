@@ -416,3 +416,22 @@ def test_what_needs_event_files_says_so_of_a_lake(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is a lake"):
             use()
     assert tbq.open(lake.as_uri()).runs == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PAR1")])
+def test_data_files_that_are_gone_or_damaged(tmp_path: Path, damage: Callable[[Path], Any]) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    for kind in ("scalars", "tags"):
+        for path in (lake / kind).glob("*.parquet"):
+            damage(path)
+    with pytest.raises(SourceError, match=r"this data file of the lake is (gone|damaged)"):
+        tbq.open(lake).scalars()
+    append(log / "a" / "events.out.tfevents.1.h", scalars("loss", range(20, 30)))
+    with pytest.raises(SourceError, match="delete the folder tags of the lake"):
+        tbq.lake.sync(log, lake)
+    shutil.rmtree(lake / "tags")
+    shutil.rmtree(lake / "scalars")
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
