@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
-from tbq.source.discover import Found, discover, find, remote_for, sources
+from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import is_remote
 from tbq.text import shown_path
@@ -54,10 +53,11 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """
     unpacked = Unpacked(max_unpacked)
     named = sources(path)
-    if len(named) == 1 and merge is None and _is_lake(named[0][1]):
+    if len(named) == 1 and merge is None and is_lake(named[0][1]):
         from tbq.lake.opened import open as open_lake
 
         return open_lake(named[0][1])
+    refuse_lakes(named, "it is opened alone, without a name and without merge")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
     found = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
@@ -93,14 +93,6 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
 
     place = place_of(named[0][1], storage)
     return open_place(place) if read_config(place) is not None else None
-
-
-def _is_lake(path: str) -> bool:
-    """Whether a folder is a lake of `tbq sync`."""
-    try:
-        return Path(path, "_tbq", "lake.json").exists()
-    except OSError:  # it may not be looked into: what reads it says so
-        return False
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:

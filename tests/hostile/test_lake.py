@@ -197,6 +197,38 @@ def test_two_syncs_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert_same(lake, log)
 
 
+def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads a run that has grown, commits the first table and dies, before this sync looks at the table again."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+
+    @contextmanager
+    def unlocked(_self: Local) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Local, "lock", unlocked)
+    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    original, calls = LakeTable._commit, 0
+
+    def commit(self: LakeTable, *args: Any) -> None:
+        nonlocal calls
+        calls += 1
+        number = calls
+        original(self, *args)
+        if number == 1:
+            append(log / "a" / "events.out.tfevents.1.h", scalars("loss", range(20, 30)))
+            with pytest.raises(Stopped):
+                tbq.lake.sync(log, lake)
+        elif number == 2:
+            raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LakeTable, "_commit", commit)
+        tbq.lake.sync(log, lake)
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+
+
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)
@@ -365,5 +397,41 @@ def test_runs_that_are_gone_may_be_kept(tmp_path: Path) -> None:
     shutil.rmtree(log / "c")
     tbq.lake.sync(log, lake, keep_gone=True)
     assert tbq.open(lake).runs == ["a", "b", "c"]
+    tbq.lake.sync(log, lake)
+    assert_same(lake, log)
+
+
+def test_what_needs_event_files_says_so_of_a_lake(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    for use in (
+        lambda: tbq.follow(lake),
+        lambda: tbq.doctor(lake),
+        lambda: tbq.rewrite(lake, tmp_path / "out"),
+        lambda: tbq.open([lake, log]),
+        lambda: tbq.open(f"name:{lake}"),
+        lambda: tbq.open(lake, merge="re:(.)"),
+    ):
+        with pytest.raises(UsageError, match="is a lake"):
+            use()
+    assert tbq.open(lake.as_uri()).runs == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PAR1")])
+def test_data_files_that_are_gone_or_damaged(tmp_path: Path, damage: Callable[[Path], Any]) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    for kind in ("scalars", "tags"):
+        for path in (lake / kind).glob("*.parquet"):
+            damage(path)
+    with pytest.raises(SourceError, match=r"this data file of the lake is (gone|damaged)"):
+        tbq.open(lake).scalars()
+    append(log / "a" / "events.out.tfevents.1.h", scalars("loss", range(20, 30)))
+    with pytest.raises(SourceError, match="delete the folder tags of the lake"):
+        tbq.lake.sync(log, lake)
+    shutil.rmtree(lake / "tags")
+    shutil.rmtree(lake / "scalars")
     tbq.lake.sync(log, lake)
     assert_same(lake, log)

@@ -12,7 +12,7 @@ from typing import Any
 
 import eventfile as ef
 import pytest
-from buckets import Bucket, Request, S3Server
+from buckets import Bucket, Request, S3Server, web_server
 
 import tbq
 from tbq.errors import SourceError
@@ -307,3 +307,29 @@ def test_odd_names_of_objects(bucket: Bucket) -> None:
     bucket.put(f"runs//{NAME}", events(1))
     with pytest.raises(SourceError, match="has a name that is not a path"):
         tbq.open(bucket.url("runs"))
+
+
+def test_odd_names_on_a_web_server(tmp_path: Path) -> None:
+    """Letters that mean something in a URL: each run is found, and is read from its own file."""
+    names = ["a b", "p%20q", "p q", "%", "%2F", "h#x", "q?m", "x*y", "a&amp;b", "ü☃", "a+b", "k=v"]
+    if os.name == "nt":
+        names = [name for name in names if not set(name) & set("?*")]
+    for number, name in enumerate(names):
+        path = tmp_path / "logs" / name
+        path.mkdir(parents=True)
+        (path / "events.out.tfevents.1.h").write_bytes(
+            ef.event_file([ef.version(1.0), ef.scalar("loss", number, 0.5, 2.0)])
+        )
+    with web_server(tmp_path) as (url, _):
+        log = tbq.open(f"{url}/logs")
+        assert {row["run"]: row["step"] for row in log.scalars().to_dicts()} == {
+            name: number for number, name in enumerate(names)
+        }
+        one = tbq.open(f"{url}/logs/p%2520q")
+        assert one.scalars().to_dicts()[0]["step"] == names.index("p%20q")
+
+
+def test_a_listing_with_control_characters(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<a href="a%0Ab/">x</a>')
+    with web_server(tmp_path) as (url, _), pytest.raises(SourceError, match="not a path"):
+        tbq.open(url)

@@ -159,6 +159,40 @@ def test_selections(tmp_path: Path) -> None:
     assert {row[1] for row in lake_rows(lake, "tags")} == {"loss"}
 
 
+def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
+    """Tags that are not selected hide nothing of those that are, and are not counted."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    log.mkdir()
+    first, second = log / "events.out.tfevents.1.h", log / "events.out.tfevents.2.h"
+
+    def scalars(tag: str, steps: range, wall: float) -> bytes:
+        return b"".join(ef.record(ef.scalar(tag, step, 1.0, wall + step)) for step in steps)
+
+    def check() -> None:
+        tbq.lake.sync(log, lake, tag="loss")
+        ours, theirs = tbq.open(lake), tbq.open(log)
+        for kind in ("scalars", "tags"):
+            want = theirs.table(kind, tag="loss").to_arrow().to_pylist()
+            assert ours.table(kind).to_arrow().to_pylist() == want
+        (about,) = ours.table("runs").to_dicts()
+        points = theirs.scalars(tag="loss").to_dicts()
+        assert about["events"] == len(points)
+        assert about["last_step"] == max(row["step"] for row in points)
+
+    first.write_bytes(
+        ef.record(ef.version(100.0)) + scalars("loss", range(5), 100) + scalars("acc", range(9), 100)
+    )
+    check()
+    with first.open("ab") as file:
+        file.write(scalars("acc", range(9, 20), 100) + scalars("loss", range(5, 7), 100))
+    check()
+    second.write_bytes(ef.record(ef.version(500.0)) + scalars("acc", range(3, 30), 500))
+    check()
+    with second.open("ab") as file:
+        file.write(scalars("acc", range(30, 40), 500) + scalars("loss", range(4, 9), 500))
+    check()
+
+
 def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 3)
@@ -169,6 +203,8 @@ def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
                 file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
     tbq.lake.sync(log, lake, compact=False)
     assert len(DeltaTable(lake / "scalars").file_uris()) == 7
+    tbq.lake.sync(log, lake, compact=True, retention=0.5)
+    assert len(list((lake / "scalars").glob("*.parquet"))) == 8, "queries of the last half hour go on"
     tbq.lake.sync(log, lake, compact=True, retention=0)
     assert len(DeltaTable(lake / "scalars").file_uris()) == 1
     assert len(list((lake / "scalars").glob("*.parquet"))) == 1

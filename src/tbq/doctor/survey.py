@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
-from tbq.source.discover import remote_for, sources
+from tbq.source.discover import refuse_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
@@ -52,6 +52,7 @@ class Survey:
         cache: StrPath | None = None,
     ) -> None:
         named = sources(source)
+        refuse_lakes(named, "the doctor examines event files")
         self._remote = remote_for(named, storage, cache)
         self.given = [path for _, path in named]
         items = source if isinstance(source, Mapping) else self.given

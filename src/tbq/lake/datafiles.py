@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from tbq.errors import SourceError
 from tbq.lake.layout import SOURCE, delta_schema, lake_schema
 
 if TYPE_CHECKING:
@@ -41,8 +43,27 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(pa.BufferReader(place.read(f"{kind}/{path}")), schema=None)
-    return table.select(delta_schema(kind).names).cast(lake_schema(kind))
+    with reading(place, kind, path):
+        table = pq.read_table(pa.BufferReader(place.read(f"{kind}/{path}")), schema=None)
+        return table.select(delta_schema(kind).names).cast(lake_schema(kind))
+
+
+@contextlib.contextmanager
+def reading(place: Place, kind: str, path: str) -> Iterator[None]:
+    """Say in words that a data file is gone or damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException, KeyError) as failure:
+        gone = isinstance(failure, FileNotFoundError)
+        raise SourceError(
+            "this data file of the lake is gone" if gone else "this data file of the lake is damaged",
+            path=f"{place.table(kind)}/{path}",
+            hint="if it was deleted after a sync with a short --retention, open the lake again; "
+            f"else delete the folder {kind} of the lake: the next tbq sync makes that table anew",
+            code="lake",
+        ) from failure
 
 
 def by_run(table: pa.Table) -> pa.Table:

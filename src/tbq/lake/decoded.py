@@ -131,7 +131,8 @@ def _overviews(
     parts = [_without(series, split)]
     several = [runs[index] for index in sorted(split)]
     if several:
-        options = Options(tag=selected.tag, restarts="resume", threads=selected.threads)
+        # Of all tags: rows that are not selected are not stored, so it could not be told which of them a restart left.
+        options = Options(restarts="resume", threads=selected.threads)
         counted = decode(several, [], options, reader.unpacked, count=True, verify=True)
         table = table_of(counted.series([run.name for run in several]))
         parts.append(table)
@@ -146,14 +147,14 @@ def _overviews(
         ]
     )
     assert together.schema.field("run").type == label
+    if not selected.tag.everything:  # of other tags it is told that they are there, not how much of them
+        together = together.filter(
+            pa.array([selected.tag.matches(tag) for tag in values_of(together["tag"])], pa.bool_())
+        )
     out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
     out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
     rows = np.flatnonzero(numbers(together["count"]) > 0)
     tags = together.select(schema("tags").names).take(pa.array(rows))
-    if not selected.tag.everything:
-        tags = tags.filter(
-            pa.array([selected.tag.matches(tag) for tag in values_of(tags["tag"])], pa.bool_())
-        )
     out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
     out.add("problems", in_order(to_arrow(problems), "problems"))
 

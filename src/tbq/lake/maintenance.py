@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, by_run, read_file
@@ -61,9 +62,10 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
 def vacuum(place: Place, retention: float) -> int:
     """Delete the data files that no version of the last `retention` hours has; how many there were."""
     deleted = 0
+    hours = math.ceil(retention)  # deltalake takes whole hours: rather more than was asked for than less
     for table in look(place).values():
         if table.exists:
             deleted += len(
-                table.delta.vacuum(int(retention), dry_run=False, enforce_retention_duration=False, full=True)
+                table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
             )
     return deleted

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.columns.codes import codes_of, numbers, order_of
+from tbq.lake.datafiles import reading
 from tbq.lake.layout import ROW, SOURCE, lake_schema
 from tbq.schema import SERIES
 from tbq.select import MAX_STEP, MIN_STEP
@@ -107,7 +108,10 @@ def _read(
     import pyarrow.parquet as pq
 
     labels = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-    with pq.ParquetFile(table.place.source(f"{table.kind}/{path}"), read_dictionary=labels) as file:
+    with (
+        reading(table.place, table.kind, path),
+        pq.ParquetFile(table.place.source(f"{table.kind}/{path}"), read_dictionary=labels) as file,
+    ):
         places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
         groups = [
             group

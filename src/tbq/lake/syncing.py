@@ -15,7 +15,7 @@ from tbq.errors import OutputError, SourceError, UsageError
 from tbq.lake import position as positions
 from tbq.lake.datafiles import by_run
 from tbq.lake.decoded import Selected
-from tbq.lake.layout import CONFIG, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
 from tbq.lake.position import Change, Position
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
@@ -23,7 +23,7 @@ from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, remote_for, sources
+from tbq.source.discover import Found, Source, find, is_lake, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
@@ -161,10 +161,10 @@ def prepare(
         "kinds": None if kinds is None else list(wanted),
     }
     for _, path in named:
-        if path == place.url or _is_lake(path):
+        if path == place.url or is_lake(path):
             raise UsageError(
                 "is a lake, not a log directory"
-                if _is_lake(path)
+                if is_lake(path)
                 else "is a log directory: it cannot be its own lake",
                 path=path,
                 hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
@@ -308,6 +308,8 @@ class Committer:
         for kind, (added, removed) in ready.items():
             self._tables[kind].commit(number, added, removed)
             self._tables[kind] = LakeTable(self._place, kind, exists=True)
+            if self._tables[kind].version != number:
+                raise ConflictError(f"{kind}: another sync committed before it was looked at again")
             self._done.commits += 1
         self.position = saved
         self.complete = number
@@ -388,10 +390,6 @@ def _absolute(path: str) -> str:
     if os.path.exists(os.path.expanduser(path)):
         return os.path.abspath(os.path.expanduser(path))
     return path
-
-
-def _is_lake(path: str) -> bool:
-    return os.path.exists(os.path.join(path, *CONFIG.split("/")))
 
 
 def _items(selection: Selection) -> list[str] | None:

@@ -151,12 +151,12 @@ class _Merge:
         _extend_file(file, report)
         values = any(row["first_step"] is not None for row in files)
         about["bytes"] += grew
+        series = [row for row in series if self._selected.tag.matches(row["tag"])]
         about["events"] += sum(row["count"] for row in series)
         about["health"] = "truncated" if report.truncated else "ok" if values else "header_only"
         _extend_times(about, report)
         for row in series:
-            if self._selected.tag.matches(row["tag"]):
-                _extend_tag(tags, row)
+            _extend_tag(tags, row)
             about["last_step"] = max(
                 row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"]
             )

@@ -23,7 +23,7 @@ from tbq.live.update import RunChanges, Tables, Update
 from tbq.problems import Problem
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
-from tbq.source.discover import Source, remote_for, sources
+from tbq.source.discover import Source, refuse_lakes, remote_for, sources
 from tbq.source.files import fetch, files_of
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
@@ -127,6 +127,7 @@ class Follower:
         self._options = Options(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
         choice("on_error", on_error, ON_ERROR)
         items = sources(path)
+        refuse_lakes(items, "what is new is read from event files")
         remote = remote_for(items, storage, cache, live=True)
         if interval is None:
             interval = INTERVAL if remote is None else REMOTE_INTERVAL

@@ -81,6 +81,22 @@ def _path(given: object, want: str) -> str:
     return os.fsdecode(given)
 
 
+def is_lake(path: str) -> bool:
+    """Whether a path names a folder that `tbq sync` made."""
+    if is_remote(path):
+        return False
+    return os.path.exists(os.path.join(os.path.expanduser(local_path(path)), "_tbq", "lake.json"))
+
+
+def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
+    """Raise if one of the paths is a lake, where event files are needed; `want` says what for."""
+    for _, path in items:
+        if is_lake(_without_name(path)):
+            raise UsageError(
+                f"is a lake: {want}", path=path, hint="name the log directory that the lake was made of"
+            )
+
+
 def discover(source: Source, remote: Remote | None = None) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
     return find(sources(source), remote=remote)

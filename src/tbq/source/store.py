@@ -233,6 +233,10 @@ def _retries(patient: bool) -> dict[str, Any]:
     }
 
 
+#: What obstore says, as a ValueError, of a name with control characters.
+_NOT_A_PATH = "Could not parse path"
+
+
 @contextlib.contextmanager
 def _explained(url: str, error: type[TbqError] = SourceError) -> Iterator[None]:
     """Turn what obstore raises into our words."""
@@ -240,7 +244,9 @@ def _explained(url: str, error: type[TbqError] = SourceError) -> Iterator[None]:
 
     try:
         yield
-    except (BaseError, OSError) as failure:
+    except (BaseError, OSError, ValueError) as failure:
+        if isinstance(failure, ValueError) and _NOT_A_PATH not in str(failure):
+            raise
         raise _in_words(failure, url, error) from failure
 
 
@@ -258,13 +264,15 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
         return ChangedError("was replaced while it was read", path=url, code="changed")
     if isinstance(failure, exceptions.NotSupportedError):
         return NoRangesError("the server gives no parts of a file", path=url, code="no_ranges")
-    if isinstance(failure, exceptions.InvalidPathError):
-        name = re.search(r'Path "(.*?)"', text)
+    if isinstance(failure, exceptions.InvalidPathError) or _NOT_A_PATH in text:
+        name = re.search(r'Path "(.*?)"', text, re.DOTALL)
         what = f" ({name[1]!r})" if name else ""
         return error(
             f"an object here has a name that is not a path{what}",
-            path=url, hint="rename it: names must not hold '//' or parts called '.' and '..'", code="remote",
-        )  # fmt: skip
+            path=url,
+            hint="rename it: names must not hold '//', control characters or parts called '.' and '..'",
+            code="remote",
+        )
     if re.search(r"169\.254\.|metadata\.google|[Mm]issing ?[Cc]redential|no credentials|MissingToken", text):
         return error(
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
@@ -276,6 +284,10 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
         return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
     if re.search(r"\b301\b|PermanentRedirect|AuthorizationHeaderMalformed", text):
+        if url.startswith("http"):
+            return error(
+                "has moved, and where to cannot be followed", path=url, hint=_hint(url), code="remote"
+            )
         return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
     return error(_first_line(failure), path=url, hint=_hint(url), code="remote")
 

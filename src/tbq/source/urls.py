@@ -22,6 +22,9 @@ _READ = {
 }  # fmt: skip
 
 
+_SPECIAL = re.compile(r"[%?#]")
+
+
 class Place(NamedTuple):
     """A URL in two: the store (`s3://bucket`), and the key of what lies in it, without a slash at its ends."""
 
@@ -30,7 +33,9 @@ class Place(NamedTuple):
 
     @property
     def url(self) -> str:
-        return f"{self.store}/{self.key}" if self.key else self.store
+        """The URL that `place_of` makes the same of: on web servers some letters of a name mean something else."""
+        key = _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", self.key) if self.is_http else self.key
+        return f"{self.store}/{key}" if key else self.store
 
     @property
     def is_http(self) -> bool:
@@ -74,7 +79,7 @@ def place_of(url: str | os.PathLike[str]) -> Place:
         if "?" in key:
             hint = "a signed URL: fetch it with curl, and read the file; else omit what follows the ?"
             raise SourceError("a URL with a query cannot be read", path=text, hint=hint, code="remote")
-        key = unquote(key, errors="surrogateescape").partition("#")[0]
+        key = unquote(key.partition("#")[0], errors="surrogateescape")
     return Place(f"{_READ[scheme]}://{host}", key.strip("/"))
 
 
