@@ -219,3 +219,11 @@ def test_hyperparameters_that_are_no_numbers_to_draw(tmp_path: Path) -> None:
     for kind in kinds:
         odd.write_plot(tmp_path / f"{kind}.png", tag="m", kind=kind)
         assert "-inf" in odd.plot_text("m", kind=kind)
+
+
+def test_points_far_outside_of_an_axis_are_drawn_in_svg() -> None:
+    from tbq.plot.files import shorter
+
+    path = " ".join(f"L {step} {'-4e306' if step % 2 else '20'}" for step in range(1, 60))
+    drawn = shorter(f' d="M 0 20 {path}"')
+    assert drawn.startswith(' d="M0 20l1-1000020 1 1000020') and "e" not in drawn

@@ -106,6 +106,7 @@ _WRITERS: dict[str, Callable[[Figure, str], bytes]] = {
 
 _COMMENT = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 _DATA = re.compile(r' d="(M [^"]{200,}?)"')
+_FAR = 1e6
 _PART = re.compile(r"([MLz]) ?([-\d.e]+)? ?([-\d.e]+)?\s*")
 
 
@@ -132,7 +133,7 @@ def _relative(data: str) -> str:
             out.append("z")
             last = ""
             continue
-        to_x, to_y = round(float(part[2]) * 100), round(float(part[3]) * 100)
+        to_x, to_y = _in_hundredths(part[2]), _in_hundredths(part[3])
         if part[1] == "M" or not last:
             out.append(f"{part[1]}{_hundredths(to_x)} {_hundredths(to_y)}")
             last = "M"
@@ -143,6 +144,11 @@ def _relative(data: str) -> str:
             last = "L"
         x, y = to_x, to_y
     return "".join(out)
+
+
+def _in_hundredths(number: str) -> int:
+    """Points that are far outside, as those of 1e308 on an axis from 0 to 1, come nearer: viewers cannot go there."""
+    return round(min(max(float(number), -_FAR), _FAR) * 100)
 
 
 def _hundredths(value: int) -> str:
