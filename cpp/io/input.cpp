@@ -7,6 +7,7 @@
 #include <cstdio>  // SEEK_SET
 #include <cstring>
 
+#include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
 #include "io/sanitizer.hpp"
 
@@ -21,11 +22,6 @@
 #endif
 
 namespace tbq {
-namespace {
-
-constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
-
-}  // namespace
 
 int File::open(const std::string& path) {
   close();

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
 
 #ifdef _WIN32
@@ -76,7 +77,6 @@ bool Output::flush() {
 }
 
 bool Output::put(const uint8_t* data, size_t size) {
-  constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
   while (size > 0) {
     const size_t wanted = std::min(size, kLargestCall);
 #ifdef _WIN32

@@ -113,8 +113,12 @@ def health(report: FileReport) -> str:
 
 def health_of_run(reports: Sequence[FileReport]) -> str:
     """That of its worst file; files without data do not matter beside others, a file that is not an event file does."""
-    of_files = [health(report) for report in reports]
-    if any(report.values for report in reports):
+    return worst_health([health(report) for report in reports], any(report.values for report in reports))
+
+
+def worst_health(of_files: Sequence[str], has_values: bool) -> str:
+    """The health of a run by that of its files, if one of them has values or none."""
+    if has_values:
         weight = {"empty": "ok", "header_only": "ok", "not_events": "damaged"}
         of_files = [weight.get(each, each) for each in of_files]
     return max(of_files, key=_HEALTH.index)

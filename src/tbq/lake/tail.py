@@ -20,6 +20,7 @@ from tbq.decode import decode
 from tbq.decode.options import Options
 from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
+from tbq.kinds.overview import worst_health
 from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
 from tbq.lake.layout import OVERVIEWS
 from tbq.lake.rows import SESSION, rows_of
@@ -153,7 +154,7 @@ class _Merge:
         about["bytes"] += grew
         series = [row for row in series if self._selected.tag.matches(row["tag"])]
         about["events"] += sum(row["count"] for row in series)
-        about["health"] = "truncated" if report.truncated else "ok" if values else "header_only"
+        about["health"] = worst_health([row["health"] for row in files], values)
         _extend_times(about, report)
         for row in series:
             _extend_tag(tags, row)
