@@ -142,4 +142,9 @@ def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
     """Whether each run is one block, and each tag one block in it."""
     key = run.astype(np.int64) * (tags + 1) + tag
     blocks = run[np.concatenate([[True], run[1:] != run[:-1]])] if len(run) else run
-    return len(np.unique(key)) == len(key) and len(np.unique(blocks)) == len(blocks)
+    return _are_distinct(key) and _are_distinct(blocks)
+
+
+def _are_distinct(numbers: NDArray[np.integer[Any]]) -> bool:
+    ordered = np.sort(numbers)  # np.unique would import numpy.ma
+    return bool((ordered[1:] != ordered[:-1]).all())

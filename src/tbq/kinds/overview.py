@@ -166,7 +166,7 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, s
         "run": [run.name for run in runs],
         "files": [len(of_run) for of_run in by_run],
         "bytes": [report.bytes for report in joined],
-        "events": events,
+        "events": events.tolist(),  # pyarrow imports numpy.ma for an array
         "first_wall_time": [report.first_wall_time if report.timed else None for report in joined],
         "last_wall_time": [report.last_wall_time if report.timed else None for report in joined],
         "last_step": [
