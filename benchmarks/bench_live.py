@@ -121,7 +121,25 @@ def kept(path: str) -> float:
     return (large - small) / (many - few)
 
 
+def curves(path: str, smooth: float) -> Callable[[], object]:
+    """The curves of one tag of all runs of a log, 800 columns wide, on two threads."""
+    import tbq
+    from tbq.live.view import View
+
+    follower = tbq.follow(path, kinds="scalars", threads=2)
+    follower.poll()
+    view = View(follower)
+    tag = view.latest(follower.runs[:1])[follower.runs[0]].series[0].tag
+    series = [(run, tag) for run in follower.runs]
+    return lambda: view.curves(series, width=800, smooth=smooth)
+
+
 def run(bench: Bench) -> None:
+    for smooth, limit in () if bench.quick else ((0.0, 0.1), (0.6, 0.2)):
+        title = f"live: curves of 1,000 x 20,000 points{', smoothed' if smooth else ''} (wall)"
+        times = bench.time(title, {"tbq": python(curves, bench.corpus("page"), smooth)})
+        wall = times["tbq"].seconds("wall")
+        bench.add(title, f"tbq {seconds(wall)}", f"limit {seconds(limit)}", wall / limit, "<= 1x")
     for count, limit in ((1_000, 0.005), (10_000, 0.060)):
         if not (bench.quick and count > 1_000):
             title = f"live: poll of {count:,} runs"
