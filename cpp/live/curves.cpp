@@ -61,6 +61,21 @@ void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns
   double* const last = out.last.data() + base;
   double* const least = out.least.data() + base;
   double* const largest = out.largest.data() + base;
+  // Most points lie in the column of the point before, whose numbers are kept at hand.
+  size_t at = out.width;
+  double begun = 0, ended = 0, low = 0, high = 0;
+  const auto put = [&] {
+    if (at == out.width) return;
+    if (std::isnan(first[at])) {
+      first[at] = begun;
+      least[at] = low;
+      largest[at] = high;
+    } else {
+      least[at] = std::min(least[at], low);
+      largest[at] = std::max(largest[at], high);
+    }
+    last[at] = ended;
+  };
   size_t before = 0;
   for (const Points& points : curve.points) {
     const double* values = options.smooth > 0 ? smoothed.data() + before : points.values;
@@ -73,15 +88,18 @@ void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns
         return;
       }
       const size_t column = std::min(static_cast<size_t>((x - out.low) * scale), out.width - 1);
-      if (std::isnan(first[column])) {
-        first[column] = last[column] = least[column] = largest[column] = value;
-        return;
+      if (column != at) {
+        put();
+        at = column;
+        begun = low = high = value;
+      } else {
+        low = std::min(low, value);
+        high = std::max(high, value);
       }
-      last[column] = value;
-      if (value < least[column]) least[column] = value;
-      if (value > largest[column]) largest[column] = value;
+      ended = value;
     });
   }
+  put();
 }
 
 }  // namespace
