@@ -225,10 +225,10 @@ def test_keys(demo: str, tab: Tab) -> None:
     tab.page.keyboard.press("d")
     assert tab.page.evaluate("document.documentElement.dataset.theme") == "dark"
     tab.page.keyboard.press("?")
-    help = tab.page.get_by_role("dialog", name="Keys and mouse")
-    help.wait_for()
+    keys = tab.page.get_by_role("dialog", name="Keys and mouse")
+    keys.wait_for()
     tab.page.keyboard.press("Escape")
-    help.wait_for(state="hidden")
+    keys.wait_for(state="hidden")
     tab.page.keyboard.press("4")
     tab.page.locator("#query").wait_for()
 
