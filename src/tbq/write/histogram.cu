@@ -1,12 +1,14 @@
-// Counts and moments of the numbers of a tensor, in one pass: compiled while the program runs, see fused_histogram.py.
+// Counts and moments of the numbers of a tensor, in one pass: compiled while the program runs, see
+// fused_histogram.py.
 //
-// `count_*` gives each block its share of the numbers, and writes the block's counts and moments; `join` adds those of
-// all blocks, always in the same order. Neither waits for the other blocks of its grid, and no memory is zeroed before.
+// `count_*` gives each block its share of the numbers, and writes the block's counts and moments; `join` adds
+// those of all blocks, always in the same order. Neither waits for the other blocks of its grid, and no
+// memory is zeroed before.
 //
 // Before this text come THREADS, EDGES, and the tables that are made of the edges of the host:
-// `edges32` (rounded up to float32) and `edges64`, each with a NaN behind the last one, and `starts`: of each group of
-// numbers that share the first 13 bits of `order`, how many of `edges32` are at or below all of them. No group has more
-// than one edge above its least number.
+// `edges32` (rounded up to float32) and `edges64`, each with a NaN behind the last one, and `starts`: of each
+// group of numbers that share the first 13 bits of `order`, how many of `edges32` are at or below all of
+// them. No group has more than one edge above its least number.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -19,11 +21,11 @@ typedef unsigned long long u64;
 #define LAYERS (THREADS / COLUMNS)
 
 struct Work {
-  const void *numbers;
+  const void* numbers;
   u64 count;
-  double *moments;  // of each block: least, greatest, sum, sum of squares
-  u32 *counts;      // of each block: BINS of them
-  double *result;   // BINS counts and four moments, of all blocks
+  double* moments;  // of each block: least, greatest, sum, sum of squares
+  u32* counts;      // of each block: BINS of them
+  double* result;   // BINS counts and four moments, of all blocks
   u64 blocks;
 };
 
@@ -49,13 +51,13 @@ __device__ u32 order(float number) {
 }
 
 // How many edges are at or below a number: all of them for a NaN, which torch.bucketize sorts last.
-__device__ u32 bin_of(float number, const unsigned short *starts, const float *edges) {
+__device__ u32 bin_of(float number, const unsigned short* starts, const float* edges) {
   if (number != number) return EDGES;
   u32 bin = starts[order(number) >> 19];
   return bin + (number >= edges[bin]);
 }
 
-__device__ u32 bin_of(double number, const unsigned short *starts, const double *edges) {
+__device__ u32 bin_of(double number, const unsigned short* starts, const double* edges) {
   if (number != number) return EDGES;
   u32 bin = starts[order(__double2float_rd(number)) >> 19];  // at most a few edges too low
   while (number >= edges[bin]) ++bin;
@@ -68,7 +70,8 @@ struct Half {
   __device__ float value() const {
     u32 size = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
     if (size >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (size & 0x3ffu) << 13);
-    return __uint_as_float(sign | __float_as_uint(__uint_as_float(size << 13) * __uint_as_float(0x77800000u)));  // 2^112
+    return __uint_as_float(
+        sign | __float_as_uint(__uint_as_float(size << 13) * __uint_as_float(0x77800000u)));  // 2^112
   }
 };
 
@@ -83,11 +86,11 @@ struct Plain {
   __device__ Number value() const { return (Number)stored; }
 };
 
-__device__ const float *edges_as(float) { return (const float *)edges32; }
-__device__ const double *edges_as(double) { return (const double *)edges64; }
+__device__ const float* edges_as(float) { return (const float*)edges32; }
+__device__ const double* edges_as(double) { return (const double*)edges64; }
 
 // The moments of all threads of a block, in the same order each time; only thread 0 gets them.
-__device__ void gather(Moments &own, double *shared) {
+__device__ void gather(Moments& own, double* shared) {
   u32 thread = threadIdx.x;
   double *low = shared, *high = low + THREADS, *total = high + THREADS, *squares = total + THREADS;
   low[thread] = own.low;
@@ -124,13 +127,13 @@ union Shared {
 };
 
 template <class Stored>
-__device__ void count(const Work &work) {
+__device__ void count(const Work& work) {
   typedef decltype(Stored().value()) Number;
   __shared__ Shared<Number> shared;
   __shared__ u32 counts[BINS];
   const u32 thread = threadIdx.x;
-  Search<Number> &search = shared.search;
-  const Number *edges = edges_as(Number());
+  Search<Number>& search = shared.search;
+  const Number* edges = edges_as(Number());
   for (u32 i = thread; i < GROUPS; i += THREADS) search.starts[i] = starts[i];
   for (u32 i = thread; i < BINS; i += THREADS) {
     search.edges[i] = edges[i];
@@ -140,7 +143,7 @@ __device__ void count(const Work &work) {
 
   Number low = (Number)__uint_as_float(0x7f800000u), high = -low;
   double total = 0, squares = 0;
-  const Stored *numbers = (const Stored *)work.numbers;
+  const Stored* numbers = (const Stored*)work.numbers;
   for (u64 first = (u64)blockIdx.x * TILE; first < work.count; first += (u64)gridDim.x * TILE) {
     Stored some[UNROLLED];
     u32 have = UNROLLED;
@@ -172,18 +175,22 @@ __device__ void count(const Work &work) {
   }
   __syncthreads();
 
-  u32 *target = work.counts + (u64)blockIdx.x * BINS;
+  u32* target = work.counts + (u64)blockIdx.x * BINS;
   for (u32 i = thread; i < BINS; i += THREADS) target[i] = counts[i];
   Moments own = {(double)low, (double)high, total, squares};
   gather(own, shared.moments);
-  if (thread == 0) ((Moments *)work.moments)[blockIdx.x] = own;
+  if (thread == 0) ((Moments*)work.moments)[blockIdx.x] = own;
 }
 
 #define COUNT(name, Stored) \
   extern "C" __global__ void __launch_bounds__(THREADS) count_##name(Work work) { count<Stored>(work); }
 
-#define SINGLE(name, Stored) typedef Plain<Stored, float> name##_number; COUNT(name, name##_number)
-#define DOUBLE(name, Stored) typedef Plain<Stored, double> name##_number; COUNT(name, name##_number)
+#define SINGLE(name, Stored)                  \
+  typedef Plain<Stored, float> name##_number; \
+  COUNT(name, name##_number)
+#define DOUBLE(name, Stored)                   \
+  typedef Plain<Stored, double> name##_number; \
+  COUNT(name, name##_number)
 
 COUNT(float16, Half)
 COUNT(bfloat16, Bfloat)
@@ -202,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) join(Work work) {
   __shared__ double moments[4 * THREADS];
   const u32 thread = threadIdx.x;
   if (blockIdx.x + 1 == gridDim.x) {
-    const Moments *each = (const Moments *)work.moments;
+    const Moments* each = (const Moments*)work.moments;
     double infinite = (double)__uint_as_float(0x7f800000u);
     Moments own = {infinite, -infinite, 0, 0};
     for (u64 block = thread; block < work.blocks; block += THREADS) {
@@ -224,7 +231,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) join(Work work) {
   u64 sum = 0;
   if (bin < BINS) {
 #pragma unroll 4
-    for (u64 block = thread / COLUMNS; block < work.blocks; block += LAYERS) sum += work.counts[block * BINS + bin];
+    for (u64 block = thread / COLUMNS; block < work.blocks; block += LAYERS)
+      sum += work.counts[block * BINS + bin];
   }
   sums[thread] = sum;
   __syncthreads();

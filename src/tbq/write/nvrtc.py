@@ -66,34 +66,39 @@ def _check_nvrtc(library: Any, status: int) -> None:
 def _library(name: str) -> Any:
     """NVRTC; its other half, which it looks for by name, may be beside it."""
     library = ctypes.CDLL(name)
-    for other in Path(name).parent.glob("*nvrtc-builtins*") if os.path.isabs(name) else ():
-        if ".alt." not in other.name:
-            ctypes.CDLL(str(other))
+    if Path(name).is_absolute():
+        for other in Path(name).parent.glob("*nvrtc-builtins*"):
+            if ".alt." not in other.name:
+                ctypes.CDLL(str(other))
     return library
 
 
 def _libraries(major: str) -> Iterator[str]:
     """Where NVRTC may be: NVIDIA's packages, torch's own folder, CUDA's, and wherever the system looks."""
     windows = sys.platform == "win32"
-    names = [f"nvrtc64_{major}0_0.dll"] if windows else [f"libnvrtc.so.{major}", "libnvrtc.so"]
+    name = f"nvrtc64_{major}0_0.dll" if windows else f"libnvrtc.so.{major}"
     inside = "bin" if windows else "lib"
-    nvidia = [*getattr(sys.modules.get("nvidia"), "__path__", ()), *(Path(path, "nvidia") for path in sys.path)]
+    nvidia = [
+        *getattr(sys.modules.get("nvidia"), "__path__", ()),
+        *(Path(path, "nvidia") for path in sys.path),
+    ]
     folders = [Path(folder, part, inside) for folder in nvidia for part in ("cuda_nvrtc", f"cu{major}")]
     torch = sys.modules.get("torch")
     if torch is not None and torch.__file__:
         folders.append(Path(torch.__file__).parent / "lib")
     if "CUDA_HOME" in os.environ:
         folders.append(Path(os.environ["CUDA_HOME"], "bin" if windows else "lib64"))
-    for folder in dict.fromkeys(folders):
-        yield from (str((folder / name).absolute()) for name in names if (folder / name).is_file())
-    yield from names
+    yield from (
+        str((folder / name).absolute()) for folder in dict.fromkeys(folders) if (folder / name).is_file()
+    )
+    yield name
 
 
 class Driver:
     """The functions of the driver that a launch needs."""
 
-    def __init__(self) -> None:
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    def __init__(self, library: Any = None) -> None:
+        library = library or ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         pointer, number = ctypes.c_void_p, ctypes.c_uint
         self._library = library
         self._current = _bound(library, "cuCtxGetCurrent", pointer)
