@@ -146,7 +146,7 @@ def norm(rows, names, place):
     return sum(rows[f"parameters/{name}/norm"][place][1] ** 2 for name in names) ** 0.5
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
 @pytest.mark.parametrize("only_a_part", [False, True])
 def test_norms_of_all_are_logged_once_per_step_by_two_optimizers(tmp_path, read_events, device, only_a_part):
     """Also if no optimizer has some parameters that require a gradient: then those are waited for once."""
@@ -167,7 +167,7 @@ def test_norms_of_all_are_logged_once_per_step_by_two_optimizers(tmp_path, read_
         assert rows["parameters/norm"][place][1] == pytest.approx(norm(rows, names, place), rel=1e-6)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
 def test_norms_of_optimizers_that_step_at_their_own_pace(tmp_path, read_events, device):
     """A step's norms are of what was logged of it until the first optimizer has logged the next one."""
     model = model_of(device)
