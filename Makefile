@@ -44,7 +44,8 @@ test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Ke
 # On a GPU machine PYTHON has torch with CUDA: the venv sees its packages (python3 -m venv --system-site-packages .venv).
 test-gpu: $(VENV)/installed $(VENV)/tests-installed ## the writer beside a real GPU, if there is one
 	$(BIN)/python -m pytest -q tests/gpu
-	TBQ_TEST_DEVICE=cuda $(BIN)/python -m pytest -q tests/interop/test_write_device.py tests/interop/test_write_watch.py
+	TBQ_TEST_DEVICE=cuda $(BIN)/python -m pytest -q tests/interop/test_write_device.py \
+	  tests/interop/test_write_device_histograms.py tests/interop/test_write_watch.py
 
 bench-gpu: $(VENV)/installed $(VENV)/tests-installed ## what logging costs beside a training loop on a GPU
 	$(BIN)/python -m benchmarks.bench_gpu
@@ -63,7 +64,7 @@ lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, tsc if n
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
 	@if command -v npx > /dev/null; then npx --yes --package typescript@7 tsc -p src/tbq/serve/static/jsconfig.json \
 	  || exit 1; else echo "node is not there: the page's modules are not checked"; fi
-	git ls-files '*.cpp' '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files '*.cpp' '*.hpp' '*.cu' | xargs $(BIN)/clang-format --dry-run --Werror
 
 # The C++ tests and fuzz targets under ASan and UBSan, by whatever compiler there is.
 CMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" cmake

@@ -196,22 +196,71 @@ def step_cost(rows: list[Row], wanted: float, steps: int = STEPS, rounds: int = 
         rows.append(("caller's time of one scalar", name, statistics.median(callers[name]), "µs", ""))
 
 
-def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: int = 5) -> None:
+def kernel_cost(rows: list[Row]) -> None:
+    """What the kernels of histograms cost until they are ready, beside the program and in it."""
+    import torch
+
+    import tbq
+    from tbq.write import fused_histogram
+
+    tensor = torch.randn(1_000_000, device="cuda")
+    with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+
+        def call(what: str, step: int) -> None:
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            writer.add_histogram("h", tensor, step)
+            rows.append(
+                (f"kernels: {what}", "tbq", (time.perf_counter() - began) * 1e3, "ms of the caller", "")
+            )
+            writer.flush()
+
+        fused_histogram.general_only = True
+        call("first call of all, with torch's operations", 0)
+        fused_histogram.general_only = False
+        began = time.perf_counter()
+        call("the call that starts to compile them", 1)
+        for compilation in fused_histogram._compilations.values():
+            compilation.join()
+        took = time.perf_counter() - began
+        rows.append(("kernels: compiled, beside the program, after", "tbq", took * 1e3, "ms", ""))
+        call("the call that loads them", 2)
+        for step in range(3, 8):
+            call("a call", step)
+    fused_histogram.expect(tensor.device, wait=True)  # says why, if there are none
+    module: Any = fused_histogram._modules[tensor.device.index]
+    for name in ("count_float32", "count_float64", "join"):
+        rows += [(f"kernels: blocks at a time of {name}", "tbq", module.resident[name], "", "")]
+    launch, launches = module.driver.launch, []
+    module.driver.launch = lambda *arguments: (launches.append(1), launch(*arguments))
+    with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+        writer.add_histogram("h", tensor, 0)
+    module.driver.launch = launch
+    rows.append(("kernels: launches of a call", "tbq", len(launches), "", "<= 4"))
+
+
+def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: int = 25) -> None:
     """add_histogram: until the device has counted, and until the call returns; and the memory it takes."""
     import torch
 
+    from tbq.write import fused_histogram
+
     tensor = torch.randn(count, device="cuda", dtype=getattr(torch, dtype))
     label = f"histogram of {count / 1e6:,.0f} million {dtype}"
-    for name, create in openers().items():
-        if name in ("no logging", "item()") or (name != "tbq" and not slow):
+    writers = openers()
+    writers["tbq, torch's operations"] = writers["tbq"]
+    for name, create in writers.items():
+        ours = name.startswith("tbq")
+        if name in ("no logging", "item()") or (not ours and not slow):
             continue
+        fused_histogram.general_only = name != "tbq"
         writer = create()
-        if name == "tbq":
+        if ours:
             writer.add_histogram("warm", tensor, 0)
             writer.flush()
         device: list[float] = []
         caller: list[float] = []
-        for number in range(rounds if name == "tbq" else 1):
+        for number in range(rounds if ours else 1):
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
@@ -223,17 +272,30 @@ def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: 
             extra = torch.cuda.max_memory_allocated() - before
         want = {100_000_000: ("<= 5", "<= 0.3"), 1_000_000_000: ("<= 40", "")}.get(count, ("", ""))
         wanted = want if name == "tbq" and dtype == "float32" else ("", "")
-        rows.append((label, name, statistics.median(device) * 1e3, "ms", wanted[0]))
-        rows.append((f"{label}: caller", name, statistics.median(caller) * 1e3, "ms", wanted[1]))
-        rows.append((f"{label}: extra memory", name, extra / 1e6, "MB", "<= 256" if name == "tbq" else ""))
+        rows.append((label, name, statistics.median(device) * 1e3, unit(device), wanted[0]))
+        rows.append((f"{label}: caller", name, statistics.median(caller) * 1e3, unit(caller), wanted[1]))
+        rows.append((f"{label}: extra memory", name, extra / 1e6, "MB", "<= 256" if ours else ""))
         writer.close()
+    fused_histogram.general_only = False
 
 
-def watch_cost(rows: list[Row], hidden: int = 2048, layers: int = 20, tokens: int = 8192) -> None:
+def unit(seconds: list[float]) -> str:
+    """Milliseconds, with the quartiles if there are several."""
+    if len(seconds) < 2:
+        return "ms"
+    low, _, high = (1e3 * figure for figure in statistics.quantiles(seconds, n=4))
+    return f"ms ({low:.3f} to {high:.3f})"
+
+
+def watch_cost(rows: list[Row], who: str = "tbq") -> None:
     """watch of a model of a billion parameters: what one logged step costs, as a part of a hundred steps."""
     import torch
 
     import tbq
+    from tbq.write import fused_histogram
+
+    fused_histogram.general_only = who != "tbq"
+    hidden, layers, tokens = 2048, 20, 8192
 
     sizes = [(hidden, hidden)] * 4 + [(hidden, 4 * hidden), (4 * hidden, hidden)]
     blocks = [torch.nn.Linear(a, b) for _ in range(layers) for a, b in sizes]
@@ -276,12 +338,13 @@ def watch_cost(rows: list[Row], hidden: int = 2048, layers: int = 20, tokens: in
     # beside the steps that follow, as it does with one in a hundred. With every step logged it has no such time.
     plain = statistics.median(alone)
     more = statistics.median(added[EVERY])
-    rows.append((f"{label}: step without", "tbq", plain * 1e3, "ms", ""))
-    rows.append((f"{label}: one logged step adds", "tbq", more * 1e3, "ms", ""))
-    rows.append((f"{label}: all steps logged, each adds", "tbq", statistics.median(added[1]) * 1e3, "ms", ""))
-    rows.append((f"{label}: caller", "tbq", statistics.median(caller) * 1e3, "ms", ""))
-    rows.append((f"{label}: until the device has counted", "tbq", statistics.median(counted) * 1e3, "ms", ""))
-    rows.append((f"{label}: every 100 steps", "tbq", 100 * more / (100 * plain), "% of training", "<= 1"))
+    rows.append((f"{label}: step without", who, plain * 1e3, "ms", ""))
+    rows.append((f"{label}: one logged step adds", who, more * 1e3, "ms", ""))
+    rows.append((f"{label}: all steps logged, each adds", who, statistics.median(added[1]) * 1e3, "ms", ""))
+    rows.append((f"{label}: caller", who, statistics.median(caller) * 1e3, "ms", ""))
+    rows.append((f"{label}: until the device has counted", who, statistics.median(counted) * 1e3, "ms", ""))
+    rows.append((f"{label}: every 100 steps", who, 100 * more / (100 * plain), "% of training", "<= 1"))
+    fused_histogram.general_only = False
 
 
 def run(bench: Bench) -> None:
@@ -299,29 +362,37 @@ def run(bench: Bench) -> None:
         bench.add(what, who, unit, figure, want)
 
 
-def measure(rows: list[Row], *, quick: bool = False) -> None:
-    """All of it; each part is printed when it is done, and one that fails does not stop the others."""
-    stages: list[Callable[[], None]] = [
-        lambda: gpu_parts.parts(rows),
-        lambda: step_cost(rows, 2.4e-3, rounds=3 if quick else ROUNDS),
-        lambda: step_cost(rows, 0.0, rounds=3),
-        lambda: histogram_cost(rows, 100_000_000, "float32", slow=True),
-        lambda: histogram_cost(rows, 100_000_000, "bfloat16", slow=False),
-        lambda: histogram_cost(rows, 100_000_000, "float64", slow=False),
-        lambda: histogram_cost(rows, 1_000_000_000, "float32", slow=not quick),
-        lambda: watch_cost(rows),
+def measure(rows: list[Row], *, quick: bool = False, only: str = "") -> None:
+    """All of it; each part is printed when it is done, and one that fails does not stop the others.
+
+    `only` names stages: kernels, parts, steps, histograms, watch.
+    """
+    million = 1_000_000
+    stages: list[tuple[str, Callable[[], None]]] = [
+        ("kernels", lambda: kernel_cost(rows)),
+        ("histograms", lambda: histogram_cost(rows, 100 * million, "float32", slow=True)),
+        ("parts", lambda: gpu_parts.parts(rows)),
+        ("steps", lambda: step_cost(rows, 2.4e-3, rounds=3 if quick else ROUNDS)),
+        ("steps", lambda: step_cost(rows, 0.0, rounds=3)),
+        ("histograms", lambda: histogram_cost(rows, 100 * million, "bfloat16", slow=False)),
+        ("histograms", lambda: histogram_cost(rows, 100 * million, "float64", slow=False)),
+        ("histograms", lambda: histogram_cost(rows, 1000 * million, "float32", slow=not quick and not only)),
+        ("watch", lambda: watch_cost(rows)),
+        ("watch", lambda: watch_cost(rows, "tbq, torch's operations")),
     ]
-    for stage in stages:
+    for name, stage in stages:
+        if only and name not in only.split(","):
+            continue
         shown = len(rows)
         try:
             stage()
         except Exception as error:
-            rows.append((f"FAILED: {type(error).__name__}: {error}", "", float("nan"), "", ""))
+            rows.append((f"FAILED: {name}: {type(error).__name__}: {error}", "", float("nan"), "", ""))
             import traceback
 
             traceback.print_exc()
         for what, who, figure, unit, want in rows[shown:]:
-            print(f"{what:64} {who:16} {figure:12,.3f} {unit:16} {want}", flush=True)
+            print(f"{what:64} {who:24} {figure:12,.3f} {unit:16} {want}", flush=True)
 
 
 def main() -> None:
@@ -332,7 +403,8 @@ def main() -> None:
         sys.exit("bench_gpu: no CUDA GPU here")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {sys.version.split()[0]}")
     rows: list[Row] = []
-    measure(rows, quick="--quick" in sys.argv)
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    measure(rows, quick="--quick" in sys.argv, only=only)
     if os.environ.get("OUT"):
         Path(os.environ["OUT"], "bench_gpu.json").write_text(json.dumps(rows, indent=1))
 

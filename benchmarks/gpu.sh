@@ -3,6 +3,7 @@
 #
 #   bash benchmarks/gpu.sh wheels    with a network: download what is needed into build/gpu-wheels (pip download)
 #   bash benchmarks/gpu.sh           there: build, test, measure; logs go to $OUT if that is set
+#   bash benchmarks/gpu.sh --only kernels,histograms,parts,watch    the same with a part of the benchmark
 #
 # The machine brings python3 with torch, NumPy, CMake or ninja, and a C++ compiler. TBQ_PYTHON_VERSION is its Python.
 set -u
@@ -36,9 +37,10 @@ if ! python3 -c 'from tbq import _core' 2> /dev/null; then
 fi
 python3 -c 'import tbq._core; print("core:", tbq._core.__file__)' || exit 1
 status=0
-timeout 170 python3 -m pytest -q --maxfail=20 -W default -p no:cacheprovider tests/gpu 2>&1 | tee "$OUT/tests-gpu.log"
+timeout 170 python3 -m pytest -q --maxfail=20 -W default -p no:cacheprovider tests/gpu \
+  tests/interop/test_fused_histogram.py 2>&1 | tee "$OUT/tests-gpu.log"
 [ "${PIPESTATUS[0]}" = 0 ] || status=1
-timeout 180 python3 -m benchmarks.bench_gpu 2>&1 | tee "$OUT/bench_gpu.log"
+timeout 220 python3 -m benchmarks.bench_gpu "$@" 2>&1 | tee "$OUT/bench_gpu.log"
 [ "${PIPESTATUS[0]}" = 0 ] || status=1
 TBQ_TEST_DEVICE=cuda timeout 150 python3 -m pytest -q --maxfail=20 -W default -p no:cacheprovider \
   tests/interop/test_write_device.py tests/interop/test_write_device_histograms.py \

@@ -17,7 +17,7 @@ def parts(rows: list[Row]) -> None:
     """What the pieces cost on the device, to choose between them: captures of a scalar, passes of a histogram."""
     import torch
 
-    from tbq.write import device, device_histogram, slots
+    from tbq.write import device, device_histogram, fused_histogram, slots
 
     def each(name: str, work: Callable[[], object], repeat: int = 200) -> None:
         work()
@@ -34,6 +34,7 @@ def parts(rows: list[Row]) -> None:
         micro = start.elapsed_time(end) * 1e3 / repeat
         rows.append((f"part: {name}", f"host {caller / repeat * 1e6:.1f} µs", micro, "µs on the device", ""))
 
+    fused_histogram.general_only = True  # the kernels have their own part
     value = torch.tensor(1.5, device="cuda")
     pinned = torch.zeros(8, dtype=torch.float64, pin_memory=True)
     pinned32 = torch.zeros(8, dtype=torch.float32, pin_memory=True)
@@ -84,6 +85,14 @@ def parts(rows: list[Row]) -> None:
     each("100 times 4096 numbers, together", lambda: device_histogram.rows(torch.stack(hundred)), few)
     hundred_million = torch.randn(100_000_000, device="cuda")
     each("100M float32: launches alone", lambda: device_histogram.row(hundred_million), 5)
+    fused_histogram.general_only = False
+    each("4096 numbers, by the kernels", lambda: device_histogram.row(small), few)
+    both = (torch.randn(100_000_000, device="cuda"), torch.zeros(100_000_000, device="cuda"))
+    for what, numbers in zip(("random", "equal"), both, strict=True):
+        for dtype in ("float32", "bfloat16", "float16", "float64", "int64", "int8"):
+            other = numbers.to(getattr(torch, dtype))
+            each(f"100M {what} {dtype}, by the kernels", lambda other=other: device_histogram.row(other), few)
+            del other
     between(rows, value)
     calls(rows, hundred_million)
 
@@ -128,21 +137,36 @@ def calls(rows: list[Row], tensor: Any) -> None:
     import torch
 
     import tbq
-    from tbq.write import device, device_histogram, slots
+    from tbq.write import device, device_histogram, fused_histogram, nvrtc, slots
 
     piece = tensor[: device_histogram.LARGE_PIECE]
     limits = device_histogram._edges(str(tensor.device), "float32")
     bins = torch.bucketize(piece, limits, right=True, out_int32=True)
     count = len(limits) + 1
     row = device_histogram.row(tensor)
-    with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
+    memory = 528 * 4 * count
+    with tbq.SummaryWriter(tempfile.mkdtemp()) as writer, tbq.SummaryWriter(tempfile.mkdtemp()) as other:
         steps = iter(range(1_000_000))
+
+        def general(call: Callable[[], object]) -> None:
+            fused_histogram.general_only = True
+            try:
+                call()
+            finally:
+                fused_histogram.general_only = False
+
         work: dict[str, Callable[[], object]] = {
             "add_histogram": lambda: writer.add_histogram("h", tensor, next(steps)),
             "captured": lambda: device_histogram.captured(tensor, "values"),
             "row": lambda: device_histogram.row(tensor),
-            "transferred": lambda: device.transferred(row, "float64", "values"),
+            "prepared": lambda: device_histogram.prepared(tensor, "values"),
+            "refuse_capture": lambda: device.refuse_capture(tensor.device, "values"),
+            "memory of the device": lambda: torch.empty(memory, dtype=torch.uint8, device=tensor.device),
+            "current stream": lambda: slots.current_stream(tensor.device),
             "slot": lambda: slots.slot(tensor.device, "float64", len(row)),
+            "add_histogram, general": lambda: general(lambda: other.add_histogram("h", tensor, next(steps))),
+            "row, general": lambda: general(lambda: device_histogram.row(tensor)),
+            "transferred": lambda: device.transferred(row, "float64", "values"),
             "aminmax": lambda: tensor.aminmax(),
             "clamp of a piece": lambda: piece.clamp(min=0),
             "norm of a piece": lambda: torch._foreach_norm([piece], 1, dtype=torch.float64),
@@ -152,14 +176,21 @@ def calls(rows: list[Row], tensor: Any) -> None:
             "a kernel": lambda: row.add_(0),
             "nothing": lambda: None,
         }
+        module = fused_histogram._modules.get(tensor.device.index)
+        if isinstance(module, nvrtc.Module):
+            driver, join = module.driver, module.functions["join"]
+            argument = fused_histogram.Work(0, 0, 0, 0, row.data_ptr(), 0)  # joins no blocks
+            stream = slots.current_stream(tensor.device)
+            blocks = -(-count // 32) + 1
+            work["cuCtxGetCurrent"] = lambda: driver.enter(module.context)
+            work["cuLaunchKernel"] = lambda: driver.launch(join, blocks, module.threads, stream, argument)
         found: dict[str, list[float]] = {name: [] for name in work}
-        for _ in range(9):
+        for _ in range(31):
             for name, call in work.items():
                 torch.cuda.synchronize()
                 began = time.perf_counter()
                 call()
                 found[name].append(time.perf_counter() - began)
     for name, each in found.items():
-        low, high = min(each) * 1e6, max(each) * 1e6
-        micro = statistics.median(each) * 1e6
+        low, micro, high = (1e6 * figure for figure in statistics.quantiles(each, n=4))
         rows.append((f"part: a lone call: {name}", f"{low:.0f} to {high:.0f}", micro, "µs of the caller", ""))

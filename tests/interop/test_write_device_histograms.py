@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
-from tbq.write import device_histogram, histogram, tally
+from tbq.write import device_histogram, fused_histogram, histogram, tally
 
 EDGES = histogram.default_edges()
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 5e-324, 1e-45, 65504.0]
@@ -35,17 +35,19 @@ SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 
     piece=st.sampled_from([1, 7, 1 << 24]),
     large=st.sampled_from([0, 1 << 20]),
     norms=st.booleans(),
+    fused=st.booleans(),
 )
 @shared
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of sums of infinities on the host
-def test_histograms_are_those_of_the_host(device, values, dtype, piece, large, norms):
-    """In pieces or not, the way of large tensors or not, with an old torch or not."""
+def test_histograms_are_those_of_the_host(device, values, dtype, piece, large, norms, fused):
+    """In pieces or not, the way of large tensors or not, with an old torch or not, by kernels if there are any."""
     tensor = torch.tensor([*values, 1.0], dtype=torch.float64).to(dtype).to(device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device_histogram, "PIECE", piece)
         patch.setattr(device_histogram, "LARGE_PIECE", piece)
         patch.setattr(device_histogram, "LARGE", large)
         patch.setattr(device_histogram, "_has_norms", lambda torch: norms)
+        patch.setattr(fused_histogram, "general_only", not fused)
         assert counts(tensor) == on_host(tensor)
         known = tally.tally(device_histogram.row(tensor).cpu().numpy())
     assert known.zeros == (tensor == 0).sum().item()

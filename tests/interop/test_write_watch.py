@@ -118,8 +118,6 @@ def test_unwatch_close_and_the_end_of_the_model(tmp_path, read_events, device):
         writer.unwatch()
 
 
-# Each optimizer logs the norm of all: with two of them it is there twice, and the writer says so.
-@pytest.mark.filterwarnings("ignore:tag '(parameters|gradients)/norm'.* was logged twice")
 def test_closures_scalers_two_optimizers_and_frozen_parameters(tmp_path, read_events, device):
     model = model_of(device)
     model[0].bias.requires_grad_(False)
@@ -141,6 +139,54 @@ def test_closures_scalers_two_optimizers_and_frozen_parameters(tmp_path, read_ev
     assert [step for step, _ in rows["gradients/0.weight"]] == [0]
     assert [step for step, _ in rows["gradients/2.weight"]] == [0, 2]
     assert "parameters/0.bias" not in rows
+    assert [step for step, _ in rows["gradients/norm"]] == [0, 2]
+
+
+def norm(rows, names, place):
+    return sum(rows[f"parameters/{name}/norm"][place][1] ** 2 for name in names) ** 0.5
+
+
+@pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
+@pytest.mark.parametrize("only_a_part", [False, True])
+def test_norms_of_all_are_logged_once_per_step_by_two_optimizers(tmp_path, read_events, device, only_a_part):
+    """Also if no optimizer has some parameters that require a gradient: then those are waited for once."""
+    model = model_of(device)
+    names = ["0.weight", "2.weight", "2.bias"] if only_a_part else NAMES
+    first = torch.optim.SGD([model[0].weight] if only_a_part else model[0].parameters(), lr=0.1)
+    second = torch.optim.SGD(model[2].parameters(), lr=0.1)
+    with tbq.SummaryWriter(tmp_path) as writer:
+        writer.watch(model, every=2)
+        for _ in range(5):
+            model(torch.randn(8, 4, device=device)).sum().backward()
+            first.step()
+            second.step()
+    rows = by_tag(read_events(tmp_path))
+    for kind in ("parameters", "gradients"):
+        assert [step for step, _ in rows[f"{kind}/norm"]] == [0, 2, 4]
+    for place in range(3):
+        assert rows["parameters/norm"][place][1] == pytest.approx(norm(rows, names, place), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
+def test_norms_of_optimizers_that_step_at_their_own_pace(tmp_path, read_events, device):
+    """A step's norms are of what was logged of it until the first optimizer has logged the next one."""
+    model = model_of(device)
+    often = torch.optim.SGD(model[0].parameters(), lr=0.1)
+    seldom = torch.optim.SGD(model[2].parameters(), lr=0.1)
+    with tbq.SummaryWriter(tmp_path) as writer:
+        watch = writer.watch(model, every=1)
+        for step in range(6):
+            model(torch.randn(8, 4, device=device)).sum().backward()
+            often.step()
+            if step % 3 == 0:
+                seldom.step()
+        watch.log(6)
+        watch.log(7)
+    rows = by_tag(read_events(tmp_path))
+    assert [step for step, _ in rows["parameters/norm"]] == list(range(8))
+    assert [step for step, _ in rows["parameters/2.weight"]] == [0, 1, 6, 7]
+    assert rows["parameters/norm"][0][1] == pytest.approx(norm(rows, NAMES, 0), rel=1e-6)
+    assert rows["parameters/norm"][-1][1] == pytest.approx(norm(rows, NAMES, -1), rel=1e-6)
 
 
 def test_parameters_that_appear_vanish_or_are_odd(tmp_path, read_events, device):

@@ -107,20 +107,25 @@ def _quick(value: Any, argument: str) -> Value | None:
 
 def _simple(value: Any) -> Any:
     """A tensor without its graph; None if it has dimensions, or if anything about it is unusual: see `plain`."""
-    torch = sys.modules["torch"]
     tensor = value.detach()
+    if tensor.ndim or (tensor.device.type not in slots.MAPPED and tensor.device.type != "cpu"):
+        return None
+    return tensor if _is_usual(tensor) else None
+
+
+def _is_usual(tensor: Any) -> bool:
+    """Whether a tensor is plain numbers in memory: a few quick questions, of which each costs the caller time."""
+    torch = sys.modules["torch"]
     if (
-        tensor.ndim
-        or type(tensor) is not torch.Tensor
+        type(tensor) is not torch.Tensor
         or tensor.layout is not torch.strided
         or _exactly(tensor.dtype) is None
-        or (tensor.device.type not in slots.MAPPED and tensor.device.type != "cpu")
     ):
-        return None
+        return False
     try:
-        return tensor if tensor.data_ptr() and not tensor.is_neg() else None
+        return bool(tensor.data_ptr()) and not tensor.is_neg()
     except RuntimeError:  # it has no memory of its own
-        return None
+        return False
 
 
 def _number(value: Any, argument: str) -> tuple[Any, str | None]:
@@ -187,6 +192,8 @@ def plain(value: Any, argument: str) -> Any:
     """A tensor without its graph, strided, of one process, whose memory is there."""
     torch = sys.modules["torch"]
     tensor = value.detach()
+    if _is_usual(tensor):
+        return tensor
     if type(tensor) is not torch.Tensor and hasattr(tensor, "full_tensor"):  # a DTensor
         tensor = tensor.full_tensor()
     if tensor.device.type == "meta":

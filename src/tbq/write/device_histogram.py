@@ -4,7 +4,8 @@ Numbers are compared in their own type with the edges of the host's bins, rounde
 above an edge if, and only if, it is at or above the rounded edge. So counts, minimum and maximum equal the host's;
 sums are those of float64, and agree up to the order of the additions.
 
-A call costs its launches, more than the device's work: hence few, large pieces, and many small tensors as one matrix.
+A call costs its launches, more than the device's work: hence few, large pieces, and many small tensors as one matrix;
+and `fused_histogram` where it can be had, which needs two launches.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.write import device
+from tbq.write import device, fused_histogram
 from tbq.write.arguments import bad
 from tbq.write.pending import Failed, Value
-from tbq.write.tally import edges
+from tbq.write.tally import edges, edges_float32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 #: Numbers that are counted at a time; 8 bytes each as float64, and 4 for a copy of them or for their bin: 192 MB.
 PIECE = 1 << 24
@@ -42,7 +43,9 @@ def captured(values: Any, argument: str) -> tuple[Value, int]:
     tensor = prepared(values, argument)
     try:
         device.refuse_capture(tensor.device, argument)
-        return device.transferred(row(tensor), "float64", argument), tensor.numel()
+        fused = _fused(tensor, fused_histogram.captured)
+        value = device.transferred(row(tensor), "float64", argument) if fused is None else fused
+        return value, tensor.numel()
     except (
         RuntimeError
     ) as error:  # an earlier kernel failed, CUDA was used before a fork, or no memory is left
@@ -61,6 +64,23 @@ def prepared(values: Any, argument: str) -> Any:
 
 def row(tensor: Any) -> Any:
     """A float64 vector on the tensor's device, for `tally`."""
+    fused = _fused(tensor, fused_histogram.row)
+    return _row(tensor) if fused is None else fused
+
+
+def _fused(tensor: Any, count: Callable[[Any, str], Any]) -> Any:
+    """What a function of `fused_histogram` makes of a tensor; None if it cannot."""
+    name = _name(tensor.dtype)
+    if type(tensor) is not sys.modules["torch"].Tensor or not fused_histogram.ready(tensor.device, name):
+        return None
+    flat = _flat(tensor)
+    if flat is None and tensor.numel() <= PIECE:
+        flat = tensor.reshape(-1)  # a copy
+    return None if flat is None else count(flat, name)
+
+
+def _row(tensor: Any) -> Any:
+    """The same with torch's operations."""
     torch = sys.modules["torch"]
     flat = _flat(tensor)
     name = _name(tensor.dtype)
@@ -167,9 +187,7 @@ def _edges(place: str, name: str) -> Any:
             every = np.unique(every[~np.isnan(every)])
             wanted = every[np.searchsorted(every, wanted)]
         elif name == "float32":
-            with np.errstate(over="ignore"):
-                rounded = wanted.astype(np.float32)
-            wanted = np.where(rounded < wanted, np.nextafter(rounded, np.float32(np.inf)), rounded)
+            wanted = edges_float32()
         return torch.tensor(wanted, dtype=torch.float64, device="cpu").to(dtype).to(place)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.write import device, device_histogram
+from tbq.write import device, device_histogram, fused_histogram
 from tbq.write.pending import Failed, Value
 from tbq.write.slots import Group, Part
 from tbq.write.tally import Tally, tally
@@ -87,6 +88,13 @@ def _local(tensor: Any) -> tuple[Any, bool]:
     elif str(tensor.layout).startswith("torch.sparse_"):
         tensor = tensor.values()
     return tensor, is_part
+
+
+def expect(model: Any) -> None:
+    """Prepare the devices of a model for `counted`, beside the program."""
+    with suppress(RuntimeError):  # a device that does not answer will be heard of when it counts
+        for place in {parameter.device for parameter in model.parameters()}:
+            fused_histogram.expect(place)
 
 
 def counted(wanted: Iterator[Target]) -> list[Counted]:
@@ -196,6 +204,18 @@ class TotalNorm(Value):
         """Ask for the counts."""
         for one in self._counted:
             one.value.probe()
+
+
+def total_norms(counted: list[Counted]) -> dict[str, TotalNorm]:
+    """The norms of all parameters, and of all gradients, by tag."""
+    norms: dict[str, TotalNorm] = {}
+    for kind in ("parameters", "gradients"):
+        same = [one for one in counted if one.target.kind == kind]
+        ranks = {one.target.rank for one in same}
+        if same and len(ranks) == 1:
+            rank = same[0].target.rank
+            norms[f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")] = TotalNorm(same)
+    return norms
 
 
 def statistic(name: str, known: Tally, numbers: int) -> float:

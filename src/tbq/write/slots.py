@@ -44,10 +44,18 @@ class Slot(Value):
 
     def fill(self, tensor: Any) -> None:
         """Copy `tensor` on its stream."""
-        device = self._device = tensor.device
+        self.expect(tensor.device)
+        self.view.copy_(tensor, non_blocking=True)
+
+    def expect(self, device: Any) -> None:
+        """Wait for what is written on the current stream of a device."""
+        self._device = device
         self._stream = None if device.type == "cpu" else current_stream(device)
         self._failure = False
-        self.view.copy_(tensor, non_blocking=True)
+
+    def give_back(self) -> None:
+        """Nothing will be written."""
+        self._home.append(self)
 
     def ready(self) -> bool:
         """Whether the device has written, or has failed."""

@@ -44,6 +44,17 @@ def edges() -> Array:
 
 
 @cache
+def edges_float32() -> Array:
+    """The same edges, each rounded up to a float32: a float32 is at or above one if it is at or above the other."""
+    import numpy as np
+
+    wanted = edges()
+    with np.errstate(over="ignore"):
+        rounded = wanted.astype(np.float32)
+    return np.where(rounded < wanted, np.nextafter(rounded, np.float32(np.inf)), rounded)
+
+
+@cache
 def _zero() -> int:
     """The place of 0 among the default edges."""
     return int(histogram.default_edges().tolist().index(0.0))

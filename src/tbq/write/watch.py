@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tbq.arguments import described
 from tbq.errors import DependencyError
@@ -17,7 +17,7 @@ from tbq.write.pending import EncodedEvent, ScalarsEvent
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tbq.write.model_tensors import Target
+    from tbq.write.model_tensors import Counted, Target
     from tbq.write.tally import Tally
 
 Ranks = Literal["zero", "all"]
@@ -67,6 +67,7 @@ class Models(Core):
         self.unwatch(model)
         if ranks == "all" or model_tensors.rank_and_size()[0] == 0:
             watch.begin()
+            model_tensors.expect(model)
             self._watches.append(watch)
         return watch
 
@@ -102,7 +103,7 @@ class Models(Core):
         names = _checked(statistics)
         step, wall_time = self._stamp(global_step, walltime)
         wanted = model_tensors.targets(model, parameters=True, gradients=gradients, ranked=False)
-        self._add_targets(wanted, names, False, step, wall_time)
+        self._add_targets(wanted, names, False, step, wall_time, [])
 
     def _add_targets(
         self,
@@ -111,8 +112,9 @@ class Models(Core):
         histograms: bool,
         step: int | None,
         wall_time: float | None,
-    ) -> None:
-        """One event of all statistics, and one per histogram."""
+        others: list[Counted] | None,
+    ) -> list[Counted]:
+        """One event of all statistics, and one per histogram. The norms of all are also of `others`; None: no norms."""
         from tbq.write import model_tensors
         from tbq.write.tally import encode_tally
 
@@ -122,17 +124,10 @@ class Models(Core):
         for one in counted:
             for name in statistics:
                 numbers[f"{one.target.tag}/{name}"] = model_tensors.Statistic(one, name)
-        if "norm" in statistics:
-            for kind in ("parameters", "gradients"):
-                same = [one for one in counted if one.target.kind == kind]
-                ranks = {one.target.rank for one in same}
-                if same and len(ranks) == 1:
-                    rank = same[0].target.rank
-                    tag = f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")
-                    numbers.setdefault(tag, model_tensors.TotalNorm(same))
+        if "norm" in statistics and others is not None:
+            numbers = {**model_tensors.total_norms([*others, *counted]), **numbers}
+        self._add_values(numbers, step, wall_time)
         buffer, pending = self._file.buffer, self._file.pending
-        if numbers:
-            self._attend(pending.add(ScalarsEvent(buffer.scalars, (numbers, step, wall_time, 0))))
         for one in counted if histograms else ():
 
             def encode(known: Tally, count: int = one.numbers, tag: str = one.target.tag) -> bytes:
@@ -140,6 +135,22 @@ class Models(Core):
 
             arguments = (one.target.tag, wire.HISTO, b"", step, wall_time)
             self._attend(pending.add(EncodedEvent(buffer.value, one.value, encode, arguments)))
+        return counted
+
+    def _add_values(self, numbers: dict[str, Any], step: int | None, wall_time: float) -> None:
+        """One event of numbers that arrive later."""
+        if numbers:
+            arguments = (numbers, step, wall_time, 0)
+            self._attend(self._file.pending.add(ScalarsEvent(self._file.buffer.scalars, arguments)))
+
+
+class Parts(NamedTuple):
+    """What some optimizers of a model have logged of a step, before the norms of all are known."""
+
+    step: int | None
+    wall_time: float
+    counted: list[Counted]
+    owned: set[int]  # the parameters, by id
 
 
 class Watch:
@@ -166,6 +177,8 @@ class Watch:
         self._start = start
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._handle: Any = None
+        self._parts: Parts | None = None
+        self._totalled: int | None = None  # the last step whose norms of all were logged
 
     def begin(self) -> None:
         """Log after steps of optimizers from now on."""
@@ -192,6 +205,7 @@ class Watch:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+            self._add_totals()
 
     def _after_step(self, optimizer: Any) -> None:
         device.step_aside()
@@ -199,7 +213,7 @@ class Watch:
         if model is None or writer is None or writer._closed:
             self.end()
             return
-        owned = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        owned = _owned(optimizer)
         count = self._steps.get(optimizer)
         if count is None and not any(id(parameter) in owned for parameter in model.parameters()):
             return  # another model's
@@ -208,17 +222,69 @@ class Watch:
         cuda = getattr(sys.modules["torch"], "cuda", None)
         if count % self._every or (cuda is not None and _is_capturing(cuda)):
             return
-        self.log(self._start + count, only=owned)
+        # Other optimizers may follow. At first they are not known: until all parameters are logged, some may.
+        expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
+        if count:
+            expected &= set().union(*map(_owned, self._steps))
+        self._log(self._start + count, owned, expected)
 
-    def log(self, step: int | None = None, *, only: set[int] | None = None) -> None:
+    def log(self, step: int | None = None) -> None:
         """Log the model now: for training loops that update the parameters without an optimizer of torch."""
+        self._log(step, None, set())
+
+    def _log(self, step: int | None, only: set[int] | None, expected: set[int]) -> None:
+        """Log the parameters `only`; the norms of all are logged when the `expected` ones have been."""
         from tbq.write import model_tensors
 
         model, writer = self.model(), self._writer()
         if model is None or writer is None:
             return
         wanted = model_tensors.targets(model, **self._settings, only=only)
-        writer._add_targets(wanted, self._statistics, self._histograms, *writer._stamp(step, None))
+        step, wall_time = writer._stamp(step, None)
+        wall_time = time.time() if wall_time is None else wall_time
+        parts = self._parts
+        late = only is not None and self._is_late(step)
+        if parts is not None and not late:
+            if parts.step != step or (only is not None and not parts.owned.isdisjoint(only)):
+                self._add_totals()
+                parts = None
+            elif only is None:
+                parts = None  # all of it is logged again
+        before = Parts(step, wall_time, [], set()) if parts is None else parts
+        owned = before.owned | (only or set())
+        complete = not late and expected <= owned
+        counted = writer._add_targets(
+            wanted, self._statistics, self._histograms, step, wall_time, before.counted if complete else None
+        )
+        if complete:
+            self._parts, self._totalled = None, step
+        elif not late:
+            self._parts = Parts(step, before.wall_time, [*before.counted, *counted], owned)
+
+    def _is_late(self, step: int | None) -> bool:
+        """Whether the norms of all were logged at this step or, by a faster optimizer, at a later one."""
+        if step is None:
+            return False
+        if self._parts is not None:
+            return self._parts.step is not None and step < self._parts.step
+        return self._totalled is not None and step <= self._totalled
+
+    def _add_totals(self) -> None:
+        """Log the norms of what was logged of a step: nothing else of it has come."""
+        from tbq.write import model_tensors
+
+        parts, self._parts = self._parts, None
+        writer = self._writer()
+        if parts is None or writer is None:
+            return
+        self._totalled = parts.step
+        if "norm" in self._statistics:
+            writer._add_values(model_tensors.total_norms(parts.counted), parts.step, parts.wall_time)
+
+
+def _owned(optimizer: Any) -> set[int]:
+    """The parameters of an optimizer, by id."""
+    return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 def _is_capturing(cuda: Any) -> bool:
