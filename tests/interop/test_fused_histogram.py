@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from devices import FLOATS, INTEGERS, counts, on_host, shared
+from devices import FLOATS, INTEGERS, counts, on_host, shared, strided
 from emulated import BLOCKS, THREADS, emulated, launches, library, needs_compiler
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,14 +145,7 @@ def test_any_length_and_nothing_outside_of_the_memory(device, monkeypatch, count
 
 def test_strides_and_what_is_left_to_the_general_way(device, monkeypatch):
     x = torch.randn(6, 5, 4)
-    for tensor in (
-        x,
-        x.transpose(0, 2),
-        x[::2, :, 1:],
-        x[:1].expand(7, 5, 4),
-        torch.tensor(3.0),
-        x.flatten()[3:],
-    ):
+    for tensor in strided():
         with emulated():
             assert counts(tensor) == on_host(tensor)
             assert launches() == ["count_float32", "join"]

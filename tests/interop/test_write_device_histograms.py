@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from devices import FLOATS, INTEGERS, both, counts, on_host, shared
+from devices import FLOATS, INTEGERS, both, counts, on_host, shared, strided
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,20 +96,7 @@ def test_every_edge_of_every_type(device, dtype):
 def test_strides(device, monkeypatch, piece):
     monkeypatch.setattr(device_histogram, "PIECE", piece)
     monkeypatch.setattr(device_histogram, "LARGE", 50)
-    x = torch.randn(6, 5, 4, device=device)
-    for tensor in (
-        x,
-        x.transpose(0, 2),
-        x.permute(1, 2, 0),
-        x[::2, :, 1:],
-        x[:1].expand(7, 5, 4),
-        x[..., 0],
-        x[0, 0, :1],
-        x[:, 2].t(),
-        x.to(memory_format=torch.contiguous_format)[None].expand(3, 6, 5, 4),
-        torch.tensor(3.0, device=device),
-        x.flatten()[3:],
-    ):
+    for tensor in strided(device):
         assert counts(tensor) == on_host(tensor)
         assert max(len(part) for part in device_histogram.pieces(tensor, piece)) <= piece
 

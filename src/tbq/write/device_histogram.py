@@ -75,7 +75,7 @@ def _fused(tensor: Any, count: Callable[[Any, str], Any]) -> Any:
         return None
     flat = _flat(tensor)
     if flat is None and tensor.numel() <= PIECE:
-        flat = tensor.reshape(-1)  # a copy
+        flat = tensor.reshape(-1).contiguous()  # a copy: of some strides the first alone makes a view
     return None if flat is None else count(flat, name)
 
 
