@@ -1,6 +1,6 @@
 """`python -m tbq` is `tbq`."""
 
-from tbq.cli import main
+from tbq.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()
