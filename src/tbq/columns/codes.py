@@ -148,3 +148,13 @@ def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
 def _are_distinct(numbers: NDArray[np.integer[Any]]) -> bool:
     ordered = np.sort(numbers)  # np.unique would import numpy.ma
     return bool((ordered[1:] != ordered[:-1]).all())
+
+
+def numbers_array(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
+    """An Arrow array of NumPy's numbers, null where `absent`. `pa.array` would import numpy.ma."""
+    kept = np.ascontiguousarray(values)
+    valid = None if absent is None else pa.py_buffer(np.packbits(~absent, bitorder="little"))
+    nulls = 0 if absent is None else int(absent.sum())
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(kept.dtype), len(kept), [valid, pa.py_buffer(kept)], nulls
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
-from tbq.columns.codes import Series
+from tbq.columns.codes import Series, numbers_array
 from tbq.columns.names import TAG, distinct
 
 if TYPE_CHECKING:
@@ -60,10 +60,12 @@ def statistics(
     row_of_run = np.zeros(len(rows.run_names) + 1, np.int64)
     row_of_run[run_of_row] = np.arange(len(run_of_row))
     runs = pa.DictionaryArray.from_arrays(
-        pa.array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
+        numbers_array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
     )
     work = _Groups(rows)
-    results = [STATS[stat](work) for stat in chosen] if len(rows.run) else [np.zeros(0) for _ in chosen]
+    results = (
+        [STATS[stat](work) for stat in chosen] if len(rows.run) else [Values(np.zeros(0)) for _ in chosen]
+    )
     groups = _groups_by_tag(rows)
     nothing = np.zeros(0, np.int64)
     of_tags = []
@@ -71,10 +73,17 @@ def statistics(
         rows_of_tag = groups.get(tag, nothing)
         places = row_of_run[rows.run[rows.starts[rows_of_tag]]] if len(rows_of_tag) else nothing
         of_tags += [
-            Statistic(tag, stat, _column(result[rows_of_tag], places, len(run_of_row)))
+            Statistic(tag, stat, _column(result, rows_of_tag, places, len(run_of_row)))
             for stat, result in zip(chosen, results, strict=True)
         ]
     return runs, of_tags
+
+
+class Values(NamedTuple):
+    """One value per run and tag, and which of them are absent, if any may be."""
+
+    known: NDArray[Any]
+    absent: NDArray[np.bool_] | None = None
 
 
 class _Groups:
@@ -106,14 +115,14 @@ class _Groups:
             squares = self._sum(np.where(np.isnan(self.rows.value), 0.0, off * off))
             return np.sqrt(squares / np.where(self.numbers() > 1, self.numbers() - 1, np.nan))
 
-    def step_of(self, extreme: Floats) -> NDArray[np.int64]:
-        """The first step at which each group has its extreme; masked where all values are NaN."""
+    def step_of(self, extreme: Floats) -> Values:
+        """The first step at which each group has its extreme; absent where all values are NaN."""
         hits = np.flatnonzero(self.rows.value == np.repeat(extreme, self.lengths))
         first = np.searchsorted(hits, self.starts)
         known = ~np.isnan(extreme)
         steps = np.zeros(len(extreme), np.int64)
         steps[known] = self.rows.step[hits[first[known]]]
-        return np.ma.masked_array(steps, ~known)
+        return Values(steps, ~known)
 
     @staticmethod
     def _no_nan(values: Floats) -> Floats:
@@ -128,14 +137,14 @@ class _Groups:
         return self._cache[name]
 
 
-STATS: dict[str, Callable[[_Groups], NDArray[Any]]] = {
-    "first": lambda g: g.rows.value[g.starts],
-    "last": lambda g: g.rows.value[g.rows.ends - 1],
-    "min": _Groups.smallest,
-    "max": _Groups.largest,
-    "mean": _Groups.mean,
-    "std": _Groups.std,
-    "count": lambda g: g.lengths,
+STATS: dict[str, Callable[[_Groups], Values]] = {
+    "first": lambda g: Values(g.rows.value[g.starts]),
+    "last": lambda g: Values(g.rows.value[g.rows.ends - 1]),
+    "min": lambda g: Values(g.smallest()),
+    "max": lambda g: Values(g.largest()),
+    "mean": lambda g: Values(g.mean()),
+    "std": lambda g: Values(g.std()),
+    "count": lambda g: Values(g.lengths),
     "min_step": lambda g: g.step_of(g.smallest()),
     "max_step": lambda g: g.step_of(g.largest()),
 }
@@ -146,13 +155,15 @@ def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
     if not len(tags):
         return {}
     order = np.argsort(tags, kind="stable")
-    codes, begins = np.unique(tags[order], return_index=True)
-    return {rows.tag_names[c]: part for c, part in zip(codes, np.split(order, begins[1:]), strict=True)}
+    ordered = tags[order]
+    begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # np.unique would import numpy.ma
+    return {rows.tag_names[tags[part[0]]]: part for part in np.split(order, begins)}
 
 
-def _column(values: NDArray[Any], places: NDArray[np.int64], count: int) -> pa.Array:
-    column = np.zeros(count, values.dtype)
+def _column(values: Values, groups: NDArray[np.int64], places: NDArray[np.int64], count: int) -> pa.Array:
+    """The values of these groups at these places of a column; the other places are null."""
+    column = np.zeros(count, values.known.dtype)
     absent = np.ones(count, bool)
-    column[places] = np.ma.getdata(values)
-    absent[places] = np.ma.getmaskarray(values)
-    return pa.array(column, mask=absent)
+    column[places] = values.known[groups]
+    absent[places] = False if values.absent is None else values.absent[groups]
+    return numbers_array(column, absent)
