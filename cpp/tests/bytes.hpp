@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "bytes/crc32c.hpp"
+#include "bytes/cursor.hpp"
 
 namespace bytes {
 
@@ -15,6 +16,10 @@ std::string of(T value) {
   std::string out(sizeof(T), '\0');
   std::memcpy(out.data(), &value, sizeof(T));
   return out;
+}
+
+inline tbq::Bytes view(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 inline std::string varint(uint64_t value) {

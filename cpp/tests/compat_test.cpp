@@ -5,6 +5,7 @@
 #include "compat/reservoir.hpp"
 #include "io/memory_file.hpp"
 #include "record/framing.hpp"
+#include "tests/bytes.hpp"
 #include "tests/check.hpp"
 
 namespace {
@@ -17,10 +18,6 @@ std::vector<int64_t> steps(const tbq::Reservoir<Row>& reservoir) {
   std::vector<int64_t> out;
   for (size_t i = 0; i < reservoir.rows().size(); ++i) out.push_back(reservoir.rows()[i].step);
   return out;
-}
-
-tbq::Bytes bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace
@@ -60,7 +57,7 @@ TEST(a_reservoir_keeps_the_last_and_counts_on_after_a_purge) {
 
 TEST(a_record_is_given_once_however_the_bytes_come) {
   std::string data;
-  for (const char* payload : {"one", "two", "three"}) tbq::append_record(data, bytes(payload));
+  for (const char* payload : {"one", "two", "three"}) tbq::append_record(data, bytes::view(payload));
   for (size_t cut = 0; cut <= data.size(); ++cut) {
     tbq::MemoryFile memory(data.substr(0, cut));
     tbq::RecordFile file(memory.path());
@@ -84,13 +81,13 @@ TEST(values_are_told_apart_by_their_field) {
       "\x09\0\0\0\0\0\0\xf0\x3f\x10\x02\x2a\x0a\x0a\x08\x0a\x01"
       "a\x15\0\0\0\x3f",
       23);
-  for (int i = 0; i < 3; ++i) accumulator.add(bytes(event));
+  for (int i = 0; i < 3; ++i) accumulator.add(bytes::view(event));
   CHECK(accumulator.events() == 3);
   const auto* rows = accumulator.scalars("a");
   CHECK(rows && rows->size() == 3 && (*rows)[2].value == 0.5 && (*rows)[2].step == 2);
   CHECK(accumulator.values(tbq::LegacyKind::tensors, "a") == nullptr);
   CHECK(accumulator.tags(tbq::LegacyKind::scalars).size() == 1);
-  accumulator.add(bytes("\x09"));
+  accumulator.add(bytes::view("\x09"));
   CHECK(accumulator.events() == 3);
   CHECK(accumulator.take_notes().size() == 1);
 }
@@ -107,7 +104,7 @@ TEST(messages_beyond_what_is_kept_are_read_again) {
                                   6) +
                               std::string(8000, letter);
     const std::string event = std::string("\x2a\xc9\x3e\x0a\xc6\x3e", 6) + value;
-    tbq::append_record(data, bytes(event));
+    tbq::append_record(data, bytes::view(event));
   }
   tbq::MemoryFile memory(data);
   tbq::RecordFile file(memory.path());

@@ -10,13 +10,9 @@
 
 namespace {
 
-tbq::Bytes view(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 bool walk(const std::string& payload, tbq::EventRef& out) {
   out.clear();
-  tbq::MemorySource source(view(payload));
+  tbq::MemorySource source(bytes::view(payload));
   return tbq::walk_event(source, out);
 }
 
@@ -79,14 +75,14 @@ TEST(metadata_is_read_or_refused) {
   tbq::TagMetadata found;
   const std::string held = bytes::message(1, bytes::message(1, "text") + bytes::message(2, "content")) +
                            bytes::message(2, "name") + bytes::message(3, "words") + bytes::number(4, 2);
-  CHECK(tbq::parse_metadata(view(held), found));
+  CHECK(tbq::parse_metadata(bytes::view(held), found));
   CHECK(found.plugin == "text" && found.display_name == "name" && found.description == "words");
   CHECK(found.data_class == 2);
-  CHECK(!tbq::parse_metadata(view(held.substr(0, held.size() - 1)), found));
+  CHECK(!tbq::parse_metadata(bytes::view(held.substr(0, held.size() - 1)), found));
 }
 
 TEST(a_tensor_of_one_number_is_a_scalar) {
-  const auto value = [](const std::string& tensor) { return tbq::scalar_of_tensor(view(tensor)); };
+  const auto value = [](const std::string& tensor) { return tbq::scalar_of_tensor(bytes::view(tensor)); };
   CHECK(value(bytes::tensor(2, bytes::of(0.1))).value == 0.1);
   CHECK(value(bytes::number(1, 1)).valid && value(bytes::number(1, 1)).value == 0);  // an empty list is zeros
   CHECK(value(bytes::number(1, 101) + bytes::message(5, bytes::of(2.0F))).value == 2.0);  // a _REF dtype

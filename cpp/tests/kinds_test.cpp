@@ -30,13 +30,9 @@ std::string shape(std::initializer_list<uint64_t> dims) {
   for (const uint64_t size : dims) out += held(2, number(1, size));
   return held(2, out);
 }
-tbq::Bytes view(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 tbq::TensorError decode(const std::string& proto, tbq::GrowableBuffer<char>& out) {
   tbq::RepeatBudget budget;
-  return tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out);
+  return tbq::copy_numbers(tbq::read_tensor(bytes::view(proto)), budget, out);
 }
 
 }  // namespace
@@ -75,7 +71,7 @@ TEST(tensor_budget_is_shared_by_all_of_a_table) {
   tbq::GrowableBuffer<char> out;
   int decoded = 0;
   while (decoded < 100 &&
-         tbq::copy_numbers(tbq::read_tensor(view(proto)), budget, out) == tbq::TensorError::none) {
+         tbq::copy_numbers(tbq::read_tensor(bytes::view(proto)), budget, out) == tbq::TensorError::none) {
     ++decoded;
     out.clear();
   }
@@ -86,13 +82,14 @@ TEST(tensor_strings_from_lists_and_from_content) {
   tbq::RepeatBudget budget;
   std::vector<tbq::Bytes> texts;
   const std::string listed = number(1, 7) + shape({2}) + held(8, "ab") + held(8, "");
-  CHECK(tbq::copy_strings(tbq::read_tensor(view(listed)), budget, texts) == tbq::TensorError::none);
+  CHECK(tbq::copy_strings(tbq::read_tensor(bytes::view(listed)), budget, texts) == tbq::TensorError::none);
   CHECK(texts.size() == 2 && tbq::as_text(texts[0]) == "ab" && texts[1].empty());
   const std::string packed = number(1, 7) + shape({2}) + held(4, std::string("\x02\x01", 2) + "abc");
-  CHECK(tbq::copy_strings(tbq::read_tensor(view(packed)), budget, texts) == tbq::TensorError::none);
+  CHECK(tbq::copy_strings(tbq::read_tensor(bytes::view(packed)), budget, texts) == tbq::TensorError::none);
   CHECK(texts.size() == 2 && tbq::as_text(texts[1]) == "c");
   const std::string short_of = number(1, 7) + shape({2}) + held(4, std::string("\x02\x05", 2) + "abc");
-  CHECK(tbq::copy_strings(tbq::read_tensor(view(short_of)), budget, texts) == tbq::TensorError::mismatch);
+  CHECK(tbq::copy_strings(tbq::read_tensor(bytes::view(short_of)), budget, texts) ==
+        tbq::TensorError::mismatch);
 }
 
 TEST(tensor_half_bits_of_torch) {
@@ -236,7 +233,7 @@ TEST(a_histograms_statistics_do_not_depend_on_the_columns_that_are_wanted) {
   auto rows = std::make_shared<tbq::BlobTable>();
   tbq::BlobRow row;
   row.field = tbq::ValueField::histo;
-  row.payload = view(bad).data();
+  row.payload = bytes::view(bad).data();
   row.payload_length = static_cast<uint32_t>(bad.size());
   rows->push_back(row);
   result.blobs[static_cast<size_t>(tbq::Kind::histograms)] = rows;

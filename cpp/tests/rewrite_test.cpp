@@ -13,15 +13,12 @@
 #include "event/edit.hpp"
 #include "io/output.hpp"
 #include "record/framing.hpp"
+#include "tests/bytes.hpp"
 #include "tests/check.hpp"
 
 using namespace tbq;
 
 namespace {
-
-Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 std::string field(uint32_t number, const std::string& bytes) {
   std::string out;
@@ -50,7 +47,7 @@ std::string scalar(const std::string& tag, uint8_t at, float number) {
 
 std::string record(const std::string& payload) {
   std::string out;
-  append_record(out, bytes_of(payload));
+  append_record(out, bytes::view(payload));
   return out;
 }
 
@@ -91,9 +88,9 @@ TEST(edit_without_edits_is_the_same) {
   const std::string event = scalar("loss", 3, 1.5F) + field(15, "unknown");
   std::string out;
   const ValueEdit edits[1];
-  CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(event), edits, nullptr, out) == Edited::kept);
   CHECK(out == event);
-  CHECK(edit_event(bytes_of(event), {}, nullptr, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(event), {}, nullptr, out) == Edited::kept);
   CHECK(out == event);
 }
 
@@ -104,7 +101,7 @@ TEST(edit_renames_and_keeps_other_bytes) {
   ValueEdit edit;
   edit.tag = &name;
   std::string out;
-  CHECK(edit_event(bytes_of(event), {&edit, 1}, nullptr, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(event), {&edit, 1}, nullptr, out) == Edited::kept);
   CHECK(out == wall(2.0) + step(9) + field(5, value(name, 1.0F) + unknown) + unknown);
 }
 
@@ -113,11 +110,11 @@ TEST(edit_drops_values_and_whole_events) {
   ValueEdit edits[2];
   edits[0].drop = true;
   std::string out;
-  CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(event), edits, nullptr, out) == Edited::kept);
   CHECK(out == wall(2.0) + step(9) + field(5, value("b", 2.0F)));
   edits[1].drop = true;
-  CHECK(edit_event(bytes_of(event), edits, nullptr, out) == Edited::empty);
-  CHECK(edit_event(bytes_of(event + field(15, "x")), edits, nullptr, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(event), edits, nullptr, out) == Edited::empty);
+  CHECK(edit_event(bytes::view(event + field(15, "x")), edits, nullptr, out) == Edited::kept);
   CHECK(out == wall(2.0) + step(9) + field(15, "x"));
 }
 
@@ -127,13 +124,13 @@ TEST(edit_moves_steps_in_and_out_of_zero) {
   const int64_t minus = -1;
   const int64_t five = 5;
   std::string out;
-  CHECK(edit_event(bytes_of(wall(1.0) + step(5) + rest), {}, &zero, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(wall(1.0) + step(5) + rest), {}, &zero, out) == Edited::kept);
   CHECK(out == wall(1.0) + rest);
-  CHECK(edit_event(bytes_of(wall(1.0) + rest), {}, &five, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(wall(1.0) + rest), {}, &five, out) == Edited::kept);
   CHECK(out == wall(1.0) + step(5) + rest);
-  CHECK(edit_event(bytes_of(wall(1.0) + step(5) + step(6) + rest), {}, &minus, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(wall(1.0) + step(5) + step(6) + rest), {}, &minus, out) == Edited::kept);
   CHECK(out == wall(1.0) + "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + rest);
-  CHECK(edit_event(bytes_of(wall(1.0)), {}, &five, out) == Edited::kept);
+  CHECK(edit_event(bytes::view(wall(1.0)), {}, &five, out) == Edited::kept);
   CHECK(out == wall(1.0) + step(5));
 }
 
@@ -143,7 +140,7 @@ TEST(edit_refuses_what_is_malformed) {
   ValueEdit edit;
   edit.drop = true;
   std::string out;
-  CHECK(edit_event(bytes_of(event), {&edit, 1}, nullptr, out) == Edited::malformed);
+  CHECK(edit_event(bytes::view(event), {&edit, 1}, nullptr, out) == Edited::malformed);
 }
 
 TEST(output_writes_through_its_buffer) {
@@ -154,7 +151,7 @@ TEST(output_writes_through_its_buffer) {
   std::string want;
   for (size_t size : {1U, 100U, 300000U, 5U, 262144U, 0U, 7U}) {
     const std::string piece(size, static_cast<char>('a' + size % 20));
-    CHECK(out.write(bytes_of(piece)));
+    CHECK(out.write(bytes::view(piece)));
     want += piece;
   }
   CHECK(out.close() == 0);

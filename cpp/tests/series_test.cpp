@@ -1,18 +1,15 @@
 #include <string>
 
 #include "decode/tags.hpp"
+#include "tests/bytes.hpp"
 #include "tests/check.hpp"
 
 namespace {
 
-tbq::Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 // Whether `text` fits where it ends a buffer, as an event does.
 bool fits(const tbq::ScalarTemplate& known, const std::string& text) {
   const std::string buffer = std::string(15, '\x5a') + text;
-  return known.fits(bytes_of(buffer).data() + buffer.size(), text.size());
+  return known.fits(bytes::view(buffer).data() + buffer.size(), text.size());
 }
 
 }  // namespace
@@ -25,7 +22,7 @@ TEST(a_template_takes_another_number_and_no_other_byte) {
         for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(7 * i + 1);
         tbq::ScalarTemplate known;
         CHECK(!known.known());
-        known.learn(bytes_of(text), slot, width);
+        known.learn(bytes::view(text), slot, width);
         CHECK(known.known() && fits(known, text));
         CHECK(!fits(known, text + "x") && !fits(known, text.substr(1)));
         for (size_t i = 0; i < size; ++i) {
@@ -43,12 +40,12 @@ TEST(the_number_of_a_template) {
   tbq::ScalarTemplate known;
   const float single = 0.1F;
   text.replace(3, 4, reinterpret_cast<const char*>(&single), 4);
-  known.learn(bytes_of(text), 3, 4);
-  CHECK(known.number(bytes_of(text).data()) == static_cast<double>(single));
+  known.learn(bytes::view(text), 3, 4);
+  CHECK(known.number(bytes::view(text).data()) == static_cast<double>(single));
   const double whole = -1e300;
   text.replace(5, 8, reinterpret_cast<const char*>(&whole), 8);
-  known.learn(bytes_of(text), 5, 8);
-  CHECK(known.number(bytes_of(text).data()) == whole);
+  known.learn(bytes::view(text), 5, 8);
+  CHECK(known.number(bytes::view(text).data()) == whole);
 }
 
 TEST(columns_that_grow_together_spread_over_the_cache) {
