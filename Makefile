@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help install demo test test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,10 +32,13 @@ install: $(VENV)/installed ## venv with tbq in it
 demo: install ## a sample logdir, exported, queried and plotted
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/cmake-installed ## all tests but the slow ones against real frameworks
+test: $(VENV)/cmake-installed ## all tests but the long ones, and those of frameworks and browsers
 	$(call together,$(VENV)/tests-installed build/checked/built build/seeds/unpacked)
 	$(call together,lint native)
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto -q -m "not long"
+
+test-long: $(VENV)/installed $(VENV)/tests-installed ## tests that take seconds each: kills, bombs, random histories, real servers
+	$(BIN)/python -m pytest -n auto -q -m long
 
 test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop

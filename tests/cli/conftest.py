@@ -2,11 +2,11 @@
 
 import math
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import started
 from tensorboardX import SummaryWriter
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,17 +30,4 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tbq() -> Run:
     """Run `tbq` to its end; nothing it says may be a traceback."""
-
-    def run(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
-        done: subprocess.CompletedProcess[str] = subprocess.run(
-            [sys.executable, "-m", "tbq", *map(str, args)],
-            capture_output=True,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-            **options,  # type: ignore[call-overload]
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
-
-    return run
+    return started.tbq

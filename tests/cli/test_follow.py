@@ -195,6 +195,7 @@ def test_a_later_step_ends_it(tmp_path: Path) -> None:
     assert (code, out) == (0, "a,loss,2,1002.0,1.0\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("check", "facts"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from started import tbq as run
 
 import tbq
 
@@ -15,16 +16,6 @@ import tbq
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
-def run(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tbq", *map(str, args)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        **options,
-    )  # type: ignore[call-overload,no-any-return]
 
 
 def test_a_pipe_gets_text_without_colours(runs: Path) -> None:

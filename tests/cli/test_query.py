@@ -69,7 +69,7 @@ def test_sql_parameters(tbq: Run, seeds: Path) -> None:
 
 
 def test_sql_from_stdin(tbq: Run, seeds: Path) -> None:
-    done = tbq("sql", seeds, "-", input="select count(distinct run) as n\nfrom scalars")
+    done = tbq("sql", seeds, "-", given="select count(distinct run) as n\nfrom scalars")
     assert done.stdout.splitlines() == ["n", "13"]
 
 

@@ -12,14 +12,9 @@ from pathlib import Path
 import eventfile as ef
 import pytest
 from lakes import assert_same
+from started import tbq as run
 
 import tbq
-
-
-def run(*args: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tbq", *map(str, args)], capture_output=True, text=True, timeout=120
-    )
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +22,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tbq.demo(tmp_path_factory.mktemp("sync") / "runs")
 
 
+@pytest.mark.long
 def test_what_it_says(runs: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     first = run("sync", runs, lake)

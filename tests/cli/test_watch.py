@@ -177,6 +177,7 @@ GRAPHICS = {
 BEGINNINGS = (b"\x1b_Ga=T", b"\x1b]1337;File", b"\x1bP0;1q")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GRAPHICS)
 def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
     answers, begins = GRAPHICS[name]
@@ -206,6 +207,7 @@ def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
         assert any(b"\x1b[38;5;%sm\xf4\x8e\xbb\xae" % number in terminal.raw for number in numbers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "environ"),
     [

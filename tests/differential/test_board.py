@@ -47,6 +47,7 @@ def series(tags: dict[str, Any]) -> list[dict[str, str]]:
     return [{"run": run, "tag": tag} for run, of_run in tags.items() for tag in of_run]
 
 
+@pytest.mark.long
 def test_environment(both: tuple[Board, Board]) -> None:
     theirs, ours = (board.get("environment") for board in both)
     assert ours.pop("debug")["data_provider"].startswith("DataProvider(")
@@ -234,6 +235,7 @@ def test_bad_blob_keys_are_refused(both: tuple[Board, Board], path: str) -> None
         assert status in (400, 404), key
 
 
+@pytest.mark.long
 def test_restarts_as_the_rust_server(logdir: Path, tmp_path: Path) -> None:
     """By default TensorBoard shows what its data server keeps of a resumed run."""
     points = "--samples_per_plugin", "scalars=1000000"

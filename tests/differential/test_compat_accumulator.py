@@ -43,6 +43,7 @@ def reload_both(mine: Any, other: Any) -> None:
     assert state(mine) == state(other)
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(st.lists(files(), min_size=1, max_size=3), SIZES, st.booleans(), st.data())
 def test_every_answer_is_the_same_while_a_log_grows(
@@ -75,6 +76,7 @@ def test_every_answer_is_the_same_while_a_log_grows(
     assert outcome(mine.Reload) == outcome(other.Reload)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(files(), SIZES)
 def test_one_file_by_its_path(

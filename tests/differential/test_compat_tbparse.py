@@ -88,6 +88,7 @@ LOGS = st.dictionaries(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LOGS, st.booleans(), st.sets(st.sampled_from(EXTRAS), max_size=4))
 def test_frames_are_the_same(

@@ -137,6 +137,7 @@ def events(draw: Any) -> list[bytes]:
     return made
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(["a", "b/c", "."]), events(), st.integers(0, 30)), max_size=5))
 def test_random_logs_that_grow(writes: list[tuple[str, list[bytes], int]]) -> None:

@@ -50,6 +50,7 @@ def records_of(large: bool) -> list[bytes]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("large", [False, True])
 def test_what_can_be_read_is_there_and_the_failure_is_told(

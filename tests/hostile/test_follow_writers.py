@@ -78,6 +78,7 @@ def collect(
     return +rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WRITERS)
 def test_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, name: str) -> None:
     with tbq.follow(tmp_path / "runs", kinds=["scalars", "texts"], interval=0.002) as follower:

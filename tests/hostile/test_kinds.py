@@ -58,6 +58,7 @@ def test_a_tensor_that_cannot_be_is_kept_as_its_bytes(name: str, tmp_path: Path)
         log.tensors(on_error="raise")
 
 
+@pytest.mark.long
 def test_many_claims_together_stay_within_a_budget(tmp_path: Path) -> None:
     claim = value("x", "tensor", tensor=tensor(1, (4 << 20,), float_val=[1.0]))  # 16 MiB each
     log = tbq.open(write(tmp_path, *[claim] * 100))

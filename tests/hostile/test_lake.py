@@ -85,6 +85,7 @@ def stopping(at: int, after: bool) -> Iterator[list[str]]:
         yield done
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [False, True])
 def test_a_sync_may_be_stopped_at_any_moment(tmp_path: Path, after: bool) -> None:
     log, first = tmp_path / "log", tmp_path / "first"
@@ -111,6 +112,7 @@ def test_a_sync_may_be_stopped_at_any_moment(tmp_path: Path, after: bool) -> Non
     assert done.count("commit") >= 5, "several tables are committed"
 
 
+@pytest.mark.long
 def test_the_first_sync_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
     log = tmp_path / "log"
     make_log(log)
@@ -146,6 +148,7 @@ def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
     assert_same(lake, log)
 
 
+@pytest.mark.long
 def test_two_syncs_at_once(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)

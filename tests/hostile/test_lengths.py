@@ -73,6 +73,7 @@ def nested(count: int, length_of: str) -> bytes:
     return b"".join(header(lengths(i)) for i in range(count))
 
 
+@pytest.mark.long
 def test_headers_within_headers_cost_no_square(tmp_path: Path) -> None:
     """100,000 headers: a look at each one's payload would be 60 gigabytes."""
     kinds = ["one end", "halfway", "beyond", "4 KiB", "a record"]
@@ -151,6 +152,7 @@ def test_tags_of_a_megabyte(tmp_path: Path) -> None:
     assert (found["rows"], found["tags"]) == (42, 21)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_tags_cost_memory_by_what_is_kept(threads: int, tmp_path: Path) -> None:
     """60,000 tags of one row each: 3 KB a tag, not the 6 KB more that a column of 256 rows takes."""
@@ -163,6 +165,7 @@ def test_many_tags_cost_memory_by_what_is_kept(threads: int, tmp_path: Path) -> 
     assert (found["rows"], found["tags"]) == (60_001, 60_001)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restarts", ["resume", "tensorboard"])
 def test_many_sessions_in_one_file(restarts: str, tmp_path: Path) -> None:
     """40,000 sessions of one step each, as a merged file of a writer opened anew for each step has them."""

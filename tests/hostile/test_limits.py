@@ -83,6 +83,7 @@ def test_a_bomb_is_read_up_to_the_limit_and_told(tmp_path: Path, small: int) -> 
     assert [one.code for one in tbq.doctor(root)] == ["TBQ110", "TBQ205", "TBQ109"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [100 * MB, "100MiB", "0.2 GB"])
 def test_the_limit_can_be_raised_and_lowered(tmp_path: Path, small: int, limit: Any) -> None:
     root = log_of(tmp_path / "log", 64 * MB)
@@ -106,6 +107,7 @@ def test_many_bombs_share_what_is_spare(tmp_path: Path, small: int) -> None:
     assert len([one for one in log.problems if one.code == "unpacking"]) == 5
 
 
+@pytest.mark.long
 def test_commands_say_it_and_take_the_option(tmp_path: Path, small: int) -> None:
     root = str(log_of(tmp_path / "log", 64 * MB))
     done = piped(["export", root])
@@ -134,6 +136,7 @@ def test_commands_say_it_and_take_the_option(tmp_path: Path, small: int) -> None
         assert done.code == 2 and "is not a size" in done.stderr
 
 
+@pytest.mark.long
 def test_the_default_limit_is_what_the_docs_say(tmp_path: Path) -> None:
     """A gigabyte of zeros in a megabyte, with nothing made smaller for the test."""
     root = log_of(tmp_path / "log", 1 << 30)
@@ -223,6 +226,7 @@ def predicted(outputs: str, out: Path, **options: Any) -> tuple[str, int]:
 POSIX = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
 
 
+@pytest.mark.long
 @POSIX
 def test_predictions_of_a_bomb_are_refused_at_once(tmp_path: Path) -> None:
     path = npz_of(tmp_path / "bomb.npz", (10_000_000, 10))
@@ -237,6 +241,7 @@ def test_predictions_of_a_bomb_are_refused_at_once(tmp_path: Path) -> None:
         weights(path, elements=True).to_arrow()
 
 
+@pytest.mark.long
 @POSIX
 def test_predictions_of_large_arrays_are_streamed(tmp_path: Path) -> None:
     """200 MB of outputs, as they may be, in a fraction of that; for `.npz` as for `.npy`."""
@@ -270,6 +275,7 @@ def test_too_few_labels_are_counted_whole(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.long
 def test_hdf5_chunks_that_unpack_to_more_than_their_dataset(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "m.h5", "w") as file:
         file.create_dataset("a/large", (80_000_000,), "f4", chunks=(1 << 20,), compression="gzip")[:] = 0
@@ -287,6 +293,7 @@ def test_hdf5_chunks_that_unpack_to_more_than_their_dataset(tmp_path: Path) -> N
     assert {row["parameter"]: row["mean"] for row in rows} == {"chunk": 1.0, "large": 0.0, "own": 1.0}
 
 
+@pytest.mark.long
 def test_keras_archives_that_unpack_to_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.keras"
     with (
@@ -308,6 +315,7 @@ def test_keras_archives_that_unpack_to_much(tmp_path: Path, monkeypatch: pytest.
         weights(path)
 
 
+@pytest.mark.long
 def test_many_names_of_the_same_bytes(tmp_path: Path) -> None:
     """Hard links of one dataset, and members of a zip that lie on one another: each is small, all together endless."""
     with h5py.File(tmp_path / "m.h5", "w") as file:
@@ -350,6 +358,7 @@ def test_shapes_that_no_integer_holds(tmp_path: Path) -> None:
         assert weights(tmp_path / "m.npz").to_arrow()["count"].to_pylist() == [None]
 
 
+@pytest.mark.long
 def test_parquet_of_runs_of_one_value(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     block = pa.table({"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)})

@@ -129,6 +129,7 @@ pieces = st.lists(
 ).map("".join)
 
 
+@pytest.mark.long
 @given(pieces)
 @example("".join(f"{one}\n\n" for one in ATTACKS))
 @examples(600)
@@ -175,6 +176,7 @@ def _cells(markdown: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @given(pieces)
 @example("".join(f"{one}\n\n" for one in ATTACKS))
 @examples(600)

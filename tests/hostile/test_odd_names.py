@@ -53,6 +53,7 @@ def run(*args: object, encoding: str = "utf-8", **options: object) -> subprocess
     return done
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_every_command(odd: Path, tmp_path: Path, encoding: str) -> None:
     commands: list[list[object]] = [

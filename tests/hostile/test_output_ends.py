@@ -124,6 +124,7 @@ def left(place: Path) -> list[str]:
     return sorted(path.name for folder in ("out", "temporary") for path in (place / folder).iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_signal_leaves_nothing_and_is_the_exit_status(place: Path, way: str, number: int) -> None:
@@ -135,6 +136,7 @@ def test_a_signal_leaves_nothing_and_is_the_exit_status(place: Path, way: str, n
     assert left(place) == ["old"] and (place / "out" / "old").read_bytes() == b"old"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_killed_process_left_goes_with_the_next_output(place: Path, way: str) -> None:
     with begin(place, way) as it:
@@ -281,6 +283,7 @@ os.kill(os.getpid(), 9) if sys.argv[1] == "0" else None
     assert left(place) == sorted(["old", *(f"{n}-{i}" for n in range(6) for i in range(150))])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_commands_at_any_moment(place: Path, number: int) -> None:
     """Real commands, ended anywhere: before, while and after they write."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 
 import protolog as pl
 import pytest
+import started
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,14 +28,7 @@ def packed(folder: Path, pack=gzip.compress, cut: float = 0.5) -> Path:
 
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tbq", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, **environment},
-    )
+    return started.tbq(*arguments, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])

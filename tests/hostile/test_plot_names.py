@@ -30,6 +30,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
     return tbq.open(logs.write(root, runs))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "pgf", "html"])
 def test_every_name_is_drawn_as_it_stands(log: tbq.LogDir, tmp_path: Path, ending: str) -> None:

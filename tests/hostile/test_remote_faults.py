@@ -246,6 +246,7 @@ def test_large_values_whose_files_made_room_are_fetched_again(
     assert {problem.code for problem in log.problems} == {"bad_image"}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 @pytest.mark.parametrize("after", [1, 7, 20])
 def test_a_process_that_is_killed_while_it_fetches(

@@ -252,6 +252,7 @@ def lead_out(file, place, way, target):
         file.create_dataset(place, (3,), "f8", external=[(str(target), 0, 24)])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 @pytest.mark.parametrize("way", WAYS)
 def test_hdf5_never_leads_to_another_file_nor_waits_for_a_pipe(tmp_path, way):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import eventfile as ef
 import pyarrow as pa
+import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -169,6 +170,7 @@ def write(data: dict[str, bytes], folder: Path) -> list[Path]:
     return [folder / name for name in data]
 
 
+@pytest.mark.long
 @examples(150)
 @given(
     log=damaged(),
@@ -209,6 +211,7 @@ def test_what_is_left_are_the_rows_of_sound_records(
     assert [sum(fault[2] for fault in found) for found in faults_of(verified)] == lost
 
 
+@pytest.mark.long
 @examples(80)
 @given(log=damaged(), policy=st.sampled_from(POLICIES), threads=st.integers(1, 4))
 def test_counts_are_those_of_the_tables(log: Damaged, policy: str, threads: int, folder: Path) -> None:
@@ -321,6 +324,7 @@ def test_a_large_record_whose_header_crosses_a_block_is_not_read(folder: Path) -
         assert result.files[0].bytes_read < 1 << 20
 
 
+@pytest.mark.long
 @examples(60)
 @given(log=damaged(), threads=st.integers(1, 3))
 def test_a_repair_that_resolves_restarts_leaves_the_rows_of_the_tables(

@@ -141,6 +141,7 @@ def agree(
     assert not follower.poll()
 
 
+@pytest.mark.long
 @examples(150)
 @given(
     operations=st.lists(OPERATIONS, min_size=5, max_size=40),

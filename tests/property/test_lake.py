@@ -35,6 +35,7 @@ def synced(log: LiveLog, lake: Path) -> bool:
     return True
 
 
+@pytest.mark.long
 @examples(15)
 @given(st.lists(OPERATIONS, max_size=25))
 def test_a_lake_equals_its_log(tmp_path_factory: pytest.TempPathFactory, operations: list[Any]) -> None:
@@ -58,6 +59,7 @@ APPENDS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @examples(12)
 @given(st.lists(APPENDS, max_size=12), st.booleans())
 def test_a_lake_of_a_log_that_grows(

@@ -126,6 +126,7 @@ def long(table: tbq.Table | object) -> Rows:
     return {(row["run"], row["tag"], row["step"]): row["value"] for row in arrow.to_pylist()}
 
 
+@pytest.mark.long
 @settings(
     max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
 )

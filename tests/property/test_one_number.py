@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import eventfile as ef
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import examples
@@ -72,6 +73,7 @@ def same(a: float, b: float) -> bool:
     return a == b or (a != a and b != b)
 
 
+@pytest.mark.long
 @examples(300)
 @given(protos=st.lists(tensors(), min_size=1, max_size=12))
 def test_a_scalar_is_the_number_of_its_tensor(protos: list[bytes], folder: Path) -> None:

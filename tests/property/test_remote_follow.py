@@ -77,6 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("remote")
 
 
+@pytest.mark.long
 @examples(15)
 @given(
     operations=st.lists(OPERATIONS, min_size=5, max_size=25),

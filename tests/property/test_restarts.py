@@ -64,6 +64,7 @@ def write(files: reference.Files, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES)
 @examples(70)
 @given(files=runs(), data=st.data())

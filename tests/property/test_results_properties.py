@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,6 +87,7 @@ def test_float32_cells_at_every_exponent():
     assert [c for c, ok in zip(cells, finite, strict=True) if not ok] == [str(v) for v in values[~finite]]
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(MODELS)
 def test_parquet_of_elements_is_what_the_rows_are(model):

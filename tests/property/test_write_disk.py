@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ class Disk:
         return self.real(descriptor, data if how is None else data[:how])
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(WRITES, BATCHES, st.sampled_from([300, 3_000, 1 << 20]), st.sampled_from([50, 1 << 18]), st.booleans())
 def test_every_event_is_in_a_file_once_or_counted(

@@ -88,6 +88,7 @@ def _records_slowly(data: bytes) -> int:
     return count
 
 
+@pytest.mark.long
 @given(
     content=pieces,
     block=st.sampled_from([13, 4096, 1 << 16, 1 << 18]),

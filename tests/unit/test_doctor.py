@@ -34,6 +34,7 @@ def _hashes(root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_broken_log_gives_exactly_its_findings(case: broken.Case, tmp_path: Path) -> None:
     path = broken.make(case, tmp_path)

@@ -85,6 +85,7 @@ def interrupted_at(number: int, root: Path, damaged: bool) -> str:
     return interrupt.place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damaged", [False, True])
 def test_an_interrupt_at_any_line(tmp_path: Path, damaged: bool) -> None:
     number, last = 1, "poll"

@@ -34,6 +34,7 @@ def assert_same(log: str, lake: str) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_lake_of_a_bucket(bucket: Bucket) -> None:
     log, lake = bucket.url("runs"), bucket.url("lake")
     begin = ef.record(ef.version(99.0))

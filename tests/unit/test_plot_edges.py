@@ -47,6 +47,7 @@ def text(rows: Table, **options: Any) -> str:
 # ---- numbers ----
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("log_y", [False, True])
 @pytest.mark.parametrize(
     "values",

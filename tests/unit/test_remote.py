@@ -211,6 +211,7 @@ def test_storage_options(bucket: Bucket, runs: Path, monkeypatch: pytest.MonkeyP
     assert run_cli("ls", bucket.url("runs"), "--storage", "x").returncode == 2
 
 
+@pytest.mark.long
 def test_commands(bucket: Bucket, runs: Path, tmp_path: Path) -> None:
     bucket.upload(runs, "runs")
     url = bucket.url("runs")

@@ -109,6 +109,7 @@ def state(log: tbq.LogDir) -> list[object]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_query(log: tbq.LogDir) -> None:
     before = state(log)
     for query in [*REFUSED, *HARMLESS]:

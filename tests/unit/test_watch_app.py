@@ -74,6 +74,7 @@ def drawn(app: WatchApp) -> bool:
     return bool(cards) and all("└" in plain(pane.lines) or "not drawn" in plain(pane.lines) for pane in cards)
 
 
+@pytest.mark.long
 def test_keys(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         model = app.model
@@ -195,6 +196,7 @@ def test_the_mouse(app: WatchApp) -> None:
     play(app, script)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(80, 24), (120, 34), (40, 10), (20, 5), (8, 3), (200, 60)])
 def test_any_size(app: WatchApp, size: tuple[int, int]) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
