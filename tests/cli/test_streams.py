@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tbq import __version__ as tbq_version
 from tbq import demo
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -126,3 +127,23 @@ def test_errors_have_one_style(tbq: Run, args: list[str], says: str, tmp_path: P
     done = tbq(*args, cwd=tmp_path)
     assert done.stderr.startswith(says)
     assert done.returncode == (1 if args == ["tags", "nowhere"] else 2)
+
+
+@pytest.mark.parametrize(
+    "thread", ["", "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()"]
+)
+def test_what_others_do_at_the_end_is_done(thread: str) -> None:
+    """The process ends at once, but not before that."""
+    code = f"""
+import atexit, sys, threading, time
+atexit.register(print, "exit function")
+{thread}
+sys.argv = ["tbq", "nonsense" if len(sys.argv) > 1 else "--version"]
+from tbq.cli import program
+program()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = [f"tbq {tbq_version}", *(["thread"] if thread else []), "exit function"]
+    assert (done.returncode, done.stdout.splitlines()) == (0, lines)
+    done = subprocess.run([sys.executable, "-c", code, "wrong"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout.splitlines() == lines[1:]
