@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import mimetypes
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -19,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from tbq.serve import files
 from tbq.serve.guard import HEADERS, Guard
 from tbq.serve.routes import answer, query
 from tbq.serve.watchdog import Watchdog
@@ -33,8 +31,6 @@ _SLOW = 4
 _LONGEST_BODY = 500_000
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
-_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html",
-          ".svg": "image/svg+xml", ".json": "application/json", ".woff2": "font/woff2"}  # fmt: skip
 
 
 def make_app(log: LiveLog, guard: Guard) -> Starlette:
@@ -44,15 +40,11 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         _SLOW
     )  # threads for what may take its time, so that nothing else has to wait for it
 
-    async def page(_request: Request) -> Response:
-        return static_file("index.html")
+    async def page(request: Request) -> Response:
+        return static_response(files.index(), request)
 
     async def static(request: Request) -> Response:
-        found = static_file(request.path_params["path"])
-        known = found.headers.get("etag")
-        if known is not None and request.headers.get("if-none-match") == known:
-            return Response(status_code=304, headers={"etag": known})
-        return found
+        return static_response(files.file(request.path_params["path"]), request)
 
     async def api(request: Request) -> Response:
         path, params = request.path_params["path"], request.query_params.multi_items()
@@ -162,6 +154,14 @@ def respond(given: Answer, accepted: str) -> Response:
     return to_response(replace(given, body=body, headers=headers))
 
 
+def static_response(given: Answer, request: Request) -> Response:
+    """A file of the page; nothing but its tag if the browser has it already."""
+    known = given.headers.get("ETag")
+    if known is not None and request.headers.get("if-none-match") == known:
+        return Response(status_code=304, headers={"etag": known})
+    return respond(given, request.headers.get("accept-encoding", ""))
+
+
 def part_of(given: Answer, wanted: str | None) -> Answer:
     """The bytes that a Range header asks for; players of audio do."""
     match = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", (wanted or "").strip())
@@ -194,31 +194,18 @@ async def _gone(request: Request) -> None:
         continue
 
 
-def static_file(path: str) -> Response:
-    """A file of the page; nothing outside of its folder."""
-    parts = path.split("/")
-    if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
-        return to_response(json_answer({"error": "no such file", "hint": None}, 404))
-    place = resources.files("tbq.serve").joinpath("static", *parts)
-    suffix = f".{parts[-1].rpartition('.')[2]}"
-    kind = _TYPES.get(suffix) or mimetypes.guess_type(parts[-1])[0] or "application/octet-stream"
-    try:
-        body = place.read_bytes()
-    except (OSError, ValueError):  # the latter for a name with a NUL
-        return to_response(json_answer({"error": "no such file", "hint": None}, 404))
-    etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-    return Response(body, media_type=kind, headers={"ETag": etag, "Cache-Control": "no-cache"})
-
-
 async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncIterator[bytes]:
     """A message after each change, at most one in a quarter of a second; what happens between is added up."""
     loop = asyncio.get_running_loop()
-    changed = asyncio.Event()
+    changed, complete = asyncio.Event(), asyncio.Event()
     waiting: list[Change] = []
+    left = log.left
 
     def take(change: Change) -> None:
         waiting.append(change)
         changed.set()
+        if left and not change.left:
+            complete.set()
 
     def listener(change: Change) -> None:
         try:
@@ -228,7 +215,7 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
 
     end = log.listen(listener)
     try:
-        yield _event({"version": log.version, "runs": None, "left": log.left})
+        yield _event({"version": log.version, "runs": None, "left": left})
         while True:
             await _either(changed, stop, _ALIVE)
             if stop.is_set():
@@ -247,8 +234,11 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
                 numbers = None
             last = changes[-1]
             runs = None if numbers is None else sorted(numbers)
-            yield _event({"version": last.version, "runs": runs, "left": last.left})
-            await asyncio.sleep(_PAUSE)
+            left = last.left
+            complete.clear()
+            yield _event({"version": last.version, "runs": runs, "left": left})
+            # What ends the reading of the log is said at once: everybody waits for it.
+            await _either(complete, stop, _PAUSE)
     finally:
         end()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import posixpath
 import re
 import time
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from tbq.progress import reporting
 from tbq.query.moments import BANDS
 from tbq.select import Selection
 from tbq.serve.embedded import Embedded
+from tbq.serve.files import IMPORT, modules, target
 from tbq.serve.state import LiveLog
 from tbq.table.smooth import check_weight
 from tbq.text import shell_word
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 MOST_TAGS = 24  # unless tags are chosen
 _LONGEST = 1_000_000  # characters of the text
 # Static imports as the modules of the page write them, also minified: from "./x.js", import "./x.js".
-_IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
 
 
 def write_report(
@@ -216,22 +216,11 @@ def html(title: str, blocks: Sequence[str]) -> str:
 
 def _modules() -> dict[str, str]:
     """The modules of the page by their path, with imports of each other by bare names."""
-    found: dict[str, str] = {}
-    waiting = ["main.js"]
-    folder = resources.files("tbq.serve").joinpath("static")
-    while waiting:
-        name = waiting.pop()
-        place = folder.joinpath(*name.split("/"))
-        if name in found or not place.is_file():
-            continue
 
-        def bare(match: re.Match[str], name: str = name) -> str:
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[3]))
-            waiting.append(target)
-            return f'{match[1]}"tbq/{target}"'
+    def bare(name: str, match: re.Match[str]) -> str:
+        return f'{match[1]}"tbq/{target(name, match[3])}"'
 
-        found[name] = _IMPORT.sub(bare, place.read_text("utf-8"))
-    return found
+    return {name: IMPORT.sub(partial(bare, name), source) for name, source in modules().items()}
 
 
 def _data_url(_name: str, source: str) -> str:

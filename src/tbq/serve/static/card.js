@@ -43,18 +43,16 @@ export function Card({ tag, description = "", big = false }) {
         const params = question(tag, width);
         version.value;
         untracked(() => {
-          const urgent = c.curves && c.visible;
-          clearTimeout(c.asked);
           c.params = params;
           c.stale = true;
-          c.draw();
-          c.asked = window.setTimeout(() => c.visible && c.ask(), urgent ? 10 : 0);
+          c.askSoon();
+          c.drawSoon();
         });
       }),
       // Looks.
       effect(() => {
         dark.value; logs.value; logX.value; outliers.value; zoom.value; group.value; groupOf.value; runs.value; shownSet.value;
-        untracked(() => requestAnimationFrame(() => c.draw()));
+        untracked(() => c.drawSoon());
       }),
       effect(() => {
         hover.value; fixed.value; hot.value; hotGroup.value;
@@ -77,8 +75,7 @@ export function Card({ tag, description = "", big = false }) {
       for (const stop of stops) stop();
       sized.disconnect();
       seen.disconnect();
-      clearTimeout(c.asked);
-      c.abort?.abort();
+      c.end();
       charts.delete(big ? `${tag} (full)` : tag);
     };
   }, [tag]);

@@ -7,28 +7,26 @@ import { server, runs, tags, loaded, version } from "./runs.js";
 /** "": all is well; otherwise what is wrong with the connection. */
 export const trouble = signal("");
 let busy = false;
-let again = false;
-let settled = -Infinity;
+let newest = { version: -1, left: 0 }; // as the server last said
+let asked = -Infinity; // when the page last asked
+let timer = 0;
+let due = Infinity;
+
+const PAUSE = 250; // milliseconds between two looks
+const WHILE_READING = 1500; // and while the server reads the log: what is asked for meanwhile delays that
 
 /** Ask for the runs and tags, and let everything that depends on them ask for its own. */
 export async function refresh() {
-  if (busy) {
-    again = true;
-    return;
-  }
+  if (busy) return;
   busy = true;
+  asked = performance.now();
   try {
     const [state, list, names] = await Promise.all([fetchJson("state"), fetchJson("runs"), fetchJson("tags")]);
     batch(() => {
       server.value = state;
       if (JSON.stringify(list.runs) !== JSON.stringify(runs.peek())) runs.value = list.runs;
       if (JSON.stringify(names.tags) !== JSON.stringify(tags.peek())) tags.value = names.tags;
-      // While the server still reads the log, everything that is drawn is drawn again now and then, not each time.
-      const now = performance.now();
-      if (state.loaded !== false || now - settled > 1500) {
-        settled = now;
-        version.value = state.version;
-      }
+      version.value = state.version;
       loaded.value = true;
       trouble.value = "";
     });
@@ -37,30 +35,40 @@ export async function refresh() {
     trouble.value = /** @type {Error} */ (error).message;
   }
   busy = false;
-  if (again) {
-    again = false;
-    setTimeout(refresh, 300);
-  }
+  if (!trouble.peek()) check();
+}
+
+/** Ask again if the server has something newer. */
+function check() {
+  if (!busy && newest.version > (server.peek()?.version ?? -1)) soon(newest.left);
+}
+
+/** Ask again: at once, unless the page just did; not at all while nobody looks. @param {number} left bytes that the server has yet to read */
+function soon(left) {
+  if (document.hidden) return;
+  const at = Math.max(asked + (left ? WHILE_READING : PAUSE), performance.now());
+  if (timer && due <= at) return;
+  clearTimeout(timer);
+  due = at;
+  timer = window.setTimeout(() => ((timer = 0), refresh()), at - performance.now());
 }
 
 /** Follow the log for as long as the page is open. */
 export function follow() {
   refresh();
   if (report !== null) return;
-  let timer = 0;
-  const soon = () => {
-    // At most four times a second, and not at all while nobody looks.
-    if (timer || document.hidden) return;
-    timer = window.setTimeout(() => ((timer = 0), refresh()), 200);
-  };
   const source = new EventSource("api/events");
-  source.addEventListener("changed", soon);
+  source.addEventListener("changed", (event) => {
+    newest = JSON.parse(event.data);
+    check();
+  });
   source.addEventListener("open", () => {
-    if (trouble.value) soon();
+    // It may be another server, which counts from the beginning.
+    if (trouble.value) soon(0);
     trouble.value = "";
   });
   source.addEventListener("error", () => (trouble.value = "The server does not answer. The page tries again by itself."));
-  document.addEventListener("visibilitychange", () => document.hidden || soon());
+  document.addEventListener("visibilitychange", () => document.hidden || soon(0));
 }
 
 // Questions of cards wait their turn, so that visible cards are answered first and a browser's six connections suffice.

@@ -27,6 +27,7 @@ export function unpack(header, buffer, start) {
   const half = 30_002;
   const values = new Float64Array(2 * half + 1);
   for (let i = 0; i < values.length; i++) values[i] = value(i - half);
+  const parts = Float64Array.from({ length: 16 }, (_, i) => i / ways);
   const made = { first: new Float32Array(count), last: new Float32Array(count), min: new Float32Array(count), max: new Float32Array(count) };
   const { first, last, min, max } = made;
   let next = 0;
@@ -46,11 +47,11 @@ export function unpack(header, buffer, start) {
       min[i] = bottom;
       max[i] = top;
       if (log) {
-        first[i] = value(code + (distance * (both >> 4)) / ways);
-        last[i] = value(code + (distance * (both & 15)) / ways);
+        first[i] = value(code + distance * parts[both >> 4]);
+        last[i] = value(code + distance * parts[both & 15]);
       } else {
-        first[i] = bottom + ((top - bottom) * (both >> 4)) / ways;
-        last[i] = bottom + ((top - bottom) * (both & 15)) / ways;
+        first[i] = bottom + (top - bottom) * parts[both >> 4];
+        last[i] = bottom + (top - bottom) * parts[both & 15];
       }
     }
   }

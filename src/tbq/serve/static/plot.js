@@ -15,6 +15,8 @@ import { axis, band, group, smooth, zoom, logs, logX, outliers } from "./state.j
 /** For tests and for the curious: what each chart shows, read only. @type {Map<string, any>} */
 export const charts = new Map();
 
+const PAUSE = 60; // milliseconds between two questions of a card
+
 /** The colours of the ground that is on the screen. @param {Element} element @returns {import("./chart/paint.js").Ink} */
 export function inkOf(element) {
   const style = getComputedStyle(element);
@@ -51,7 +53,9 @@ export class Chart {
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
     this.drawn = 0; // milliseconds that the last drawing took
-    this.asked = 0;
+    this.timer = 0; // of the next question
+    this.asked = -Infinity; // when the last question was sent
+    this.frame = 0; // of the next drawing
     this.version = -1;
     this.error = "";
     this.loading = false;
@@ -67,8 +71,28 @@ export class Chart {
     this.tell = () => {};
   }
 
+  /** Ask for what the card shows: at once, unless it was just asked, as it is while someone moves a chart. */
+  askSoon() {
+    clearTimeout(this.timer);
+    const wait = this.curves ? this.asked + PAUSE - performance.now() : 0;
+    this.timer = window.setTimeout(() => this.visible && this.ask(), Math.max(wait, 0));
+  }
+
+  /** Draw in the next frame, once, whatever the reasons. */
+  drawSoon() {
+    this.frame ||= requestAnimationFrame(() => this.draw());
+  }
+
+  /** The card is gone. */
+  end() {
+    clearTimeout(this.timer);
+    cancelAnimationFrame(this.frame);
+    this.abort?.abort();
+  }
+
   /** Ask for what the card shows, now. */
   ask() {
+    this.asked = performance.now();
     this.stale = false;
     if (!this.params) return;
     const width = Math.max(100, Math.ceil(this.width / 50) * 50);
@@ -136,6 +160,8 @@ export class Chart {
   }
 
   draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
     const picture = this.picture();
     if (!picture || !this.base) return;
     const begin = performance.now();

@@ -159,38 +159,40 @@ function rastered(context, p, l) {
   if (wide < 2 || high < 2) return;
   const image = context.createImageData(wide, high);
   const r = emptyRaster(wide, high);
-  fillGround(r, p, l, y0);
   const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
   const toY = toPixels({ ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 });
   /** @type {Map<any, Float64Array>} */
   const placed = new Map(); // most series share their columns
   const pixels = (/** @type {Series} */ { x }) => {
-    if (!placed.has(x)) placed.set(x, Float64Array.from(x, toX));
-    return /** @type {Float64Array} */ (placed.get(x));
+    let found = placed.get(x);
+    if (!found) placed.set(x, (found = Float64Array.from(x, toX)));
+    return found;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  for (const each of p.series) {
-    const colour = rgb(p.colour(each));
-    if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, colour, 0.18);
-    else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, colour, 0.3);
+  // The last series is in front, and what is in front is drawn first; lines are in front of bands.
+  for (let i = p.series.length - 1; i >= 0; i--) line(r, p.series[i], pixels(p.series[i]), toY, rgb(p.colour(p.series[i])), half, 1);
+  for (let i = p.series.length - 1; i >= 0; i--) {
+    const each = p.series[i];
+    if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
+    else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
   }
-  for (const each of p.series) line(r, each, pixels(each), toY, rgb(p.colour(each)), half, 1);
-  intoImage(r, image);
+  intoImage(r, image, groundOf(high, p, l, y0));
   context.putImageData(image, x0, y0);
 }
 
-/** The ground and the grid, written again: reading them back from the canvas would take longer than the curves.
- * @param {import("./raster.js").Raster} r @param {Picture} p @param {any} l @param {number} y0 */
-function fillGround(r, p, l, y0) {
+/** The ground and the grid, row by row: reading them back from the canvas would take longer than the curves.
+ * @param {number} high @param {Picture} p @param {any} l @param {number} y0 */
+function groundOf(high, p, l, y0) {
   const word = (/** @type {[number, number, number]} */ [red, green, blue]) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
-  r.pixels.fill(word(rgb(p.ink.ground)));
+  const rows = new Uint32Array(high).fill(word(rgb(p.ink.ground)));
   const toY = toPixels(l.ys);
   const grid = word(rgb(p.ink.grid));
   for (const { at, label } of l.yt) {
     if (!label && l.yt.length > 12) continue;
-    const row = Math.round(toY(at)) * p.ratio - y0;
-    for (let n = 0; n < p.ratio; n++) if (row + n >= 0 && row + n < r.height) for (let x = 0; x < r.width; x++) r.pixels[x * r.height + Math.floor(row) + n] = grid;
+    const row = Math.floor(Math.round(toY(at)) * p.ratio - y0);
+    for (let n = 0; n < p.ratio; n++) if (row + n >= 0 && row + n < high) rows[row + n] = grid;
   }
+  return rows;
 }
 
 /** Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
