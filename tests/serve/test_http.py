@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import importlib
+import posixpath
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -304,3 +306,24 @@ def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyP
 
     asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 400 and b"nterrupt" in sent[1]["body"]
+
+
+def test_the_page_names_every_module_at_once(client: TestClient) -> None:
+    """A browser that finds modules one by one waits for each of them."""
+    text = client.get("/").text
+    named = set(re.findall(r'rel="modulepreload" href="([^"]+)"', text))
+    assert "static/main.js" in named and "static/vendor/preact.js" in named
+    for path in named:
+        source = client.get(f"/{path}")
+        assert source.status_code == 200 and source.headers["content-type"].startswith("text/javascript")
+        for match in re.findall(r"""(?:from|import)\s*["'](\.[^"']+)["']""", source.text):
+            assert posixpath.normpath(posixpath.join(posixpath.dirname(path), match)) in named
+
+
+def test_files_travel_small_and_once(client: TestClient) -> None:
+    first = client.get("/static/page.css")
+    assert first.headers["content-encoding"] == "gzip"
+    plain = client.get("/static/page.css", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers and plain.content == first.content
+    again = client.get("/static/page.css", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304 and not again.content

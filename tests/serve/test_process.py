@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -145,3 +146,25 @@ def test_wrong_usage(demo: Path, args: list[str]) -> None:
     )
     assert done.returncode in (1, 2)
     assert done.stderr.startswith("tbq: ") and "Traceback" not in done.stderr
+
+
+def test_nothing_waits_for_the_browser_to_confirm_what_came_before() -> None:
+    """Headers and body are two writes; without TCP_NODELAY the second waits 40 ms for the first."""
+    from tbq.serve.server import Listening
+
+    async def look() -> int:
+        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            taken = writer.get_extra_info("socket")
+            found.set_result(taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        server = await asyncio.start_server(accepted, sock=listening.socket)
+        async with server:
+            _, writer = await asyncio.open_connection("127.0.0.1", listening.port)
+            writer.close()
+            return await found
+
+    with Listening.at("127.0.0.1", 0) as listening:
+        assert asyncio.run(look()) != 0

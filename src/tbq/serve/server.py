@@ -53,7 +53,8 @@ class Listening:
         last = port if port == 0 else min(port + _TRIES, 65535)
         failure: OSError | None = None
         for each in range(port, last + 1):
-            given = socket.socket(family, socket.SOCK_STREAM)
+            # Named as TCP, since asyncio sends small writes at once on such sockets alone.
+            given = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             try:
                 if os.name == "nt":  # elsewhere SO_REUSEADDR lets nobody share a port that is in use
                     given.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined,unused-ignore]
