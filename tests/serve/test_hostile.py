@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from served import Asked, strict, unframed
 
 import tbq
+from tbq.serve.children import Job
 from tbq.serve.routes import ROUTES
 from tbq.serve.routes import query as run_sql
-from tbq.serve.watchdog import Watchdog
 from tbq.serve.wire import FRAME, to_json
 
 NAMES = [
@@ -221,7 +221,7 @@ def test_numbers_and_names_that_python_cannot_hold(odd: Asked) -> None:
     ],
 )
 def test_dates_that_python_does_not_have(odd: Asked, query: str) -> None:
-    reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
+    reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Job())
     assert reply.status == 200, reply.body
     header, _ = unframed(reply.body)
     assert header["rows"] >= 1
@@ -233,7 +233,7 @@ def test_a_result_of_many_bytes_is_refused(odd: Asked) -> None:
         ("select repeat('a', 20000)::blob from range(10000)", 200),  # shown as their number
         ("select repeat('a', 20000) from range(1000)", 200),
     ):
-        reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Watchdog())
+        reply = run_sql(odd.log, json.dumps({"query": query}).encode(), Job())
         assert reply.status == status, query
 
 

@@ -19,10 +19,10 @@ from starlette.testclient import TestClient
 
 import tbq
 from tbq.errors import UsageError
-from tbq.serve import sql
+from tbq.serve import children, sql
 from tbq.serve.app import make_app
+from tbq.serve.children import Job
 from tbq.serve.guard import Guard
-from tbq.serve.watchdog import Watchdog
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def test_sql_wants_a_query(client: TestClient, body: bytes) -> None:
 
 
 def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Watchdog", lambda: Watchdog(0.3))
+    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Job", lambda: Job(0.3))
     reply = ask_sql(client, "select count(*) from range(100000000000000) a, range(1000000) b")
     assert reply.status_code == 400 and "stopped" in reply.json()["error"]
     reply = ask_sql(client, "select list(i) from range(10000000000) t(i)")
@@ -248,33 +248,32 @@ def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: 
 
 
 def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
-    watchdog = Watchdog(60)
+    job = Job(60)
     ended = threading.Event()
 
     def ask() -> None:
         with pytest.raises(Exception, match=r"(?i)interrupt"):
             sql.run_query(
-                asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, watchdog
+                asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, job
             )
         ended.set()
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     time.sleep(0.2)
-    watchdog.give_up()
+    job.give_up()
     assert ended.wait(20)
     thread.join(20)
 
 
-def test_queries_wait_for_each_other(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "SECONDS", 0.01)
-    assert sql._slots.acquire() and sql._slots.acquire()
+def test_queries_wait_for_each_other(asked: Asked) -> None:
+    slots = children.Children.of(asked.log)._slots
+    taken = [slots.acquire() for _ in range(children.AT_ONCE + 1)]
     try:
         with pytest.raises(Exception, match="too many queries"):
-            sql.run_query(asked.log, "select 1", 10, Watchdog())
+            sql.run_query(asked.log, "select 1", 10, Job(0.01))
     finally:
-        sql._slots.release()
-        sql._slots.release()
+        slots.release(len(taken))
 
 
 def test_packed_curves_travel_small(asked: Asked) -> None:
@@ -286,7 +285,7 @@ def test_packed_curves_travel_small(asked: Asked) -> None:
 
 def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
-    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Watchdog", lambda: Watchdog(3600))
+    monkeypatch.setattr(importlib.import_module("tbq.serve.app"), "Job", lambda: Job(3600))
     app = make_app(asked.log, Guard("127.0.0.1", 6007, None))
     body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'
     messages = [{"type": "http.request", "body": body, "more_body": False}]

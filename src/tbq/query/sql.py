@@ -141,8 +141,12 @@ def _register(
     Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
     """
     named = _tables(tokens)
+    # A query that names no table may list them, which needs no rows; unless it puts a name together.
+    listing = not named and not any(word.name == "query_table" for word in tokens)
     for kind in named or TABLES:
-        if kind in OVERVIEWS and limits is not None:
+        if kind in OVERVIEWS and limits is not None and listing:
+            connection.register(kind, schema(kind).empty_table())
+        elif kind in OVERVIEWS and limits is not None:
             connection.register(
                 kind, _with_paths(LogDataset(reader, kind, scanning).to_table(), limits.shown)
             )

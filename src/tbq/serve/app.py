@@ -17,9 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tbq.serve import files
+from tbq.serve.children import AT_ONCE, Job
 from tbq.serve.guard import HEADERS, Guard
 from tbq.serve.routes import answer, query
-from tbq.serve.watchdog import Watchdog
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ _ALIVE = 15.0  # seconds between two signs of life
 def make_app(log: LiveLog, guard: Guard) -> Starlette:
     """The application of a log."""
     stop = asyncio.Event()
-    slow = CapacityLimiter(
-        _SLOW
-    )  # threads for what may take its time, so that nothing else has to wait for it
+    # Threads for what may take its time, so that nothing else has to wait for it.
+    slow, queries = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE)
 
     async def page(request: Request) -> Response:
         return static_response(files.index(), request)
@@ -62,13 +61,13 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         body = await _body(request)
         if body is None:
             return to_response(json_answer({"error": "the query is too long", "hint": None}, 413))
-        watchdog = Watchdog()
-        work = asyncio.ensure_future(to_thread.run_sync(query, log, body, watchdog, limiter=slow))
+        job = Job()
+        work = asyncio.ensure_future(to_thread.run_sync(query, log, body, job, limiter=queries))
         gone = asyncio.ensure_future(_gone(request))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                watchdog.give_up()
+                job.give_up()
             return await run_in_threadpool(respond, await work, request.headers.get("accept-encoding", ""))
         finally:
             gone.cancel()

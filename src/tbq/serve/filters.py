@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
-from tbq.columns.codes import values_of
 from tbq.errors import QueryError
 from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
-from tbq.query.safe import connect
 from tbq.query.sqlerrors import explain
-from tbq.query.sqltext import words
 from tbq.select import closest
+from tbq.serve.children import Children, Job
 from tbq.serve.metrics import cells, parsed
 from tbq.serve.points import csv_answer
 from tbq.serve.runs import hparams_of
-from tbq.serve.watchdog import MEMORY, Watchdog
 from tbq.serve.wire import Answer, json_answer
 from tbq.table.summary import STATS
 
 if TYPE_CHECKING:
-    from tbq.query.sqltext import Word
     from tbq.serve.params import Params
     from tbq.serve.state import LiveLog
 
@@ -44,27 +41,21 @@ def filter_runs(log: LiveLog, params: Params) -> Answer:
 
 def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
     """The places of the runs for which the expression is true."""
-    try:
-        tokens = words(where)
-    except (duckdb.Error, UnicodeError) as wrong:
-        raise QueryError(f"the filter cannot be read: {wrong}") from None
-    table = _table(log, tokens, rows)
-    connection = connect(unsafe=False, memory=MEMORY)
-    try:
-        with Watchdog() as watchdog:
-            watchdog.watch(connection)
-            chosen = connection.from_arrow(table).filter(where).project('"#row"').to_arrow_table()
-    except duckdb.Error as wrong:
-        raise _explained(wrong, log, table, where) from None
-    finally:
-        connection.close()
-    return sorted(row for row in values_of(chosen.column(0)) if row is not None)
+    children, job = Children.of(log), Job()
+    names = set(json.loads(children.ask(job, "names", where=where).body))
+    table = _table(log, names, rows)
+    stream = io.BytesIO()
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    answer = json.loads(children.ask(job, "matching", where=where, table=stream.getvalue()).body)
+    if "failed" in answer:
+        raise _explained(answer["failed"], log, table, where)
+    found: list[int] = answer["rows"]
+    return found
 
 
-def _table(log: LiveLog, tokens: Sequence[Word], rows: Sequence[str]) -> pa.Table:
+def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
     """The summary table, with the columns that the expression names: there may be 50,000 others."""
-    names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
-    names |= {word.text for word in tokens if not word.string}
     lower = {name.lower() for name in names}
     columns: dict[str, Any] = {"#row": pa.array(range(len(rows)), pa.int64())}
     columns |= _facts(log, rows)
@@ -125,16 +116,13 @@ def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
     return columns
 
 
-def _explained(wrong: duckdb.Error, log: LiveLog, table: pa.Table, where: str) -> QueryError:
-    if isinstance(wrong, duckdb.InterruptException):
-        return QueryError("the filter takes too long")
+def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryError:
     known = [name for name in table.column_names if not name.startswith("#")]
     with log.lock:
         tags = list(log.index.tags)
-    error = explain(wrong, lambda: known, [], list)
+    error = explain(Exception(text), lambda: known, [], list)
     if "LINE 2" in error.message:  # a place in the query around the filter, which nobody wrote
         error = QueryError(error.message.partition("\n\n")[0], hint=error.hint)
-    text = str(wrong)
     missing = [word.strip('"') for word in text.split('"')[1:2]]
     near = closest(missing[0], [*known, *tags]) if missing else []
     if near:

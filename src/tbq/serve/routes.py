@@ -12,8 +12,8 @@ from tbq.serve.params import BusyError, NotFoundError, Params, TooMuchError
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
+    from tbq.serve.children import Job
     from tbq.serve.state import LiveLog
-    from tbq.serve.watchdog import Watchdog
 
 
 class Route(NamedTuple):
@@ -83,7 +83,7 @@ def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]]) -> Answer:
         return failed(log, TooMuchError("there is not enough memory for this"))
 
 
-def query(log: LiveLog, body: bytes, watchdog: Watchdog) -> Answer:
+def query(log: LiveLog, body: bytes, job: Job) -> Answer:
     """The reply to a query in SQL."""
     try:
         try:
@@ -94,7 +94,7 @@ def query(log: LiveLog, body: bytes, watchdog: Watchdog) -> Answer:
             raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
         from tbq.serve import sql
 
-        return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), watchdog)
+        return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), job)
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:

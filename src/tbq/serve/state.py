@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.live.follower import follow
@@ -17,8 +15,8 @@ from tbq.live.states import STALLED_AFTER, RunState
 from tbq.live.view import View
 from tbq.plot.groups import natural
 from tbq.serve.hparams import Hparams, folds, read_hparams
+from tbq.serve.places import places_of, title_of, without_paths
 from tbq.serve.series import Index
-from tbq.text import shown_name
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
@@ -71,8 +69,8 @@ class LiveLog:
         self.everything = run is None  # no run is left out
         self.view = View(self.follower)
         self.listing = Listing(self.follower)
-        self.title = title if title is not None else _title(self.follower.discovery.paths)
-        self._places = _places(self.follower.discovery.paths)
+        self.title = title if title is not None else title_of(self.follower.discovery.paths)
+        self.places = places_of(self.follower.discovery.paths)
         self.clock = clock
         self.stalled_after = stalled_after or STALLED_AFTER
         #: guards everything below; never held while the store is asked
@@ -100,6 +98,7 @@ class LiveLog:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="tbq serve", daemon=True)
         self.caches: dict[str, Any] = {}  # of the modules that answer
+        self.at_end: list[Callable[[], object]] = []  # what they have to put away
 
     # Following.
 
@@ -110,6 +109,8 @@ class LiveLog:
     def close(self) -> None:
         """Stop looking, and forget everything."""
         self._ended.set()
+        for end in self.at_end:
+            end()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
         self.follower.close()
@@ -297,31 +298,9 @@ class LiveLog:
 
     def without_paths(self, text: str) -> str:
         """A text in which the log directory has its name alone: where it lies concerns nobody else."""
-        for place, name in self._places:
-            text = text.replace(place, name)
-        return text
+        return without_paths(text, self.places)
 
     def version_of(self, runs: Iterable[str]) -> tuple[tuple[str, int], ...]:
         """What a cached answer about these runs depends on."""
         with self.lock:
             return tuple((run, self.versions.get(run, 0)) for run in runs)
-
-
-def _title(paths: list[str]) -> str:
-    """The names of the paths alone: where they lie on this machine is nobody's business."""
-    return ", ".join(shown_name(Path(path).name or Path(path).absolute().name or "/") for path in paths)
-
-
-def _places(paths: list[str]) -> list[tuple[str, str]]:
-    """Every way to write the paths, longest first, and the name to write instead."""
-    found: dict[str, str] = {}
-    for path in paths:
-        plain = Path(path).expanduser()
-        absolute = plain.absolute()
-        for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
-            if os.sep in each:  # a mere name gives nothing away
-                found[each] = shown_name(absolute.name)
-        found |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
-    with contextlib.suppress(RuntimeError):  # no home
-        found[str(Path.home())] = "~"
-    return sorted(found.items(), key=lambda item: -len(item[0]))

@@ -11,14 +11,11 @@ if TYPE_CHECKING:
 
     import duckdb
 
-SECONDS = 10.0
-MEMORY = "1GB"
-
 
 class Watchdog:
     """Interrupts the connections it watches when time is up, or when `stop` is called from another thread."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._time_is_up)
         self._timer.daemon = True
         self._lock = threading.Lock()

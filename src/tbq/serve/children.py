@@ -1,0 +1,209 @@
+"""Processes that run SQL: started when they are needed, used again, and ended if a query does not end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.errors import QueryError
+from tbq.serve.memory import EXIT
+from tbq.serve.params import BusyError, TooMuchError
+
+if TYPE_CHECKING:
+    from tbq.serve.state import LiveLog
+
+SECONDS = 10.0  # that a query may take
+AT_ONCE = 2  # queries in SQL; a filter never waits for them
+MEMORY = (
+    2_500_000_000  # bytes that a query may take, DuckDB's own limit and the tables of a small log included
+)
+OF_ROW = 100  # and for each scalar of the log
+_GRACE = 2.0  # seconds until a process that was asked to stop is ended
+LENGTHS = struct.Struct("<QQ")  # of the header and of the body of an answer
+_LONGEST = 500_000_000  # bytes of an answer
+_LESS = "ask for less: a where clause, one run, one tag"
+_START = "from tbq.serve.child import main; main()"
+
+
+class Reply(NamedTuple):
+    """What a process answers."""
+
+    header: dict[str, Any]
+    body: bytes
+
+
+class Job:
+    """A question, which another thread can give up."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self.began = time.monotonic()
+        self.gone = False
+        #: replies; None if the process has ended, "gone" if nobody waits any more
+        self.inbox: queue.SimpleQueue[Reply | str | None] = queue.SimpleQueue()
+
+    def give_up(self) -> None:
+        """Nobody waits for the answer any more."""
+        self.gone = True
+        self.inbox.put("gone")
+
+
+class Child:
+    """One process; it answers one question after another."""
+
+    def __init__(self) -> None:
+        path = os.pathsep.join(each for each in sys.path if each)
+        environment = {**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "4"}
+        apart: dict[str, Any] = {"start_new_session": True}  # ctrl-C is the server's business
+        if os.name == "nt":
+            apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined,unused-ignore]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=environment, **apart,
+        )  # fmt: skip
+        self._inbox: queue.SimpleQueue[Reply | str | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, name="tbq replies", daemon=True).start()
+
+    def _listen(self) -> None:
+        source = self.process.stdout
+        assert source is not None
+        with source, contextlib.suppress(OSError, ValueError, struct.error):
+            while True:
+                head, body = LENGTHS.unpack(source.read(LENGTHS.size))
+                if head + body > _LONGEST:
+                    break
+                reply = Reply(json.loads(source.read(head)), source.read(body))
+                if len(reply.body) < body:
+                    break
+                self._inbox.put(reply)
+        self.process.kill()  # it has ended, or makes no sense
+        self.process.wait()
+        self._inbox.put(None)
+
+    def _send(self, message: Mapping[str, Any] | None) -> None:
+        data = pickle.dumps(message)
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):  # it has ended, which the other side of it says
+            self.process.stdin.write(len(data).to_bytes(8, "little") + data)
+            self.process.stdin.flush()
+
+    def ask(self, job: Job, message: Mapping[str, Any]) -> Reply:
+        """The answer to a question; after an error that is raised the process is of no use."""
+        self._inbox = job.inbox
+        until = time.monotonic() + job.seconds + _GRACE
+        self._send(message)
+        while True:
+            try:
+                reply = job.inbox.get(timeout=max(until - time.monotonic(), 0))
+            except queue.Empty:
+                raise late(job.seconds) from None
+            if isinstance(reply, str):
+                until = min(until, time.monotonic() + _GRACE)
+                self._send(None)
+            elif reply is None:
+                raise self._ended()
+            else:
+                return reply
+
+    def _ended(self) -> Exception:
+        if self.process.returncode == EXIT:
+            return TooMuchError(
+                "the query takes too much memory", hint="ask for less: a where clause, one run, one tag"
+            )
+        return QueryError("the query ended the process that ran it", hint="ask in another way")
+
+    def end(self) -> None:
+        """End it now."""
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        with contextlib.suppress(OSError, ValueError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        self.process.wait()
+
+
+def late(seconds: float) -> QueryError:
+    """The error of a query that took too long."""
+    return QueryError(f"the query was stopped after {seconds:g} s", hint=_LESS)
+
+
+class Children:
+    """The processes of a log: as many as questions at once, up to a limit; they are kept for the next question."""
+
+    def __init__(self, most: int) -> None:
+        self._slots = threading.BoundedSemaphore(most)
+        self._lock = threading.Lock()
+        self._idle: list[Child] = []
+        self._all: set[Child] = set()
+        self._closed = False
+
+    @classmethod
+    def of(cls, log: LiveLog) -> Children:
+        """Those of this log."""
+        with log.lock:
+            found = log.caches.get("children")
+            if found is None:
+                found = log.caches["children"] = cls(AT_ONCE + 1)
+                log.at_end.append(found.close)
+        made: Children = found
+        return made
+
+    def ask(self, job: Job, call: str, rows: int = 0, **message: Any) -> Reply:
+        """The answer to a question; what is wrong with it is an error. `rows` is how many scalars the log has."""
+        if not self._slots.acquire(timeout=job.seconds):
+            raise BusyError("too many queries are running", hint="try again in some seconds")
+        try:
+            child = self._take(job)
+            try:
+                memory = MEMORY + OF_ROW * rows
+                reply = child.ask(job, {"call": call, "seconds": job.seconds, "memory": memory, **message})
+            except BaseException:
+                self._drop(child)
+                raise
+            if reply.header.get("tired"):
+                self._drop(child)
+            else:
+                with self._lock:
+                    self._idle.append(child)
+        finally:
+            self._slots.release()
+        if reply.header.get("error"):
+            kind = TooMuchError if reply.header.get("much") else QueryError
+            raise kind(str(reply.header["error"]), hint=reply.header.get("hint"))
+        return reply
+
+    def _take(self, job: Job) -> Child:
+        with self._lock:
+            if self._closed or job.gone:
+                raise QueryError("nobody waits for this query")
+            while self._idle:
+                child = self._idle.pop()
+                if child.process.poll() is None:
+                    return child
+                self._all.discard(child)
+            child = Child()
+            self._all.add(child)
+            return child
+
+    def _drop(self, child: Child) -> None:
+        with self._lock:
+            self._all.discard(child)
+        child.end()
+
+    def close(self) -> None:
+        """End all of them."""
+        with self._lock:
+            self._closed = True
+            every, self._all, self._idle = list(self._all), set(), []
+        for child in every:
+            child.end()

@@ -1,0 +1,166 @@
+"""What the process for SQL does: queries over the tables of the log, filters over the table of runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tbq.columns.codes import values_of
+from tbq.decode.reader import Reader
+from tbq.errors import QueryError, collected_warnings
+from tbq.query.safe import connect
+from tbq.query.sql import TABLES, Limits, sql
+from tbq.query.sqltext import words
+from tbq.serve.children import late
+from tbq.serve.params import TooMuchError
+from tbq.serve.places import without_paths
+from tbq.serve.watchdog import Watchdog
+from tbq.serve.wire import frame, to_json
+from tbq.source.inflate import Unpacked
+from tbq.source.origin import stands_for
+
+MEMORY = "1GB"  # of DuckDB
+MOST_BYTES = 64_000_000  # of a result; a page that gets more of them stands still
+_unpacked: dict[Any, Unpacked] = {}  # by the limit on it: files are unpacked once
+
+
+def run(message: dict[str, Any], watchdog: Watchdog) -> bytes:
+    """The result of a query as a frame."""
+    began = time.perf_counter()
+    for path, url in message["origins"].items():
+        stands_for(path, url)
+    limit = message["limit"]
+    most = message["max_unpacked"]
+    if most not in _unpacked:
+        _unpacked[most] = Unpacked(most)
+    shown = partial(without_paths, places=message["places"])
+    try:
+        with collected_warnings() as said:
+            table = sql(
+                Reader(message["found"], _unpacked[most]),
+                message["query"],
+                limits=Limits(limit + 1, MEMORY, shown, watchdog.watch),
+                restarts=message["restarts"],
+                threads=message["threads"],
+                on_error="ignore",
+            ).to_arrow()
+    except (QueryError, duckdb.Error) as wrong:
+        if watchdog.late:
+            raise late(message["seconds"]) from None
+        if isinstance(wrong, QueryError):
+            raise
+        raise QueryError(str(wrong).split("\n", 1)[0]) from None
+    return _framed(table, limit, said, time.perf_counter() - began)
+
+
+def names_of(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+    """The words of an expression that may be names of columns: those in quotes, and all that are no strings."""
+    try:
+        tokens = words(message["where"])
+    except (duckdb.Error, UnicodeError) as wrong:
+        raise QueryError(f"the filter cannot be read: {wrong}") from None
+    names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
+    return to_json(sorted(names | {word.text for word in tokens if not word.string}))
+
+
+def matching(message: dict[str, Any], watchdog: Watchdog) -> bytes:
+    """The rows of a table for which an expression is true, or what DuckDB says about it."""
+    table = pa.ipc.open_stream(message["table"]).read_all()
+    connection = connect(unsafe=False, memory=MEMORY)
+    try:
+        watchdog.watch(connection)
+        chosen = connection.from_arrow(table).filter(message["where"]).project('"#row"').to_arrow_table()
+    except duckdb.InterruptException:
+        raise QueryError("the filter takes too long") from None
+    except duckdb.Error as wrong:
+        return to_json({"failed": str(wrong)})
+    finally:
+        connection.close()
+    return to_json({"rows": sorted(row for row in values_of(chosen.column(0)) if row is not None)})
+
+
+def tables(_message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+    """The names of the tables."""
+    return to_json(list(TABLES))
+
+
+CALLS: dict[str, Callable[[dict[str, Any], Watchdog], bytes]] = {
+    "run": run, "names": names_of, "matching": matching, "tables": tables,
+}  # fmt: skip
+
+
+def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> bytes:
+    more = len(table) > limit
+    table = table.slice(0, limit)
+    # Of bytes only their number is sent.
+    size = sum(column.nbytes for column in table.columns if not _is_binary(column.type))
+    if size > MOST_BYTES:
+        raise TooMuchError(
+            f"the result has {size:,} bytes, want at most {MOST_BYTES:,}",
+            hint="ask for fewer rows or columns",
+        )
+    columns: dict[str, Any] = {}
+    titles, types = [], []
+    for place, field in enumerate(table.schema):
+        titles.append(field.name)
+        types.append(str(field.type))
+        columns[str(place)] = _column(table.column(place))
+    return frame(
+        columns,
+        names=titles,
+        types=types,
+        rows=len(table),
+        more=more,
+        warnings=said,
+        seconds=round(seconds, 4),
+    ).body
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _column(column: pa.ChunkedArray) -> Any:
+    """Numbers as float64 with NaN for null, unless a whole number would not be exact; everything else as text."""
+    kind = column.type
+    if pa.types.is_floating(kind) and not column.null_count:
+        return np.asarray(column.to_numpy(), np.float64)
+    if pa.types.is_integer(kind) and not column.null_count:
+        values = column.to_numpy()
+        if not len(values) or (abs(int(values.min())) < 2**53 and abs(int(values.max())) < 2**53):
+            return np.asarray(values, np.float64)
+    try:
+        return [_cell(value) for value in values_of(column)]
+    except (ArithmeticError, ValueError):  # dates and times that Python does not have
+        return [_odd_cell(value) for value in column]
+
+
+def _odd_cell(value: pa.Scalar) -> Any:
+    try:
+        return _cell(value.as_py())
+    except (ArithmeticError, ValueError):
+        pass
+    try:
+        return _cell(value.cast(pa.string()).as_py())
+    except (ArithmeticError, ValueError, NotImplementedError):
+        return "(cannot be shown)"
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, bytes):
+        return f"<{len(value):,} bytes>"
+    if isinstance(value, float):
+        return value if value == value else "nan"
+    if isinstance(value, int):
+        return value if abs(value) < 2**53 else str(value)
+    if isinstance(value, list | dict):
+        return to_json(value).decode()[:10_000]
+    return str(value)
