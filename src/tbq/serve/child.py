@@ -52,6 +52,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())  # whatever a library prints is no answer
     control = _Control(sys.stdin.buffer)
+    _send(target, {"ready": True}, b"")
     while True:
         message = control.jobs.get()
         with Watchdog(message["seconds"]) as watchdog, Held(message["memory"]):
@@ -59,10 +60,14 @@ def main() -> None:
             header, body = _answer(message, watchdog)
             control.current = None
         header["tired"] = resident() > _TIRED
-        head = json.dumps(header).encode()
-        target.write(LENGTHS.pack(len(head), len(body)) + head)
-        target.write(body)
-        target.flush()
+        _send(target, header, body)
+
+
+def _send(target: BinaryIO, header: dict[str, Any], body: bytes) -> None:
+    head = json.dumps(header).encode()
+    target.write(LENGTHS.pack(len(head), len(body)) + head)
+    target.write(body)
+    target.flush()
 
 
 def _answer(message: dict[str, Any], watchdog: Watchdog) -> tuple[dict[str, Any], bytes]:

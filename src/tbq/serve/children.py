@@ -28,6 +28,7 @@ MEMORY = (
     2_500_000_000  # bytes that a query may take, DuckDB's own limit and the tables of a small log included
 )
 OF_ROW = 100  # and for each scalar of the log
+_STARTING = 60.0  # seconds that the start of a process may take
 _GRACE = 2.0  # seconds until a process that was asked to stop is ended
 LENGTHS = struct.Struct("<QQ")  # of the header and of the body of an answer
 _LONGEST = 500_000_000  # bytes of an answer
@@ -72,6 +73,7 @@ class Child:
             stderr=subprocess.DEVNULL, env=environment, **apart,
         )  # fmt: skip
         self._inbox: queue.SimpleQueue[Reply | str | None] = queue.SimpleQueue()
+        self._ready = threading.Event()  # everything is imported
         threading.Thread(target=self._listen, name="tbq replies", daemon=True).start()
 
     def _listen(self) -> None:
@@ -85,10 +87,13 @@ class Child:
                 reply = Reply(json.loads(source.read(head)), source.read(body))
                 if len(reply.body) < body:
                     break
-                self._inbox.put(reply)
+                if self._ready.is_set():
+                    self._inbox.put(reply)
+                self._ready.set()
         self.process.kill()  # it has ended, or makes no sense
         self.process.wait()
         self._inbox.put(None)
+        self._ready.set()
 
     def _send(self, message: Mapping[str, Any] | None) -> None:
         data = pickle.dumps(message)
@@ -100,6 +105,10 @@ class Child:
     def ask(self, job: Job, message: Mapping[str, Any]) -> Reply:
         """The answer to a question; after an error that is raised the process is of no use."""
         self._inbox = job.inbox
+        began = time.monotonic()
+        while not self._ready.wait(0.1):  # which is not the time of the query
+            if job.gone or time.monotonic() - began > _STARTING:
+                raise BusyError("the process for SQL does not start", hint="try again in some seconds")
         until = time.monotonic() + job.seconds + _GRACE
         self._send(message)
         while True:
@@ -191,6 +200,7 @@ class Children:
                 if child.process.poll() is None:
                     return child
                 self._all.discard(child)
+                child.end()
             child = Child()
             self._all.add(child)
             return child
