@@ -88,14 +88,16 @@ def pack(
         np.uint32
     )  # small numbers for small differences of either sign
     columns: dict[str, NDArray[Any]] = {
-        "there": np.packbits(there, axis=None),
         "low": (signed & 255).astype(np.uint8),
         "low2": (signed >> 8 & 255).astype(np.uint8),
-        "low3": (signed >> 16).astype(np.uint8),
         "span": (distance & 255).astype(np.uint8),
         "span2": (distance >> 8).astype(np.uint8),
         "ends": ends[0] << 4 | ends[1],
     }
+    if not every:
+        columns["there"] = np.packbits(there, axis=None)
+    if signed.size and int(signed.max()) >> 16:  # from one end of a very long scale to the other
+        columns["low3"] = (signed >> 16).astype(np.uint8)
     facts = {"middle": scale.middle, "spread": scale.spread, "step": scale.step, "log": log, "ways": _WAYS}
     return columns, facts
 

@@ -14,6 +14,7 @@ export function unpack(header, buffer, start) {
     return column ? new Uint8Array(buffer, start + column.offset, column.length) : new Uint8Array(0);
   };
   const { middle, spread, step, log, ways } = header.packed;
+  // Without "there" every column has points; without "low3" all steps are small.
   const [there, low, low2, low3] = ["there", "low", "low2", "low3"].map(bytes);
   const [span, span2, ends] = ["span", "span2", "ends"].map(bytes);
   const width = header.width;
@@ -34,11 +35,11 @@ export function unpack(header, buffer, start) {
   for (let begin = 0; begin < count; begin += width) {
     let code = 0;
     for (let i = begin; i < begin + width; i++) {
-      if (!((there[i >> 3] >> (7 - (i & 7))) & 1)) {
+      if (there.length && !((there[i >> 3] >> (7 - (i & 7))) & 1)) {
         first[i] = last[i] = min[i] = max[i] = NaN;
         continue;
       }
-      const signed = low[next] | (low2[next] << 8) | (low3[next] << 16);
+      const signed = low[next] | (low2[next] << 8) | (low3.length ? low3[next] << 16 : 0);
       code += (signed >>> 1) ^ -(signed & 1);
       const distance = span[next] | (span2[next] << 8);
       const bottom = values[code + half];
