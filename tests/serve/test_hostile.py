@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
@@ -241,3 +242,14 @@ def test_an_error_of_a_filter_shows_the_filter_alone(odd: Asked) -> None:
     for where in ("'abc'", "run::int > 1", "step = 'x'::int", "sum(step) > 1"):
         error = odd.json("filter", status=400, where=where)["error"]
         assert "arrow" not in error and "relation" not in error and error, error
+
+
+def test_columns_that_were_asked_for_are_forgotten(odd: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """at:STEP alone makes as many columns as there are numbers."""
+    module = importlib.import_module("tbq.serve.metrics")
+    monkeypatch.setattr(module, "_KEPT", 20)
+    for step in range(0, 200, 10):
+        asked = [["shared", f"at:{number}"] for number in range(step, step + 10)]
+        odd.frame("metrics", columns=json.dumps([*asked, ["shared", "min"]]))
+    kept = odd.log.caches["metrics"]
+    assert sum(map(len, kept.values())) <= 20 and ("shared", "min") in kept

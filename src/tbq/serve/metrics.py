@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from tbq.serve.params import Params
     from tbq.serve.state import LiveLog
 
+    Column = dict[str, tuple[int, float | None]]
+
 _MOST = 1000  # columns of one answer
+_KEPT = 600_000  # values that are kept for the next question, over all columns
 _BATCH = 400_000  # points that are looked at together
 # What is better if it is larger, by its name; everything else is a loss, an error, a time.
 _LARGER = re.compile(
@@ -94,8 +98,7 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
             last = log.index.last(tag)
             return {run: last[source] for run, source in sources.items() if source in last}
         versions = {run: log.versions.get(run, 0) for run in sources.values()}
-        cache: dict[str, tuple[int, float | None]]
-        cache = log.caches.setdefault("metrics", {}).setdefault((tag, stat), {})
+        cache = _cache(log, tag, stat)
         stale = [run for run, version in versions.items() if cache.get(run, (-1, None))[0] != version]
     found = _computed(log, tag, stat, stale)
     with log.lock:
@@ -104,7 +107,24 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
         kept = {run: cache[source][1] for run, source in sources.items() if source in cache}
         for run in [run for run in cache if run not in log.states]:
             del cache[run]
+        _bound(log)
     return {run: value for run, value in kept.items() if value is not None}
+
+
+def _cache(log: LiveLog, tag: str, stat: str) -> Column:
+    """What is known of a column: of each run the version of which it is, and the value."""
+    columns: OrderedDict[tuple[str, str], Column] = log.caches.setdefault("metrics", OrderedDict())
+    found = columns.setdefault((tag, stat), {})
+    columns.move_to_end((tag, stat))
+    return found
+
+
+def _bound(log: LiveLog) -> None:
+    """Forget the columns that nobody asked for the longest: there are as many as anybody can name."""
+    columns: OrderedDict[tuple[str, str], Column] = log.caches["metrics"]
+    kept = sum(map(len, columns.values()))
+    while len(columns) > 1 and (kept > _KEPT or len(columns) > _MOST):
+        kept -= len(columns.popitem(last=False)[1])
 
 
 def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[str, float]:

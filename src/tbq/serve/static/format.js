@@ -92,10 +92,11 @@ export function cell(value) {
   return String(value);
 }
 
-/** A field of a CSV file. @param {unknown} value */
-export function field(value) {
-  const text = value === null || value === undefined || (typeof value === "number" && Number.isNaN(value)) ? "" : String(value);
-  // A spreadsheet would run what starts with one of these, unless it is a number.
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+/** A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would run a text
+ * that starts with one of these signs. @param {unknown} value @param {boolean} isNumber a number, perhaps as text, since it is large */
+export function field(value, isNumber = typeof value === "number") {
+  if (value === null || value === undefined || Number.isNaN(value)) return "";
+  const text = String(value);
+  const safe = !isNumber && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
+  return text === "" || /[",\n\r]/.test(text) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

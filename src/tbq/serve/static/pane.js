@@ -106,6 +106,6 @@ function ColumnsMenu() {
 function saveTable() {
   const keys = shownColumns.value.filter((key) => key !== "spark");
   const head = ["run", "state", ...(group.value ? ["group"] : []), ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key)))];
-  const lines = listed.value.map((run) => [run.name, run.state, ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []), ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : valueOf(run, key)))].map(field).join(","));
-  download([head.map(field).join(","), ...lines].join("\n") + "\n", "runs.csv", "text/csv");
+  const lines = listed.value.map((run) => [run.name, run.state, ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []), ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : valueOf(run, key)))].map((each) => field(each)).join(","));
+  download([head.map((each) => field(each)).join(","), ...lines].join("\n") + "\n", "runs.csv", "text/csv");
 }

@@ -173,7 +173,8 @@ function Chart() {
 function saveCsv() {
   const made = result.value;
   if (!made) return;
-  const lines = [made.names.map(field).join(",")];
-  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row))).join(","));
+  const numeric = made.types.map((type) => /^(u?int|float|double|half|decimal)/.test(type));
+  const lines = [made.names.map((name) => field(name)).join(",")];
+  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row), numeric[i])).join(","));
   download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
 }
