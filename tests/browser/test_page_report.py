@@ -56,3 +56,37 @@ def test_a_report_is_interactive_and_prints(report: Path, tabs: Any) -> None:
     tab.page.mouse.up()
     assert tab.drawn("val/loss", "c.layout.xs.high < 190")
     assert tab.page.pdf().startswith(b"%PDF")
+
+
+def test_smoothing_and_axes_of_a_report(report: Path, tabs: Any) -> None:
+    tab = tabs(offline=True)
+    tab.page.goto(report.as_uri())
+    plain = tab.drawn("train/loss")
+    tab.page.select_option("#smooth", "0.9")
+    smoothed = tab.drawn("train/loss", "c.params.smooth === 0.9 && !c.flying && !c.stale")
+    assert smoothed["series"] != plain["series"]
+    tab.page.select_option("#axis", "relative")
+    tab.drawn("train/loss", "c.params.x === 'relative' && !c.flying && !c.stale && c.layout.xs.high < 120")
+    tab.page.get_by_role("button", name="Group: lr").click()
+    tab.page.get_by_role("menuitemradio", name="none").or_(tab.page.get_by_text("No groups")).first.click()
+    tab.drawn("train/loss", "!c.flying && !c.stale && !c.error && c.curves.series.length === 8")
+    assert tab.page.locator(".plot-note[role=status]").count() == 0
+    assert not tab.wrong
+    tab.keep("report-smooth")
+
+
+def test_a_report_on_paper(report: Path, tabs: Any) -> None:
+    """Colours stay, charts are sharp, and nothing of the screen is left."""
+    tab = tabs(offline=True)
+    tab.page.goto(report.as_uri())
+    tab.drawn("val/loss")
+    tab.page.emulate_media(media="print")
+    size = "(e) => [e.width / e.getBoundingClientRect().width, getComputedStyle(e).printColorAdjust]"
+    tab.until(lambda: tab.page.locator(".plot-base").first.evaluate(size)[0] > 2.9)
+    assert tab.page.locator(".plot-base").first.evaluate(size)[1] == "exact"
+    assert (
+        not tab.page.locator(".bar").is_visible() and not tab.page.locator(".card-tools").first.is_visible()
+    )
+    tab.page.emulate_media(media="screen")
+    tab.until(lambda: tab.page.locator(".plot-base").first.evaluate(size)[0] < 1.1)
+    assert not tab.wrong

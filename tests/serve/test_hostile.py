@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import eventfile as ef
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,3 +254,35 @@ def test_columns_that_were_asked_for_are_forgotten(odd: Asked, monkeypatch: pyte
         odd.frame("metrics", columns=json.dumps([*asked, ["shared", "min"]]))
     kept = odd.log.caches["metrics"]
     assert sum(map(len, kept.values())) <= 20 and ("shared", "min") in kept
+
+
+SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (SVG, "image/svg+xml"),
+        (b"<!doctype html><script>alert(1)</script>" + SVG, "application/octet-stream"),
+        (b"<html><svg></svg></html>", "application/octet-stream"),
+        (b"%PDF-1.7", "application/octet-stream"),
+        (b"", "application/octet-stream"),
+    ],
+)
+def test_images_that_may_run_something(tmp_path: Path, data: bytes, kind: str) -> None:
+    """SVG is shown, in a sandbox of its own; what browsers would read as a page is a file to keep."""
+    image = ef.bytes_field(
+        4, ef.int_field(1, 9) + ef.int_field(2, 9) + ef.int_field(3, 3) + ef.bytes_field(4, data)
+    )
+    events = [ef.version(), ef.event(ef.summary(ef.value("picture", image)), step=1)]
+    (tmp_path / "events.out.tfevents.1").write_bytes(ef.event_file(events))
+    made = Asked(tmp_path)
+    given = made.answer("image", run=0, tag="picture")
+    if given.status == 404:  # nothing at all is no image
+        assert data == b""
+    else:
+        assert (given.type, given.body) == (kind, data)
+        policy = given.headers.get("Content-Security-Policy", "")
+        assert ("sandbox" in policy and "default-src 'none'" in policy) == (kind == "image/svg+xml")
+        assert ("attachment" in given.headers.get("Content-Disposition", "")) == (kind != "image/svg+xml")
+    made.log.close()

@@ -64,7 +64,7 @@ def ordinal(names: Sequence[str], dark: bool = False) -> dict[str, str]:
     '#440154'
     """
     last = max(len(names) - 1, 1)
-    begin, end = (0.2, 1.0) if dark else (0.0, 0.82)
+    begin, end = (0.4, 1.0) if dark else (0.0, 0.82)  # what stands out from the ground
     return {name: viridis(begin + (end - begin) * i / last) for i, name in enumerate(names)}
 
 

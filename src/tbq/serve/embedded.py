@@ -14,12 +14,14 @@ from tbq.errors import DependencyError, TbqError
 from tbq.serve.health import Checkup, report
 from tbq.serve.media import keys, located
 from tbq.serve.params import Params
+from tbq.serve.points import AXES
 from tbq.serve.routes import ROUTES
 from tbq.serve.wire import FRAME, Answer, to_json
 
 if TYPE_CHECKING:
     from tbq.serve.state import LiveLog
 
+LEVELS = (0.0, 0.6, 0.9, 0.98)  # of smoothing that a reader may choose
 WIDTH = 600  # columns of a curve, as the page asks for them
 _LEAST_WIDTH = 40
 _CURVES = 2_300_000  # bytes that curves may take together, compressed
@@ -37,6 +39,7 @@ class Embedded:
         self._log = log
         self.blocks: list[str] = []
         self.left_out: list[str] = []
+        self.views: list[tuple[str, float]] = []  # the x axes and the smoothing that curves are there for
 
     def ask(self, path: str, *, key: dict[str, Any] | None = None, **params: Any) -> Answer:
         """Embed the answer to a question under the address of `key`, else of its own parameters."""
@@ -66,20 +69,34 @@ class Embedded:
         self.add(path, params, Answer(to_json(value)))
 
     def curves(self, tags: Sequence[str], by: str | None, band: str, smooth: float) -> None:
-        """The curves of these tags, of all runs and of groups, with as many columns as there is room for."""
-        runs = len(self._log.shown())
-        room = _CURVES / max(len(tags), 1) / _OF_POINT
-        width = int(min(max(room / max(runs, 1), _LEAST_WIDTH), WIDTH))
+        """The curves of these tags, of all runs and of groups, with as many columns as there is room for.
+
+        Along steps, smoothed as asked; if there is room, also along time and with other smoothing.
+        """
+        runs = max(len(self._log.shown()), 1)
+        width = int(min(max(_CURVES / max(len(tags), 1) / _OF_POINT / runs, _LEAST_WIDTH), WIDTH))
         if width < WIDTH:
             self.left_out.append(f"curves have {width} columns instead of {WIDTH}, for a small file")
-        for tag in tags:
-            key = {"tag": tag, "width": WIDTH, "x": "step"}
-            self.ask("curves", key=key, tag=tag, width=width, x="step", smooth=smooth)
-            if by is not None:
-                self.ask(
-                    "curves", key={**key, "group": by, "band": band}, tag=tag, width=WIDTH, x="step", group=by,
-                    band=band, smooth=smooth,
-                )  # fmt: skip
+        levels = [smooth, *(level for level in LEVELS if level != smooth)]
+        views = [(x, level) for level in levels for x in AXES]
+        room = _CURVES if width == WIDTH else 0
+        for place, (x, level) in enumerate(views):
+            size = len(tags) * runs * width * _OF_POINT * (2 if level else 1)
+            if place and size > room:
+                break
+            room -= int(size)
+            self.views.append((x, level))
+            for tag in tags:
+                self._curve(tag, x, level, width, by, band)
+        if len(self.views) == 1:
+            self.left_out.append("a choice of smoothing and of the x axis, for a small file")
+
+    def _curve(self, tag: str, x: str, smooth: float, width: int, by: str | None, band: str) -> None:
+        key = {"tag": tag, "width": WIDTH, "x": x, "smooth": repr(smooth) if smooth else ""}
+        self.ask("curves", key=key, tag=tag, width=width, x=x, smooth=smooth)
+        if by is not None:
+            group = {"group": by, "band": band}
+            self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
 
     def metrics(self, tags: Sequence[str]) -> None:
         """The numbers of the table."""

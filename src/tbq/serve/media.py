@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 KINDS = (
     "images", "audio", "texts", "histograms", "pr_curves", "tensors", "meshes", "graphs", "custom_scalars", "others",
 )  # fmt: skip
+_SVG = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(<\?xml[^>]{0,200}>\s*)?(<!--[^>]{0,500}-->\s*)?(<!DOCTYPE svg[^>\[]{0,200}>\s*)?<svg[\s>]"
+)
+_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 _IMAGES = ("png", "jpeg", "gif", "webp", "bmp")
 _AUDIO = (
     (b"RIFF", "audio/wav"), (b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"), (b"ID3", "audio/mpeg"),
@@ -124,6 +129,10 @@ def image(log: LiveLog, params: Params) -> Answer:
     data = bytes(row["data"])
     if row["format"] in _IMAGES:
         return Answer(data, f"image/{row['format']}", headers={"Cache-Control": "private, max-age=60"})
+    if _SVG.match(data):
+        # In an <img> it runs nothing; opened by itself it is in a sandbox, where it runs and fetches nothing either.
+        headers = {"Content-Security-Policy": _SVG_POLICY, "Cache-Control": "private, max-age=60"}
+        return Answer(data, "image/svg+xml", headers=headers)
     return Answer(data, "application/octet-stream", headers=attachment("image"))
 
 

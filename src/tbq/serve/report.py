@@ -121,7 +121,8 @@ def _page(
     made.health()
     facts = {
         "title": log.title, "text": text, "tags": tags, "by": by, "band": band, "smooth": smooth,
-        "made": time.time(), "left_out": made.left_out, "commands": _commands(log, tags, by, band, smooth),
+        "views": made.views, "made": time.time(), "left_out": made.left_out,
+        "commands": _commands(log, tags, by, band, smooth),
     }  # fmt: skip
     made.json("report", facts)
     return html(log.title, made.blocks), made.left_out

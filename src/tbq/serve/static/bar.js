@@ -1,13 +1,14 @@
 // The bar at the top: where one is, and how curves are drawn.
 
 import { html, useRef } from "./ui.js";
-import { tab, search, smooth, axis, theme, dark, zoom, logX, outliers, cardWidth, wide } from "./state.js";
+import { tab, search, smooth, axis, theme, dark, views, zoom, logX, outliers, cardWidth, wide } from "./state.js";
 import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
 import { help } from "./help.js";
 import { size } from "./format.js";
 
+const AXES = /** @type {Record<string, string>} */ ({ step: "step", relative: "relative", wall: "wall time" });
 const TABS = [["curves", "Curves"], ["media", "Media"], ["hparams", "Hparams"], ["sql", "SQL"], ["health", "Health"]];
 
 export function Bar() {
@@ -43,10 +44,11 @@ function Status() {
 
 /** Search of tags, smoothing and the x axis. */
 function Drawing() {
-  const kind = axis.value.startsWith("tag:") ? axis.value.slice(4) : { step: "step", relative: "relative", wall: "wall time" }[axis.value];
+  const kind = axis.value.startsWith("tag:") ? axis.value.slice(4) : AXES[axis.value];
   return html`<span class="drawing">
     <label class="field tags"><${Icon} name="search" /><span class="sr">Search tags</span>
       <input id="search" type="search" spellcheck="false" autocomplete="off" placeholder="Tags: val/*" value=${search.value} onInput=${(/** @type {any} */ e) => (search.value = e.target.value)} /></label>
+    ${isReport && html`<${Views} />`}
     ${!isReport && html`<label class="slider"><span>smooth</span><input id="smooth" type="range" min="0" max="0.99" step="0.01" value=${smooth.value} onInput=${(/** @type {any} */ e) => (smooth.value = Number(e.target.value))} /><output>${smooth.value.toFixed(2)}</output></label>
     <${Menu} label=${`x: ${kind}`} title="The x axis and the scale" align="right" id="axis">${(/** @type {() => void} */ close) => {
       const set = (/** @type {string} */ value) => () => ((axis.value = value), (zoom.value = null), close());
@@ -65,4 +67,19 @@ function Drawing() {
     }}<//>`}
     ${zoom.value && html`<button type="button" class="chip" onClick=${() => (zoom.value = null)} title="Show the whole axis (esc)"><${Icon} name="reset" /> zoom out</button>`}
   </span>`;
+}
+
+/** The axes and the smoothing that a report has curves for. */
+function Views() {
+  const all = views.value;
+  const levels = all.filter(([x]) => x === axis.value).map(([, level]) => level).sort((a, b) => a - b);
+  const axes = [...new Set(all.map(([x]) => x))];
+  const turn = (/** @type {string} */ x) => {
+    // Another axis may have fewer levels of smoothing.
+    if (!all.some(([each, level]) => each === x && level === smooth.value)) smooth.value = all.find(([each]) => each === x)?.[1] ?? 0;
+    axis.value = x;
+    zoom.value = null;
+  };
+  return html`${levels.length > 1 && html`<label class="chooser"><span>smooth</span><select id="smooth" class="button" value=${String(smooth.value)} onChange=${(/** @type {any} */ e) => (smooth.value = Number(e.target.value))}>${levels.map((level) => html`<option key=${level} value=${String(level)}>${level || "none"}</option>`)}</select></label>`}
+    ${axes.length > 1 && html`<label class="chooser"><span>x</span><select id="axis" class="button" value=${axis.value} onChange=${(/** @type {any} */ e) => turn(e.target.value)}>${axes.map((x) => html`<option key=${x} value=${x}>${AXES[x] ?? x}</option>`)}</select></label>`}`;
 }

@@ -65,6 +65,10 @@ export function Card({ tag, description = "", big = false }) {
       if (c.curves && Math.abs(c.curves.width - c.width) > 100) c.ask();
     });
     sized.observe(node);
+    // On paper a card has another size and more pixels, at once: nothing waits for a frame.
+    const paper = matchMedia("print");
+    const onPaper = () => (measure(), c.draw());
+    paper.addEventListener("change", onPaper);
     c.visible = report !== null;
     const seen = new IntersectionObserver(([entry]) => {
       c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
@@ -75,6 +79,7 @@ export function Card({ tag, description = "", big = false }) {
       for (const stop of stops) stop();
       sized.disconnect();
       seen.disconnect();
+      paper.removeEventListener("change", onPaper);
       c.end();
       charts.delete(big ? `${tag} (full)` : tag);
     };

@@ -17,6 +17,17 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
+/** Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is filled with
+ * spaces as wide as a digit and as wide as a point. @param {string[]} texts @returns {(text: string) => string} */
+export function onPoint(texts) {
+  const places = (/** @type {string} */ text) => (text.includes(".") ? text.length - 1 - text.indexOf(".") : 0);
+  const most = Math.max(0, ...texts.filter((text) => !text.includes("e")).map(places));
+  return (text) => {
+    const own = places(text);
+    return own >= most || text.includes("e") ? text : `${text}${own ? "" : "\u2008"}${"\u2007".repeat(most - own)}`;
+  };
+}
+
 /** @param {string} text */
 function trimmed(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;

@@ -227,22 +227,32 @@ function draw(canvas, all) {
       context.fillRect(xs[i] - 6, b, 12, a - b);
       context.globalAlpha = 1;
     }
-    context.textAlign = i === 0 ? "left" : i === all.length - 1 ? "right" : "center";
-    const x = i === 0 ? 12 : i === all.length - 1 ? width - 12 : xs[i];
+    context.textAlign = "center";
     context.fillStyle = ink.strong;
     context.font = "600 12px system-ui, sans-serif";
-    context.fillText(clipped(labelOf(axis.key)), x, 18);
+    const title = clipped(labelOf(axis.key));
+    const half = context.measureText(title).width / 2;
+    context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
     const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [number(valueAt(axis, part), 3), part]);
     marks.slice(0, 12).forEach(([text, part]) => {
-      const y = yOf(Number(part));
-      context.strokeStyle = ink.ground;
-      context.lineWidth = 3;
-      context.lineJoin = "round";
-      context.strokeText(clipped(String(text)), xs[i] + 6, y + 4);
+      const y = Math.round(yOf(Number(part)));
+      const label = clipped(String(text));
+      // A plate under the label: lines end at it instead of running through the letters.
+      context.fillStyle = ink.ground;
+      context.globalAlpha = 0.88;
+      context.beginPath();
+      context.roundRect(xs[i] + 7, y - 9, context.measureText(label).width + 8, 18, 3);
+      context.fill();
+      context.globalAlpha = 1;
+      context.strokeStyle = ink.axis;
+      context.beginPath();
+      context.moveTo(xs[i], y + 0.5);
+      context.lineTo(xs[i] + 5, y + 0.5);
+      context.stroke();
       context.fillStyle = ink.text;
-      context.fillText(clipped(String(text)), xs[i] + 6, y + 4);
+      context.fillText(label, xs[i] + 11, y + 4);
     });
   });
   return xs;

@@ -24,10 +24,14 @@ export function inkOf(element) {
   return { ground: take("--card"), grid: take("--grid"), axis: take("--line-strong"), text: take("--muted"), strong: take("--text") };
 }
 
+const printed = matchMedia("print");
+/** Pixels of a canvas for one of the page; paper shows more of them. */
+const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2));
+
 /** What the server is asked for a card. @param {string} tag @param {number} width */
 export function question(tag, width) {
   const grouped = banded.value;
-  if (report !== null) return { tag, x: "step", width: 600, group: grouped ? group.value : "", band: grouped ? band.value : "" };
+  if (report !== null) return { tag, x: axis.value, width: 600, smooth: smooth.value || "", group: grouped ? group.value : "", band: grouped ? band.value : "" };
   const ids = shown.value;
   return {
     tag, x: axis.value, width, smooth: smooth.value || "", log: `${logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
@@ -155,7 +159,7 @@ export class Chart {
     const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] * 0.9, span[1] * 1.1] : [span[0] - pad, span[1] + pad]);
     return {
       series: visible.series, colour, x: /** @type {[number, number]} */ (x), y, logX: logX.peek() && axis.peek() !== "wall", logY, axis: axis.peek(),
-      ink: inkOf(this.base), width: this.width, height: this.height, ratio: Math.min(devicePixelRatio || 1, 2), smoothed: smooth.peek() > 0,
+      ink: inkOf(this.base), width: this.width, height: this.height, ratio: sharpness(), smoothed: smooth.peek() > 0,
     };
   }
 
@@ -175,7 +179,7 @@ export class Chart {
     const canvas = this.over;
     const l = this.layout;
     if (!canvas || !l || !this.curves) return;
-    const ratio = Math.min(devicePixelRatio || 1, 2);
+    const ratio = sharpness();
     const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (canvas.width !== wide) canvas.width = wide;
     if (canvas.height !== high) canvas.height = high;

@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect } from "./ui.js";
 import { fetchJson, report } from "./api.js";
-import { group, band } from "./state.js";
+import { axis, group, band, smooth, views } from "./state.js";
 import { runs, tags, loaded, groups } from "./runs.js";
 import { Pane } from "./pane.js";
 import { Curves } from "./curves.js";
@@ -12,7 +12,7 @@ import { markdown } from "./markdown.js";
 import { copy } from "./menu.js";
 import { count, time } from "./format.js";
 
-/** @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string | null, smooth: number, commands: { what: string, command: string }[], made: number, left_out?: string[] } | null>} */
+/** @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string | null, smooth: number, views?: [string, number][], commands: { what: string, command: string }[], made: number, left_out?: string[] } | null>} */
 const about = signal(null);
 
 /** Begin as the report was made: in its groups. */
@@ -21,6 +21,8 @@ export async function openReport() {
     const made = await fetchJson("report");
     if (made.by && !group.value) group.value = made.by;
     if (made.band) band.value = made.band;
+    views.value = made.views ?? [["step", 0]];
+    if (!views.value.some(([x, level]) => x === axis.value && level === smooth.value)) [axis.value, smooth.value] = views.value[0];
     about.value = made;
     document.title = made.title;
   } catch {

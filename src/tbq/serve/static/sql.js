@@ -7,7 +7,7 @@ import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
 import { inkOf } from "./plot.js";
 import { Empty, download, copy } from "./menu.js";
-import { cell, count, field, number } from "./format.js";
+import { cell, count, field, number, onPoint } from "./format.js";
 
 /** @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean, warnings: string[], seconds: number } | null>} */
 const result = signal(null);
@@ -93,6 +93,9 @@ export function Sql() {
 /** @param {number} i @param {number} row */
 const at = (i, row) => result.value?.columns[i]?.[row];
 
+/** @param {any} value */
+const shownAs = (value) => (typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e15 ? count(value) : cell(value));
+
 const ROW = 26;
 function Result() {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
@@ -102,13 +105,15 @@ function Result() {
   const begin = Math.max(0, Math.floor(top / ROW) - 5);
   const end = Math.min(made.rows, begin + 40);
   const numeric = made.columns.map((column) => !Array.isArray(column));
+  // Columns align on the point by the rows around those on the screen.
+  const align = made.columns.map((column, i) => (numeric[i] ? onPoint(Array.from(column.slice(Math.max(0, begin - 40), end + 40), shownAs)) : (/** @type {string} */ text) => text));
   return html`<div class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}><table class="plain-table" aria-rowcount=${made.rows + 1}>
     <thead><tr>${made.names.map((name, i) => html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${made.types[i]}>${name}</th>`)}</tr></thead>
     <tbody>
       ${begin > 0 && html`<tr aria-hidden="true" style=${{ height: `${begin * ROW}px` }}></tr>`}
       ${Array.from({ length: end - begin }, (_, k) => html`<tr key=${begin + k}>${made.names.map((_name, i) => {
         const value = at(i, begin + k);
-        return html`<td key=${i} class=${numeric[i] ? "num" : ""} title=${typeof value === "number" ? String(value) : undefined}>${value === null ? html`<span class="dim">null</span>` : typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e15 ? count(value) : cell(value)}</td>`;
+        return html`<td key=${i} class=${numeric[i] ? "num" : ""} title=${typeof value === "number" ? String(value) : undefined}>${value === null ? html`<span class="dim">null</span>` : align[i](shownAs(value))}</td>`;
       })}</tr>`)}
       ${end < made.rows && html`<tr aria-hidden="true" style=${{ height: `${(made.rows - end) * ROW}px` }}></tr>`}
     </tbody></table></div>`;
@@ -155,8 +160,22 @@ function Chart() {
     }
     context.textAlign = "center";
     for (const { at: v, label } of ticks(sx, 8, "step")) context.fillText(label, toX(v), height - 8);
+    const accent = getComputedStyle(node).getPropertyValue("--accent");
+    let falls = 0;
+    for (let i = 1; i < xs.length; i++) if (xs[i] < xs[i - 1]) falls++;
+    if (falls > xs.length / 8) {
+      // In no order: what lies between two rows means nothing.
+      context.fillStyle = accent;
+      context.globalAlpha = 0.7;
+      for (let i = 0; i < ys.length; i++) {
+        context.beginPath();
+        context.arc(toX(xs[i]), toY(ys[i]), 3, 0, 7);
+        context.fill();
+      }
+      return;
+    }
     // A line for each stretch in which x grows: the runs of an ordered result come one after another.
-    context.strokeStyle = getComputedStyle(node).getPropertyValue("--accent");
+    context.strokeStyle = accent;
     context.lineWidth = 1.4;
     context.beginPath();
     for (let i = 0; i < ys.length; i++) {

@@ -9,6 +9,8 @@ export const band = signal("std"); // std, sem, minmax, or none: each run in its
 export const search = signal(""); // of tags
 export const axis = signal("step"); // step, relative, wall, tag:NAME
 export const smooth = signal(0);
+/** What a report has curves for: pairs of an axis and a smoothing. @type {import("./types.js").Signal<[string, number][]>} */
+export const views = signal([]);
 /** @type {import("./types.js").Signal<[number, number] | null>} */
 export const zoom = signal(null); // of x, for all cards
 export const sort = signal("-started"); // a column's key; a leading - is descending

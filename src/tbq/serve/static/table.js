@@ -95,7 +95,10 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  const nameWidth = Math.round(Math.max(group.value ? 196 : 160, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), wide.value ? 420 : width * 0.52)));
+  // A long name gives way to the columns up to the curve, so that none of them is cut at the divider.
+  const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
+  const room = wide.value ? 420 : first && width - first >= 148 ? width - first : width * 0.52;
+  const nameWidth = Math.round(Math.max(148, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), room)));
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
