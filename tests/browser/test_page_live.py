@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,31 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
             writer.add_scalar("loss", 1.0, 1)
         tab.until(lambda: set(tab.runs()) == {"first", "late"})
         tab.until(lambda: "60" in tab.page.locator('.row[data-run="first"]').inner_text())
+    assert not [each for each in tab.wrong if "ERR_" not in each]
+
+
+def test_a_run_vanishes_while_it_is_the_only_one_shown(tmp_path: Path, tab: Tab) -> None:
+    """No run is drawn then, not all of them; and none if all are hidden."""
+    for run in ("a", "b"):
+        with tbq.SummaryWriter(tmp_path / "log" / run) as writer:
+            for step in range(20):
+                writer.add_scalar("loss", 20 - step, step)
+    with serving(tmp_path / "log") as url:
+        tab.open(url, "solo=b")
+        assert [each["n"] for each in tab.drawn("loss", "c.curves.series.length === 1")["series"]] == [20]
+        shutil.rmtree(tmp_path / "log" / "b")
+        assert (
+            tab.drawn(
+                "loss", "tbq.runs.runs.value.length === 1 && !c.flying && c.curves.series.length !== 1"
+            )["series"]
+            == []
+        )
+        tab.page.get_by_text("No points of the shown runs").wait_for()
+        tab.page.get_by_text("only b").click()
+        assert len(tab.drawn("loss", "c.curves.series.length > 0")["series"]) == 1
+        tab.page.locator('.row[data-run="a"]').click()
+        tab.page.keyboard.press("Space")
+        tab.drawn("loss", "tbq.runs.shown.value.length === 0 && !c.flying && c.curves.series.length === 0")
     assert not [each for each in tab.wrong if "ERR_" not in each]
 
 

@@ -294,3 +294,15 @@ def test_many_curves_are_packed(tmp_path: Path) -> None:
             else:
                 wrong = np.abs(got - values) - coarse
                 assert (wrong[shown] <= np.maximum(1.2 / 2048, np.abs(values[shown]) * 1e-3)).all()
+
+
+def test_no_run_at_all(asked: Asked) -> None:
+    """Who hides every run asks for none; nothing would be all."""
+    header, columns = asked.frame("curves", tag="val/loss", runs="-", width=50)
+    assert header["series"] == [] and not len(columns["first"])
+    header, _ = asked.frame("curves", tag="val/loss", runs="-", group="hparam.lr", x="tag:lr", log="x")
+    assert header["series"] == []
+    assert asked.json("series", kind="images", tag="samples", runs="-")["runs"] == []
+    assert asked.answer("points", tag="val/loss", runs="-").body.count(b"\n") == 1
+    assert asked.json("nearest", tag="val/loss", runs="-", x=5)["points"] == []
+    assert "no run is shown" in asked.json("command", 400, tag="val/loss", runs="-")["error"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tbq.errors import UsageError
 from tbq.serve.curves import LOGS
 from tbq.serve.points import TAG, axis, weight
 from tbq.serve.wire import TEXT, Answer
@@ -21,7 +22,10 @@ def command(log: LiveLog, params: Params) -> Answer:
     """`tbq plot …` with the same tags, runs, groups and axes."""
     words = ["tbq", "plot", *(logdirs(log)), "--tag", params.text("tag")]
     if params.optional("runs") not in (None, "*"):
-        words += run_words(log, params.runs(log))
+        runs = params.runs(log)
+        if not runs:
+            raise UsageError("no run is shown", hint="show some: nothing makes a figure of none")
+        words += run_words(log, runs)
     x, by = axis(params), params.optional("group")
     logs = params.choice("log", LOGS)
     if x != "step":

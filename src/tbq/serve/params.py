@@ -117,7 +117,7 @@ class Params:
         return found
 
     def runs(self, log: LiveLog, name: str = "runs") -> list[str]:
-        """The names of runs: `*` or nothing for all, otherwise numbers and ranges of them (`0-99,105`).
+        """The names of runs: `*` or nothing for all, `-` for none, otherwise numbers and ranges (`0-99,105`).
 
         Those that are gone are left out.
         """
@@ -128,11 +128,13 @@ class Params:
 
 
 def ids_of(text: str, name: str = "runs") -> list[int]:
-    """Numbers and ranges.
+    """Numbers and ranges; `-` is none at all.
 
-    >>> ids_of("0-2,7")
-    [0, 1, 2, 7]
+    >>> ids_of("0-2,7"), ids_of("-")
+    ([0, 1, 2, 7], [])
     """
+    if text == "-":
+        return []
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")

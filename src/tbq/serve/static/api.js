@@ -130,9 +130,10 @@ function column(buffer, begin, each) {
   }
 }
 
-/** Ids as few letters: 0-99,101.
+/** Ids as few letters: 0-99,101; "-" for none at all, since nothing would be all.
  * @param {number[]} ids ascending */
 export function ranges(ids) {
+  if (!ids.length) return "-";
   const parts = [];
   for (let i = 0; i < ids.length; ) {
     let j = i;
