@@ -33,6 +33,7 @@ _GRACE = 2.0  # seconds until a process that was asked to stop is ended
 LENGTHS = struct.Struct("<QQ")  # of the header and of the body of an answer
 _LONGEST = 500_000_000  # bytes of an answer
 _LESS = "ask for less: a where clause, one run, one tag"
+_NOBODY = "nobody waits for this query"
 _START = "from tbq.serve.child import main; main()"
 
 
@@ -107,7 +108,9 @@ class Child:
         self._inbox = job.inbox
         began = time.monotonic()
         while not self._ready.wait(0.1):  # which is not the time of the query
-            if job.gone or time.monotonic() - began > _STARTING:
+            if job.gone:
+                raise QueryError(_NOBODY)
+            if time.monotonic() - began > _STARTING:
                 raise BusyError("the process for SQL does not start", hint="try again in some seconds")
         until = time.monotonic() + job.seconds + _GRACE
         self._send(message)
@@ -194,7 +197,7 @@ class Children:
     def _take(self, job: Job) -> Child:
         with self._lock:
             if self._closed or job.gone:
-                raise QueryError("nobody waits for this query")
+                raise QueryError(_NOBODY)
             while self._idle:
                 child = self._idle.pop()
                 if child.process.poll() is None:

@@ -34,7 +34,7 @@ def places_of(paths: list[str]) -> Places:
 def without_paths(text: str, places: Places) -> str:
     """A text in which the log directory has its name alone.
 
-    >>> without_paths("/home/me/runs/a: damaged", [("/home/me/runs", "runs"), ("/home/me", "~")])
+    >>> without_paths("/logs/mine/runs/a: damaged", [("/logs/mine/runs", "runs"), ("/logs/mine", "…")])
     'runs/a: damaged'
     """
     for place, name in places:
