@@ -83,25 +83,21 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
 
 
 def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
-    """The groups by RE2, which DuckDB has: no lookaround, no references to what matched before, but always quick."""
-    import duckdb
+    """The groups by RE2, which Arrow has: no lookaround, no references to what matched before, but always quick."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    from tbq.query.safe import connect
-
+    names = pa.array(list(runs), pa.string())
     found: dict[str, str] = {}
-    connection = connect(unsafe=False)
     try:
-        connection.register("names", pa.table({"run": pa.array(list(runs), pa.string())}))
-        for end in ("", r"\z") if brackets else (r"\z",):  # those that match whole come last, and count
-            rows = connection.execute(
-                "select run, regexp_extract(run, $it, $place, 's'), regexp_extract(run, $it, 0, 's') "
-                "from names where regexp_matches(run, $it, 's')",
-                {"it": rf"\A(?:{pattern}){end}", "place": int(brackets)},
-            ).fetchall()
-            found |= {run: group or match for run, group, match in rows if match}
-    except duckdb.Error as wrong:
+        for end in (".*", "") if brackets else ("",):  # those that match whole come last, and count
+            expression = rf"(?s)\A({pattern}){end}\z"
+            matched = pc.match_substring_regex(names, expression)
+            parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
+            columns = (each.to_pylist() for each in (names, matched, *parts))
+            for run, there, match, group in zip(*columns, strict=True):
+                if there and match:
+                    found[run] = group or match
+    except pa.ArrowInvalid as wrong:
         raise bad("group", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
-    finally:
-        connection.close()
     return {run: found[run] for run in runs if run in found}
