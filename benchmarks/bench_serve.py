@@ -68,6 +68,12 @@ class Server:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
 
+    def children(self) -> float:
+        """The most memory so far of the processes that it started, in bytes."""
+        pids = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        found = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()) for pid in pids]
+        return sum(int(each[1]) * 1024 for each in found if each)
+
     def stop(self) -> None:
         self._process.terminate()
         self._process.wait()
@@ -129,6 +135,12 @@ def run(bench: Bench) -> None:
         peak = server.memory() / (RUNS * STEPS)
         bench.add(
             "serve: peak memory after all of this", f"{peak:.1f} B/scalar", "limit 40 B", peak / 40, "<= 1x"
+        )
+        bench.add(
+            "serve: the process for SQL beside it, once there is a query",
+            megabytes(server.children()),
+            "",
+            0.0,
         )
     _limit(bench, "serve: from write to answer (worst)", _appended(5 if bench.quick else 20), 1.0)
 
