@@ -120,6 +120,18 @@ def test_a_query_that_nobody_waits_for_does_not_begin(asked: Asked) -> None:
         ask(asked, "select 1", job)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs /bin/false")
+def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Asked(demo)
+    for program, words in ((str(demo / "nothing"), "cannot be started"), ("/bin/false", "ended the process")):
+        monkeypatch.setattr(children.sys, "executable", program)
+        with pytest.raises(TbqError, match=words):
+            ask(made, "select 1")
+    monkeypatch.undo()
+    assert ask(made, "select 2")[1]["0"].tolist() == [2]
+    made.log.close()
+
+
 def test_processes_end_with_the_log(demo: Path) -> None:
     made = Asked(demo)
     ask(made, "select 1")

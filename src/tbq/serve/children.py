@@ -204,7 +204,13 @@ class Children:
                     return child
                 self._all.discard(child)
                 child.end()
-            child = Child()
+            try:
+                child = Child()
+            except OSError as wrong:  # no memory, too many files or processes
+                raise BusyError(
+                    f"the process for SQL cannot be started: {wrong.strerror or type(wrong).__name__}",
+                    hint="try again in some seconds",
+                ) from None
             self._all.add(child)
             return child
 

@@ -17,12 +17,17 @@ def title_of(paths: list[str]) -> str:
 
 
 def places_of(paths: list[str]) -> Places:
-    """Every way to write the paths, longest first, and the name to write instead."""
+    """Every way to write the paths, longest first, and the name to write instead.
+
+    >>> without_paths("http://lab/runs/a", places_of(["http://lab/runs/"]))
+    'runs/a'
+    """
     found: dict[str, str] = {}
     for path in paths:
         plain = Path(path).expanduser()
         absolute = plain.absolute()
         for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
+            each = each.rstrip("/" + os.sep)  # what follows a directory starts with one
             if os.sep in each:  # a mere name gives nothing away
                 found[each] = shown_name(absolute.name)
         found |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
