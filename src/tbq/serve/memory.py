@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 EXIT = 77  # the status of a process that took too much
+_STACK = 8 << 20  # bytes of address space of a thread
 _EVERY = 0.02  # seconds between two looks
 _STATM = Path("/proc/self/statm")  # of Linux, in pages: all, resident, …, data
 _PAGE = 4096 if os.name == "nt" else os.sysconf("SC_PAGE_SIZE")
@@ -61,7 +62,8 @@ def _refuse(more: int) -> None:
         return
     import resource
 
-    data = int(_STATM.read_bytes().split()[5]) * _PAGE
+    # Stacks of threads count as a whole, whatever they use: those of DuckDB and of our decoder, one per CPU each.
+    data = int(_STATM.read_bytes().split()[5]) * _PAGE + 2 * _STACK * (os.cpu_count() or 1)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = data + more if hard == resource.RLIM_INFINITY else min(data + more, hard)
     with contextlib.suppress(OSError, ValueError):
