@@ -149,6 +149,11 @@ def late(seconds: float) -> QueryError:
     return QueryError(f"the query was stopped after {seconds:g} s", hint=_LESS)
 
 
+def too_much() -> TooMuchError:
+    """The error of a query that took too much memory."""
+    return TooMuchError("the query takes too much memory", hint=_LESS)
+
+
 class Children:
     """The processes of a log: as many as questions at once, up to a limit; they are kept for the next question."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,7 @@ from tbq.errors import QueryError, collected_warnings
 from tbq.query.safe import connect
 from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
-from tbq.serve.children import late
+from tbq.serve.children import late, too_much
 from tbq.serve.params import TooMuchError
 from tbq.serve.places import without_paths
 from tbq.serve.watchdog import Watchdog
@@ -27,6 +28,8 @@ from tbq.source.origin import stands_for
 
 MEMORY = "1GB"  # of DuckDB
 MOST_BYTES = 64_000_000  # of a result; a page that gets more of them stands still
+#: What DuckDB says of it; it goes on with settings, which nobody can change here.
+_NO_MEMORY = re.compile(r"(?i)(failed to|could not) allocate|bad allocation|allocation failure|out of memory")
 _unpacked: dict[Any, Unpacked] = {}  # by the limit on it: files are unpacked once
 
 
@@ -53,6 +56,8 @@ def run(message: dict[str, Any], watchdog: Watchdog) -> bytes:
     except (QueryError, duckdb.Error) as wrong:
         if watchdog.late:
             raise late(message["seconds"]) from None
+        if _NO_MEMORY.search(str(wrong)):
+            raise too_much() from None
         if isinstance(wrong, QueryError):
             raise
         raise QueryError(str(wrong).split("\n", 1)[0]) from None
