@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tbq.lake.datafiles import DataFile, by_run, read_file
+from tbq.lake.datafiles import DataFile, read_file
+from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.tables import ConflictError, LakeTable, look
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
     for group in groups:
         if len(group) > 1:
             rows = pa.concat_tables([read_file(table.place, table.kind, file.path) for file in group])
-            added += table.write(by_run(rows.unify_dictionaries()))
+            added += table.write(in_log_order(rows.unify_dictionaries(), labels_of(table.kind)))
             removed += group
     if not removed:
         return False

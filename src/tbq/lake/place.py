@@ -39,11 +39,9 @@ class Place(ABC):
     def read(self, key: str) -> bytes:
         """The bytes of a file; FileNotFoundError if there is none."""
 
-    def source(self, key: str) -> Any:
-        """A file as pyarrow reads it."""
-        import pyarrow as pa
-
-        return pa.BufferReader(self.read(key))
+    @abstractmethod
+    def source(self, key: str, size: int) -> Any:
+        """A file of so many bytes, as pyarrow reads it."""
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
@@ -93,7 +91,7 @@ class Local(Place):
                 f"cannot be read: {_reason(failure)}", path=self.folder / key, code="lake"
             ) from failure
 
-    def source(self, key: str) -> Any:
+    def source(self, key: str, size: int) -> Any:  # noqa: ARG002
         return os.fspath(self.folder / key)
 
     def create(self, key: str, data: bytes) -> bool:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from tbq.arguments import StrPath, choice, choices
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.lake import position as positions
-from tbq.lake.datafiles import by_run
 from tbq.lake.decoded import Selected
 from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
 from tbq.lake.position import Change, Position
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
@@ -330,14 +330,12 @@ class Committer:
             _, removed, rest = table.rows_of(replaced)
         added = list(written.files.get(kind, []))
         fresh = written.overviews.get(kind)
-        if rest is not None and fresh is not None:
+        parts = [part for part in (rest, fresh) if part is not None and len(part)]
+        if parts:
             import pyarrow as pa
 
-            rest = by_run(pa.concat_tables([rest, fresh]).unify_dictionaries())
-        elif fresh is not None:
-            rest = fresh
-        if rest is not None and len(rest):
-            added += table.write(rest)
+            rows = pa.concat_tables(parts).unify_dictionaries()
+            added += table.write(in_log_order(rows, labels_of(kind)))
         return (added, removed) if added or removed else None
 
     def _entry(self, run: str, stamps: str, written: Written) -> Change:
@@ -360,7 +358,7 @@ def _unfinished(written: Written) -> set[str]:
 
 
 def _count(table: LakeTable) -> int:
-    return sum(int(json.loads(file.stats)["numRecords"]) for file in table.files)
+    return sum(int(file.stats["numRecords"]) for file in table.files)
 
 
 def _found(job: Job) -> Found:
