@@ -29,7 +29,7 @@ _LEVEL = -3
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write the table with its origin in the metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
-    table = without_nulls(with_origin(table, options))
+    table = _without_nulls(with_origin(table, options))
     stretches = Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES)
     with _writer(stream, stretches.table.schema) as writer:
         for group in stretches.groups():
@@ -104,7 +104,7 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
     )
 
 
-def without_nulls(table: pa.Table) -> pa.Table:
+def _without_nulls(table: pa.Table) -> pa.Table:
     """The table with its full columns marked so: nothing is spent then on which rows are there."""
     import pyarrow as pa
 
@@ -122,12 +122,16 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class _Key:
+class Key:
     """A column that stretches differ in: its name, what each stretch has of it, and the names."""
 
     column: str
     codes: NDArray[np.signedinteger[Any]]  # a stretch
     names: pa.Array
+
+    def at(self, stretches: NDArray[Any]) -> Key:
+        """The same of other stretches."""
+        return Key(self.column, self.codes[stretches], self.names)
 
 
 @dataclass(frozen=True)
@@ -136,12 +140,12 @@ class Stretches:
 
     table: pa.Table
     starts: NDArray[np.int64]
-    keys: list[_Key]
+    keys: list[Key]
 
     @classmethod
-    def of(cls, table: pa.Table, by: Sequence[str], sort: bool) -> Stretches:
-        """Stretches of the same labels in the columns `by`. With `sort` ordered by them; rows with the same labels keep
-        their order."""
+    def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
+        """Stretches of the same labels in the columns `by` and `beside`. With `sort` ordered by the former; rows with
+        the same labels there keep their order."""
         import numpy as np
 
         from tbq.columns.codes import codes_of, order_of
@@ -149,7 +153,7 @@ class Stretches:
         # In a wide table, `tag` may be a metric that somebody called so.
         columns = [
             name
-            for name in by
+            for name in (*by, *beside)
             if name in table.column_names and not _is_number(table.schema.field(name).type)
         ]
         if not columns or not len(table):
@@ -160,17 +164,16 @@ class Stretches:
         for codes, _ in coded.values():
             fresh[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(fresh)
-        ranks = [order_of(names)[codes[starts]] for codes, names in coded.values()]
+        keys = [Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
+            ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
             order = np.lexsort(ranks[::-1])
             if bool((order != np.arange(len(starts))).any()):
                 lengths = np.diff(np.append(starts, len(table)))[order]
                 ends = np.cumsum(lengths)
                 rows = np.arange(len(table)) + np.repeat(starts[order] - (ends - lengths), lengths)
-                return cls.of(table.take(rows), by, sort=False)
-        return cls(
-            table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
-        )
+                return cls(table.take(rows), *_joined(ends - lengths, [key.at(order) for key in keys]))
+        return cls(table, starts, keys)
 
     def groups(self, apart: bool = False) -> Iterator[pa.Table]:
         """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group.
@@ -215,6 +218,18 @@ class Stretches:
                 together = 0
             together += count
         return np.array(turns, np.int64)
+
+
+def _joined(starts: NDArray[np.int64], keys: list[Key]) -> tuple[NDArray[np.int64], list[Key]]:
+    """Stretches as one where neighbours have the same labels."""
+    import numpy as np
+
+    fresh = np.ones(len(starts), bool)
+    fresh[1:] = False
+    for key in keys:
+        fresh[1:] |= key.codes[1:] != key.codes[:-1]
+    first = np.flatnonzero(fresh)
+    return starts[first], [key.at(first) for key in keys]
 
 
 def _own_names(

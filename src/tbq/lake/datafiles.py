@@ -15,6 +15,7 @@ from tbq.lake.layout import SOURCE, delta_schema, lake_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tbq.export.parquet import Stretches
     from tbq.lake.place import Place
 
 #: Rows of a file at most; overviews are rewritten where runs grow, so their files are smaller.
@@ -80,18 +81,17 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
 
 def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     """One file. Rows with the same labels are ordered by their number already."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tbq.export.parquet import Stretches, without_nulls, write_stretches
+    from tbq.export.parquet import Stretches, write_stretches
     from tbq.lake.order import file_order
 
-    statistics = _statistics(table)
-    # Nobody stores a null in most columns, and to read one that cannot have any takes half the time.
-    table = without_nulls(table)
+    if kind == "scalars":  # which have no nulls: columns that say so are read in half the time
+        fields = [field.with_nullable(False) for field in table.schema]
+        table = pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
     order = file_order(kind)
-    table = Stretches.of(table, order[:-1], sort=True).table
-    labels = (*order[:-1], SOURCE) if SOURCE in table.column_names else order[:-1]
-    stretches = Stretches.of(table, labels, sort=False)
+    stretches = Stretches.of(table, order[:-1], sort=True, beside=(SOURCE,))
     codec = _CODECS.get(kind, "zstd")
     path = f"part-{uuid.uuid4().hex}.{codec}.parquet"
     settings: dict[str, Any] = {} if codec == "zstd" else {"compression": codec, "compression_level": None}
@@ -99,7 +99,7 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     with place.write(f"{kind}/{path}") as stream:
         counted = _Counted(stream)
         write_stretches(stretches, counted, store_schema=False, sorting_columns=sorting, **settings)  # type: ignore[arg-type]
-    return DataFile(path, counted.size, statistics)
+    return DataFile(path, counted.size, _statistics(stretches))
 
 
 class _Counted:
@@ -134,20 +134,24 @@ class _Counted:
         pass
 
 
-def _statistics(table: pa.Table) -> dict[str, Any]:
+def _statistics(stretches: Stretches) -> dict[str, Any]:
     """The number of rows, and the least and largest run, tag and step."""
-    from tbq.columns.codes import names_in, numbers
+    import numpy as np
+    import pyarrow as pa
 
+    from tbq.columns.codes import numbers
+
+    table = stretches.table
     least: dict[str, Any] = {}
     largest: dict[str, Any] = {}
     nulls: dict[str, int] = {}
-    for name in ("run", "tag"):
-        if name not in table.column_names:
-            continue
-        nulls[name] = table[name].null_count
-        names = names_in(table[name])
-        if names and max(len(names[0]), len(names[-1])) <= _LONGEST:
-            least[name], largest[name] = names[0], names[-1]
+    for key in stretches.keys:
+        if key.column in ("run", "tag"):
+            nulls[key.column] = table[key.column].null_count
+            used = np.unique(key.codes)
+            names = key.names.take(pa.array(used[used >= 0])).to_pylist()
+            if names and max(len(first := min(names)), len(last := max(names))) <= _LONGEST:
+                least[key.column], largest[key.column] = first, last
     if "step" in table.column_names and len(table):
         steps = numbers(table["step"])
         least["step"], largest["step"], nulls["step"] = int(steps.min()), int(steps.max()), 0

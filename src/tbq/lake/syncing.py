@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +17,7 @@ from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_c
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
 from tbq.lake.position import Change, Position
+from tbq.lake.stamps import bytes_in
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
@@ -219,11 +219,8 @@ def _round(job: Job, done: Synced) -> None:
     for changes, written in _written(job, todo, tables):
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
-    keep = [committer.position, *filter(None, [positions.load(job.place, committer.complete)])]
-    keep += filter(
-        None, [positions.load(job.place, version) for version in {table.version for table in tables.values()}]
-    )
-    positions.clean(job.place, keep, time.time())
+    standing_at = {table.version for table in tables.values()}
+    positions.clean(job.place, {committer.position.version, committer.complete, *standing_at}, time.time())
 
 
 @dataclass
@@ -257,7 +254,7 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
             yield changes, Written.of(job.place, tails)
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
-    for share, written in _work(job, runs):
+    for share, written in _work(job, runs, lambda run: bytes_in(todo.stamps[run.name])):
         names = {run.name for run in share}
         yield (
             Changes(
@@ -270,13 +267,15 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
         )
 
 
-def _work(job: Job, runs: Sequence[Run]) -> Iterator[tuple[Sequence[Run], Written]]:
+def _work(
+    job: Job, runs: Sequence[Run], size_of: Callable[[Run], int]
+) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
         yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
         return
-    for share in shares(runs):
+    for share in shares(runs, size_of=size_of):
         yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
 
 
@@ -292,7 +291,7 @@ class Committer:
     def commit(self, changes: Changes, written: Written) -> None:
         """Make the share part of the lake."""
         ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
-        entries = {name: self._entry(name, changes.stamps[name], written) for name in changes.stamps}
+        entries = _entries(changes.stamps, written)
         entries |= {name: Change(None) for name in changes.gone}
         # What is forgotten and comes in a later share stays so, whatever happens before that.
         unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
@@ -338,10 +337,14 @@ class Committer:
             added += table.write(in_log_order(rows, labels_of(kind)))
         return (added, removed) if added or removed else None
 
-    def _entry(self, run: str, stamps: str, written: Written) -> Change:
-        state = written.states.get(run)
-        unfinished = UNFINISHED if run in _unfinished(written) else ""
-        return Change(stamps + unfinished, "" if state is None else json.dumps(state))
+
+def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, Change]:
+    """What the position says of these runs."""
+    unfinished = _unfinished(written)
+    return {
+        run: Change(stamp + UNFINISHED if run in unfinished else stamp, written.states.get(run, ""))
+        for run, stamp in stamps.items()
+    }
 
 
 def _unfinished(written: Written) -> set[str]:
