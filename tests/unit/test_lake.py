@@ -191,6 +191,11 @@ def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
     with second.open("ab") as file:
         file.write(scalars("acc", range(30, 40), 500) + scalars("loss", range(4, 9), 500))
     check()
+    # Another tag begins anew: nothing of its earlier rows is left.
+    (log / "events.out.tfevents.3.h").write_bytes(
+        ef.record(ef.version(900.0)) + scalars("acc", range(2), 900) + scalars("loss", range(6, 8), 900)
+    )
+    check()
 
 
 def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
