@@ -21,6 +21,8 @@ _END = 1 << 16
 class Bucket(Place):
     """A prefix of an object store, through obstore; deltalake reaches it by the same options."""
 
+    readers = 16
+
     def __init__(self, url: str, storage: Storage | None = None) -> None:
         self._store: Store = open_store(url, storage)
         self.url = self._store.url

@@ -30,6 +30,8 @@ class Place(ABC):
     url: str
     #: the options of the object store, as deltalake takes them
     options: dict[str, str]
+    #: how many files are worth being read at a time
+    readers = 1
 
     def table(self, name: str) -> str:
         """The address of a table."""
@@ -41,7 +43,7 @@ class Place(ABC):
 
     @abstractmethod
     def source(self, key: str, size: int) -> Any:
-        """A file of so many bytes, as pyarrow reads it."""
+        """A file of so many bytes, as pyarrow reads it; FileNotFoundError if there is none."""
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
@@ -92,7 +94,9 @@ class Local(Place):
             ) from failure
 
     def source(self, key: str, size: int) -> Any:  # noqa: ARG002
-        return os.fspath(self.folder / key)
+        import pyarrow as pa
+
+        return pa.OSFile(os.fspath(self.folder / key))
 
     def create(self, key: str, data: bytes) -> bool:
         path = self.folder / key

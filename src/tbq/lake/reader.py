@@ -41,6 +41,8 @@ class LakeReader(Reader):
     @cached_property
     def problems(self) -> dict[Problem, None]:  # type: ignore[override]
         """What the lake's table of problems has."""
+        if not self.contents.table("problems").exists:
+            return {}
         fields = schema("problems").names
         table = self.contents.overview("problems")
         rows = zip(*(values_of(table[name]) for name in fields), strict=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,89 +66,110 @@ def rows(
     """The rows of these runs, tags and steps (None: all), in the order of the log if `ordered`; `source` and `row` too
     if they are named."""
     asked = Asked(runs, tags, steps)
+    files = [file for file in table.files if asked.may_be_in(_bounds_of_file(file))]
     wanted = list(lake_schema(table.kind).names if columns is None else columns)
+    if not files:
+        return _schema(table.kind, wanted).empty_table().select(wanted)
+    labels = labels_of(table.kind)
     needed = {*wanted, *asked.names}
     if steps != EVERY_STEP:
         needed.add("step")
-    parts = [
-        part
-        for file in table.files
-        if asked.may_be_in(_bounds_of_file(file)) and (part := _Part.of(table, file, asked)).groups
-    ]
-    try:
-        labels = labels_of(table.kind)
-        known = _have_own_runs(parts)
-        # One tag of runs that each lie in one file: the files are in the order of the log already.
-        sort = ordered and not (known and (len(labels) == 1 or len(tags or ()) == 1))
-        if sort:
-            needed |= set(labels) if known else {*labels, ROW}
-        if known:
-            parts.sort(key=lambda part: part.runs[0] or "")
-        schema = pa.schema([field for field in lake_schema(table.kind) if field.name in needed])
-        read = [part.read(schema, asked) for part in parts]
-    finally:
-        for part in parts:
-            part.file.close()
-    together = pa.concat_tables(read) if read else schema.empty_table()
+    apart = _by_run(files)
+    if apart is not None:
+        files = apart
+    # Files are sorted by tag, then by run: one tag of runs that lie in one file each is in the order of the log.
+    sort = ordered and not (apart is not None and (len(labels) == 1 or len(tags or ()) == 1))
+    if sort:
+        needed |= {*labels, ROW} if apart is None else set(labels)
+    read = partial(_read, table, asked, needed, labels if ordered else ())
+    if len(files) == 1 or table.place.readers == 1:
+        parts = list(map(read, files))
+    else:
+        with ThreadPoolExecutor(min(len(files), table.place.readers)) as pool:
+            parts = list(pool.map(read, files))
+    together = pa.concat_tables(parts)
     if any(column.num_chunks > 1 for column in together.columns if pa.types.is_dictionary(column.type)):
         together = together.unify_dictionaries()
     return (in_log_order(together, labels) if sort else together).select(wanted)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A data file that may have such rows: the row groups of it, and what is known of them without reading them."""
+def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
+    """Files in the order of their runs; None if a run may lie in several."""
+    if len(files) == 1:
+        return list(files)
+    known = [
+        (bounds, file)
+        for file in files
+        if None not in (bounds := _bounds_of_file(file).get("run", (None, None)))
+    ]
+    known.sort(key=lambda each: each[0])
+    apart = len(known) == len(files) and all(
+        before[1] < after[0] for (before, _), (after, _) in zip(known, known[1:], strict=False)
+    )
+    return [file for _, file in known] if apart else None
 
-    table: LakeTable
-    path: str
-    file: pq.ParquetFile
-    groups: list[int]
-    runs: tuple[str | None, str | None]
+
+def _read(
+    table: LakeTable, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
+) -> pa.Table:
+    """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
+    import pyarrow.parquet as pq
+
+    kind = table.kind
+    every = [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+    with (
+        reading(table.place, kind, file.path),
+        table.place.source(f"{kind}/{file.path}", file.size) as source,
+        pq.ParquetFile(source, read_dictionary=every, pre_buffer=True) as opened,
+    ):
+        found = _Groups.of(opened.metadata, asked, file_order(kind))
+        schema = _schema(kind, needed if found.sorted or not labels else {*needed, *labels, ROW})
+        if not found.numbers:
+            return _schema(kind, needed).empty_table()
+        only = found.tag if "tag" in schema.names and len(schema) > 1 else None
+        names = [name for name in schema.names if only is None or name != "tag"]
+        part = opened.read_row_groups(found.numbers, columns=names, use_threads=found.rows > _FEW_ROWS)
+    if only is not None:
+        codes = pa.array(np.zeros(len(part), np.int32))
+        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, pa.array([only], pa.string())))
+    part = _matching(_typed(part, schema), asked, only)
+    if len(schema) == len(needed):
+        return part
+    return in_log_order(part, labels).select(_schema(kind, needed).names)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The row groups of a file that may have such rows, and what its end says of them."""
+
+    numbers: list[int]
+    rows: int
     sorted: bool  # as we sort files; others may have rearranged the table
-    tag: str | None  # the only one that these groups have
+    tag: str | None  # the only one that they have
 
     @classmethod
-    def of(cls, table: LakeTable, file: DataFile, asked: Asked) -> _Part:
+    def of(cls, metadata: pq.FileMetaData, asked: Asked, order: Sequence[str]) -> _Groups:
         """Look at the end of a file."""
-        import pyarrow.parquet as pq
+        places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+        looked = [name for name in asked.bounded if name in places]
+        by = tuple(places.get(name) for name in order)
+        numbers: list[int] = []
+        tags: set[str | None] = set()
+        rows, as_ours = 0, True
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            bounds = {name: _bounds(group.column(places[name])) for name in looked}
+            if asked.may_be_in(bounds):
+                numbers.append(number)
+                tags.update(bounds.get("tag", (None,)))
+                rows += group.num_rows
+                as_ours &= tuple(each.column_index for each in group.sorting_columns) == by
+        return cls(numbers, rows, as_ours, tags.pop() if len(tags) == 1 else None)
 
-        labels = [field.name for field in lake_schema(table.kind) if pa.types.is_dictionary(field.type)]
-        with reading(table.place, table.kind, file.path):
-            opened = pq.ParquetFile(
-                table.place.source(f"{table.kind}/{file.path}", file.size),
-                read_dictionary=labels,
-                pre_buffer=True,
-            )
-            metadata = opened.metadata
-            places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-            looked = [name for name in asked.bounded if name in places]
-            order = tuple(places.get(name) for name in file_order(table.kind))
-            groups: list[int] = []
-            tags: set[str | None] = set()
-            as_ours = True
-            for number in range(metadata.num_row_groups):
-                group = metadata.row_group(number)
-                bounds = {name: _bounds(group.column(places[name])) for name in looked}
-                if asked.may_be_in(bounds):
-                    groups.append(number)
-                    tags.update(bounds.get("tag", (None,)))
-                    as_ours &= tuple(each.column_index for each in group.sorting_columns) == order
-        bounds = _bounds_of_file(file)
-        only = tags.pop() if len(tags) == 1 else None
-        return cls(table, file.path, opened, groups, bounds.get("run", (None, None)), as_ours, only)
 
-    def read(self, schema: pa.Schema, asked: Asked) -> pa.Table:
-        """The rows that are asked for."""
-        known = self.tag is not None and "tag" in schema.names and len(schema) > 1
-        names = [name for name in schema.names if not (known and name == "tag")]
-        with reading(self.table.place, self.table.kind, self.path):
-            count = sum(self.file.metadata.row_group(group).num_rows for group in self.groups)
-            table = self.file.read_row_groups(self.groups, columns=names, use_threads=count > _FEW_ROWS)
-        if known:
-            codes = pa.array(np.zeros(len(table), np.int32))
-            label = pa.DictionaryArray.from_arrays(codes, pa.array([self.tag], pa.string()))
-            table = table.append_column("tag", label)
-        return _matching(_typed(table, schema), asked, self.tag)
+def _schema(kind: str, names: Collection[str]) -> pa.Schema:
+    """These columns of a table, in the order of the table."""
+    return pa.schema([field for field in lake_schema(kind) if field.name in names])
 
 
 def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -156,19 +179,6 @@ def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _have_own_runs(parts: Sequence[_Part]) -> bool:
-    """Whether each run has all of its rows in one of the files, which are all sorted."""
-    if not all(part.sorted for part in parts):
-        return False
-    if len(parts) < 2:
-        return True
-    ranges = [part.runs for part in parts]
-    if any(least is None or largest is None for least, largest in ranges):
-        return False
-    ordered = sorted(ranges)
-    return all(before[1] < after[0] for before, after in zip(ordered, ordered[1:], strict=False))  # type: ignore[operator]
 
 
 def _bounds_of_file(file: DataFile) -> dict[str, tuple[Any, Any]]:
