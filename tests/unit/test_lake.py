@@ -143,6 +143,29 @@ def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
     assert (stats["min.step"], stats["max.step"], stats["num_records"]) == (0, 19, 200)
 
 
+def test_a_data_file_ends_where_a_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that files have runs of their own, and what is read of several need not be sorted."""
+    make_log(tmp_path / "log", 7)
+    for most in (100, 25):  # more than a run has, and less
+        monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
+        lake = tmp_path / f"lake{most}"
+        tbq.lake.sync(tmp_path / "log", lake)
+        table = DeltaTable(lake / "scalars")
+        ranges = sorted(
+            (stats["min.run"], stats["max.run"])
+            for stats in pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        )
+        if most == 100:
+            assert len(ranges) == 4
+            assert all(before[1] < after[0] for before, after in zip(ranges, ranges[1:], strict=False))
+        else:
+            assert len(ranges) == 14
+        assert_same(lake, tmp_path / "log")
+        for tag in ("loss", ["acc", "loss"], None):
+            ours, theirs = (tbq.open(each).scalars(tag=tag).to_dicts() for each in (lake, tmp_path / "log"))
+            assert ours == theirs
+
+
 def test_selections(tmp_path: Path) -> None:
     make_log(tmp_path / "log", 4)
     lake = tmp_path / "lake"

@@ -70,13 +70,27 @@ def reading(place: Place, kind: str, path: str) -> Iterator[None]:
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
-    """The rows in parts that are one file each. Consecutive runs stay together, so that few files have a run."""
+    """The rows, which are ordered by run, in parts that are one file each. They end where a run does, if that is
+    possible: then a reader need not sort what it has of several files."""
+    import numpy as np
+
+    from tbq.columns.codes import codes_of
+
     most = OVERVIEW_ROWS if SOURCE not in table.column_names else MOST_ROWS
     size = table.nbytes
     if size > MOST_BYTES:
         most = min(most, max(1, len(table) * MOST_BYTES // size))
-    for start in range(0, len(table), most):
-        yield table.slice(start, most)
+    if len(table) <= most:
+        yield table
+        return
+    codes, _ = codes_of(table["run"])
+    ends = np.append(np.flatnonzero(codes[1:] != codes[:-1]) + 1, len(table))
+    start = 0
+    while start < len(table):
+        fitting = int(np.searchsorted(ends, start + most, side="right")) - 1
+        end = int(ends[fitting]) if fitting >= 0 and ends[fitting] > start else min(start + most, len(table))
+        yield table.slice(start, end - start)
+        start = end
 
 
 def _write(place: Place, kind: str, table: pa.Table) -> DataFile:

@@ -23,7 +23,7 @@ from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, is_lake, remote_for, sources
+from tbq.source.discover import Found, Source, find, is_lake, refuse_remote_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
@@ -370,6 +370,7 @@ def _found(job: Job) -> Found:
         found, job.found = job.found, None
         return found
     found = find(job.source, remote=remote_for(job.source, job.storage, job.cache))
+    refuse_remote_lakes(found, "a lake is made of event files")
     if not found.runs:
         raise SourceError(
             "no event files here",
