@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,6 +242,26 @@ def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
     assert not tbq.lake.sync(log, lake)
 
 
+def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None:
+    """Even without any retention: they are not its rubbish before an hour has passed."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 2)
+    tbq.lake.sync(log, lake)
+    (path,) = (lake / "scalars").glob("*.parquet")
+    written = path.with_name("part-" + "0" * 32 + ".lz4.parquet")
+    written.write_bytes(path.read_bytes())
+    with next(log.rglob("*tfevents*")).open("ab") as file:
+        file.write(ef.record(ef.scalar("loss", 20, 0.5, 120.0)))
+    tbq.lake.sync(log, lake, compact=True, retention=0)
+    assert written.exists()
+    assert len(list((lake / "scalars").glob("*.parquet"))) == 2, "what was joined is gone"
+    hours_ago = time.time() - 7200
+    os.utime(written, (hours_ago, hours_ago))
+    tbq.lake.sync(log, lake, compact=True, retention=0)
+    assert not written.exists()
+    assert_same(lake, log)
+
+
 def test_many_small_files_are_joined_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,9 +294,6 @@ def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) -> None:
-    import os
-    import time
-
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 1)
     (path,) = log.rglob("*tfevents*")
@@ -292,8 +311,6 @@ def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) ->
 def test_names_of_any_bytes(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     for name in (b"a'b", b"\xff\xfe", "ü/é".encode(), b"new\nline", b"x" * 240):
-        import os
-
         folder = os.fsencode(log) + b"/" + name
         os.makedirs(folder)
         with open(folder + b"/events.out.tfevents.1.h", "wb") as file:

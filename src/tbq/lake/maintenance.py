@@ -17,6 +17,8 @@ SEVERAL = 32
 #: Files below this size are small; they are joined to files of about the second size.
 SMALL_BYTES = 1 << 24
 JOINED_BYTES = 1 << 26
+#: How long a sync may take between writing a data file and committing it.
+UNCOMMITTED_HOURS = 1
 
 
 def maintain(place: Place, compact: bool | None, retention: float, changed: bool) -> None:
@@ -61,12 +63,21 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
 
 
 def vacuum(place: Place, retention: float) -> int:
-    """Delete the data files that no version of the last `retention` hours has; how many there were."""
-    deleted = 0
+    """Delete the data files that no version of the last `retention` hours has; how many there were.
+
+    A file that no version ever had may be that of a sync on another machine, which is about to commit it: it stays for
+    an hour in any case.
+    """
     hours = math.ceil(retention)  # deltalake takes whole hours: rather more than was asked for than less
+    deleted = 0
     for table in look(place).values():
         if table.exists:
-            deleted += len(
-                table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
-            )
+            if hours < UNCOMMITTED_HOURS:
+                deleted += _vacuum(table, hours, full=False)
+            deleted += _vacuum(table, max(hours, UNCOMMITTED_HOURS), full=True)
     return deleted
+
+
+def _vacuum(table: LakeTable, hours: int, full: bool) -> int:
+    """Delete the files that a version had; with `full` those that none had too."""
+    return len(table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=full))
