@@ -115,32 +115,6 @@ def sync(
     >>> print(tbq.lake.sync("runs", "lake"))
     nothing new
     """
-    job = prepare(
-        source, lake, run=run, tag=tag, kinds=kinds, keep_gone=keep_gone, compact=compact, retention=retention,
-        engine=engine, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage,
-        cache=cache,
-    )  # fmt: skip
-    return run_once(job)
-
-
-def prepare(
-    source: Source,
-    lake: str | os.PathLike[str],
-    *,
-    run: Names = None,
-    tag: Names = None,
-    kinds: Sequence[str] | str | None = None,
-    keep_gone: bool = False,
-    compact: bool | None = None,
-    retention: float = 168.0,
-    engine: Engine = "local",
-    threads: int | None = None,
-    progress: Progress | None = None,
-    max_unpacked: Size | None = None,
-    storage: Storage | None = None,
-    cache: StrPath | None = None,
-) -> Job:
-    """Check what `sync` was given, and begin the lake if it does not exist."""
     from tbq.lake.place import place_of
 
     deltalake_there()
@@ -153,15 +127,24 @@ def prepare(
     for selection in (runs, tags):
         selection.resolve([])  # raises if something is not a regular expression
     named = [(name, _absolute(path)) for name, path in sources(source)]
-    place = place_of(lake, storage)
     config = {
         "sources": [[name, path] for name, path in named],
         "run": _items(runs),
         "tag": _items(tags),
         "kinds": None if kinds is None else list(wanted),
     }
-    for _, path in named:
-        if path == place.url or is_lake(path):
+    job = Job(
+        place_of(lake, storage), named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress,
+        engine, keep_gone, compact, float(retention), config, storage, cache,
+    )  # fmt: skip
+    _begin(job)
+    return run_once(job)
+
+
+def _begin(job: Job) -> None:
+    """Make the lake if it does not exist; raise if it cannot be one of this log."""
+    for _, path in job.source:
+        if path == job.place.url or is_lake(path):
             raise UsageError(
                 "is a lake, not a log directory"
                 if is_lake(path)
@@ -169,19 +152,13 @@ def prepare(
                 path=path,
                 hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
             )
-    known = read_config(place)
-    found = None
+    known = read_config(job.place)
     if known is None:
-        refuse_others(place, place.folders())
-        look_once = Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
-        found = _found(look_once)  # raises if there is nothing to make a lake of
-        make_config(place, config)
-        known = read_config(place) or {}
-    check_config(place, known, config)
-    return Job(
-        place, named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress, engine, keep_gone,
-        compact, float(retention), config, storage, cache, found,
-    )  # fmt: skip
+        refuse_others(job.place, job.place.folders())
+        job.found = _found(job)  # raises if there is nothing to make a lake of
+        make_config(job.place, job.config)
+        known = read_config(job.place) or {}
+    check_config(job.place, known, job.config)
 
 
 def run_once(job: Job) -> Synced:
