@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from tbq.errors import OutputError
 from tbq.lake.place import Entry, Place
-from tbq.source.store import MissingObjectError, Store, open_store
+from tbq.source.store import MissingObjectError, Store, open_store, without_tls
 from tbq.storage import Storage
 
 #: An object up to this size is fetched at once: a second request takes as long.
@@ -123,7 +122,6 @@ class _Ranges(io.RawIOBase):
 def _for_deltalake(storage: Mapping[str, str]) -> dict[str, str]:
     """The options as deltalake takes them: it wants to be told that a server may be reached without TLS."""
     options = dict(storage)
-    endpoints = [*storage.values(), *(value for name, value in os.environ.items() if "ENDPOINT" in name)]
-    if any(value.startswith("http://") for value in endpoints):
+    if without_tls(storage):
         options.setdefault("allow_http", "true")
     return options
