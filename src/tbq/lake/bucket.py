@@ -89,7 +89,7 @@ class _Ranges(io.RawIOBase):
 
     def __init__(self, bucket: Bucket, key: str, size: int) -> None:
         self._bucket, self._key, self._size, self._place = bucket, key, size, 0
-        self._end = bucket.part(key, size - _END, size)
+        self._end = bucket.part(key, max(0, size - _END), size)
 
     def readable(self) -> bool:
         return True
