@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError
 from lakes import assert_same, exact_rows, lake_rows
 
 import tbq
@@ -259,6 +260,28 @@ def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None
     os.utime(written, (hours_ago, hours_ago))
     tbq.lake.sync(log, lake, compact=True, retention=0)
     assert not written.exists()
+    assert_same(lake, log)
+
+
+def test_another_sync_commits_while_files_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleting is a commit too: the other one wins, and nobody hears of it. Other failures are told in words."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 2)
+    tbq.lake.sync(log, lake)
+    failures: list[Exception] = [
+        CommitFailedError("a concurrent transaction deleted data this operation read")
+    ]
+
+    def vacuum(*_: Any, **_more: Any) -> None:
+        raise failures[0]
+
+    monkeypatch.setattr(DeltaTable, "vacuum", vacuum)
+    assert not tbq.lake.sync(log, lake, compact=True)
+    failures[0] = DeltaError("permission denied")
+    with pytest.raises(tbq.TbqError, match=r"cannot be deleted: permission denied\n.*the lake is right"):
+        tbq.lake.sync(log, lake, compact=True)
     assert_same(lake, log)
 
 

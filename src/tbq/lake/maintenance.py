@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tbq.errors import OutputError
 from tbq.lake.datafiles import DataFile, read_file
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.tables import ConflictError, LakeTable, look
@@ -79,5 +80,17 @@ def vacuum(place: Place, retention: float) -> int:
 
 
 def _vacuum(table: LakeTable, hours: int, full: bool) -> int:
-    """Delete the files that a version had; with `full` those that none had too."""
-    return len(table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=full))
+    """Delete the files that a version had; with `full` those that none had too. A sync that commits meanwhile wins."""
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    try:
+        return len(table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=full))
+    except CommitFailedError:
+        return 0  # it is done by whoever comes next
+    except (DeltaError, OSError) as failure:
+        raise OutputError(
+            f"data files that are not needed any more cannot be deleted: {failure}",
+            path=table.place.table(table.kind),
+            hint="the lake is right; run tbq sync --compact again once there is permission",
+            code="lake",
+        ) from failure
