@@ -35,7 +35,7 @@ def stamps_in(text: str) -> list[Stamp]:
 def bytes_in(text: str) -> int:
     """How many bytes the files have that stamps are of.
 
-    >>> bytes_in("\0".join(("a", "12", "1", "1", "7", "b", "-1", "2", "", "")))
+    >>> bytes_in(chr(0).join(("a", "12", "1", "1", "7", "b", "-1", "2", "", "")))
     12
     """
     return sum(max(0, int(size)) for size in text.split("\0")[1::_FIELDS])
