@@ -294,7 +294,7 @@ class Decoder {
       manner.steps = true;
       decode_again(worker, parts, manner, [](const Part&) { return true; });
       sessions = order_run(parts, result_.files, by_path);
-      joiner.add(specs_[runs_[run]].run, parts, sessions);
+      joiner.add(specs_[runs_[run]].run, parts, sessions, true);
     }
     for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
       report_file(i, parts, result_.files[i]);

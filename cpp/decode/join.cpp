@@ -60,7 +60,7 @@ void report_segments(size_t series, uint32_t base, const std::vector<Place>& pla
 
 }  // namespace
 
-bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) {
+bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions, bool stored) {
   const size_t series_before = series.size();
   const size_t sessions_before = session_reports.size();
   const size_t segments_before = segment_reports.size();
@@ -81,7 +81,7 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions) 
     while (last < entries.size() && entries[last].entry->tag == entries[first].entry->tag) ++last;
     const auto of_tag = std::span(entries).subspan(first, last - first);
     if (is_new(of_tag, parts)) add_series(of_tag, run, sessions);
-    if (uncounted_) {
+    if (uncounted_ && !stored) {
       series.resize(series_before);
       session_reports.resize(sessions_before);
       segment_reports.resize(segments_before);
@@ -107,7 +107,8 @@ bool Joiner::is_new(std::span<const TagOfPart> entries, const Parts& parts) cons
 
 // Of what nobody asked for only the existence is known: large records of it may have been passed over.
 bool Joiner::counted(const SeriesReport& report) const {
-  if (options_.count || options_.session_tables || options_.verify) return true;
+  if (options_.count) return report.selected;
+  if (options_.session_tables || options_.verify) return true;
   return report.selected && (options_.kinds & bit(report.kind)) != 0;
 }
 
@@ -217,13 +218,17 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
       std::vector<SegmentRef> refs;
       for (const Place& place : places) refs.push_back(place.ref);
       const std::vector<int64_t> limits = resume_limits(sessions.ordered, refs, sessions.starts);
+      bool all_stored = true;
       for (size_t i = 0; i < places.size(); ++i) {
         const Segment& segment = *places[i].ref.segment;
         if (segment.seen.steps.max < limits[i] || limits[i] == kNoLimit) {
           keep(places[i], segment.begin, segment.end);
           continue;
         }
-        if (options.count && segment.begin == segment.end) return false;
+        if (options.count && segment.begin == segment.end) {
+          all_stored = false;
+          continue;
+        }
         filtered(places[i], [&](uint64_t row) {
           const int64_t step = step_of(places[i], row);
           if (step < limits[i]) return true;
@@ -231,7 +236,7 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
           return false;
         });
       }
-      return true;
+      return all_stored;
     }
     case Restarts::last:
     case Restarts::tensorboard: {
@@ -311,6 +316,7 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   const std::vector<Place> places = place_segments(sources, sessions);
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (options_.count && !counted(report)) return;  // its rows are not stored, so none could be told to stay
   const auto row_of = [&](const Place& place, uint64_t row) {
     return sources[place.source].scalars->row(row);
   };
@@ -363,6 +369,7 @@ void Joiner::add_blobs(SeriesReport& report, std::vector<Source>& sources, const
   const std::vector<Place> places = place_segments(sources, sessions);
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (options_.count && !counted(report)) return;
   if (!options_.count) {
     for (const Place& place : places) report.seen.merge(place.ref.segment->seen);
   }

@@ -22,8 +22,8 @@ class Joiner {
   void set_delivery(Delivery* delivery) { delivery_ = delivery; }
 
   // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
-  // nothing was added.
-  bool add(uint32_t run, const Parts& parts, const RunSessions& sessions);
+  // nothing was added. If they have (`stored`), steps that are not there were not asked for.
+  bool add(uint32_t run, const Parts& parts, const RunSessions& sessions, bool stored = false);
   void finish() { packer_.finish(); }
 
   std::vector<ScalarBatch>& scalars() { return packer_.batches; }

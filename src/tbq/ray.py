@@ -13,10 +13,13 @@ from tbq.errors import UsageError
 from tbq.lake.cluster import started
 from tbq.lake.work import shares
 from tbq.opening import open as open_log
+from tbq.query.prune import Filter
+from tbq.query.scan import runs_of
 from tbq.schema import SERIES, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from tbq.logdir import LogDir
     from tbq.select import Names
@@ -43,7 +46,8 @@ def read(
     """A table of a log directory or a lake as a `ray.data.Dataset`. Ray is started here if there is no cluster.
 
     `run`, `tag`, `steps` and `restarts` are those of `log.scalars`; only what they select is decoded. Read tasks have
-    about the same number of bytes each, and a run is never torn apart. Workers must see the same paths.
+    about the same number of bytes each, and a run is never torn apart. Workers must see the same paths. Of Ray's own
+    `select_columns` and `filter(expr=…)` right after it, what they leave out is not decoded either.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
     80
@@ -70,29 +74,51 @@ def _datasource(
     from ray.data.datasource import Datasource, ReadTask
 
     class LogSource(Datasource):  # type: ignore[misc]
-        """A table of a log, in tasks of whole runs."""
+        """A table of a log, in tasks of whole runs. What `select_columns` and `filter` leave out is not read."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._projection_map = None if columns is None else {name: name for name in columns}
 
         def get_name(self) -> str:
             return f"tbq {table}"
 
+        def supports_projection_pushdown(self) -> bool:
+            return True
+
+        def supports_predicate_pushdown(self) -> bool:
+            return True
+
         def estimate_inmemory_data_size(self) -> int | None:
-            return _memory(log, runs, table)
+            return _memory(log, self._runs(), table, self._columns())
 
         def get_read_tasks(self, parallelism: int, *_: Any, **_more: Any) -> list[Any]:
-            total = sum(map(log._reader.size_of, runs))
+            chosen, where, wanted = self._runs(), self._where(), self._columns()
+            total = sum(map(log._reader.size_of, chosen))
             tasks = []
-            for share in _balanced(log, runs, max(1, parallelism), total):
+            for share in _balanced(log, chosen, max(1, parallelism), total):
                 metadata = BlockMetadata(
                     num_rows=None,
-                    size_bytes=_memory(log, share, table),
+                    size_bytes=_memory(log, share, table, wanted),
                     input_files=[path for run in share for path in run.files],
                     exec_stats=None,
                 )
                 names = [run.name for run in share]
-                tasks.append(
-                    ReadTask(partial(_rows, _of(log, share), names, table, columns, selected), metadata)
-                )
+                read = partial(_rows, _of(log, share), names, table, wanted, where, selected)
+                tasks.append(ReadTask(read, metadata))
             return tasks
+
+        def _columns(self) -> list[str] | None:
+            return None if self._projection_map is None else list(self._projection_map)
+
+        def _where(self) -> pc.Expression | None:
+            predicate = self.get_current_predicate()
+            return None if predicate is None else predicate.to_pyarrow()
+
+        def _runs(self) -> Sequence[Run]:
+            """Those that the filter may let through; one of the others if it is none, so that there is a task."""
+            where = self._where()
+            return runs if where is None else runs_of(Filter(where, schema(table)), runs) or runs[:1]
 
     return LogSource()
 
@@ -102,8 +128,9 @@ def _balanced(log: LogDir, runs: Sequence[Run], count: int, total: int) -> Itera
     return shares(runs, max(1, -(-total // count)), log._reader.size_of)
 
 
-def _memory(log: LogDir, runs: Iterable[Run], table: str) -> int:
-    return int(sum(map(log._reader.size_of, runs)) * _INFLATION.get(table, 1.0))
+def _memory(log: LogDir, runs: Iterable[Run], table: str, columns: Sequence[str] | None) -> int:
+    share = 1.0 if columns is None else len(columns) / len(schema(table).names)
+    return int(sum(map(log._reader.size_of, runs)) * _INFLATION.get(table, 1.0) * share)
 
 
 def _of(log: LogDir, runs: Sequence[Run]) -> LogDir:
@@ -118,20 +145,34 @@ def _of(log: LogDir, runs: Sequence[Run]) -> LogDir:
 
 
 def _rows(
-    log: LogDir, names: list[str], table: str, columns: list[str] | None, selected: dict[str, Any]
+    log: LogDir,
+    names: list[str],
+    table: str,
+    columns: list[str] | None,
+    where: pc.Expression | None,
+    selected: dict[str, Any],
 ) -> Iterator[pa.Table]:
     """The rows of a task, batch by batch; on the worker."""
     import warnings
 
-    from tbq.errors import SelectionError, TbqWarning
+    import pyarrow as pa
 
+    from tbq.errors import SelectionError, TbqWarning
+    from tbq.query.scan import scan
+
+    kept = columns or ["run"]  # a table without columns would not tell how many rows it has
+    wanted = None if columns is None else kept
+    yield _plain(
+        pa.schema([schema(table).field(name) for name in wanted or schema(table).names]).empty_table()
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TbqWarning)
+        reader = log._reader.given(selected)
         try:
-            found = log.table(table, run=names, **selected).to_arrow()
+            for batch in scan(reader, table, names, columns=wanted, where=where, **selected):
+                yield _plain(pa.Table.from_batches([batch]))
         except SelectionError:  # no run of this task has such a tag
-            found = schema(table).empty_table()
-    yield _plain(found if columns is None else found.select(columns))
+            return
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -79,6 +79,11 @@ class Selection:
         return [item for item in self.items or () if not _is_pattern(item)]
 
     @property
+    def named(self) -> frozenset[str] | None:
+        """The names that are asked for, if each item is one; None if there are patterns, or nothing was chosen."""
+        return self._literal if self.items and len(self.exact) == len(self.items) else None
+
+    @property
     def names_of_patterns(self) -> list[str]:
         """What tags would be called that patterns are the names of: then these take that tag alone."""
         patterns = [item for item in self.items or () if _is_pattern(item)]

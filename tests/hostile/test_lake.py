@@ -416,8 +416,9 @@ def test_what_needs_event_files_says_so_of_a_lake(tmp_path: Path) -> None:
         lambda: tbq.open(f"name:{lake}"),
         lambda: tbq.open(lake, merge="re:(.)"),
     ):
-        with pytest.raises(UsageError, match="is a lake"):
+        with pytest.raises(UsageError, match="is a lake") as wrong:
             use()
+        assert str(log) in str(wrong.value), "it names the log directory"
     assert tbq.open(lake.as_uri()).runs == ["a", "b", "c"]
 
 

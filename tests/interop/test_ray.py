@@ -74,6 +74,47 @@ def test_runs_are_not_torn_apart(cluster: None, runs: Path) -> None:
     assert len(seen) == 12 and len([size for size in sizes if size]) >= 3
 
 
+def test_what_ray_leaves_out_is_not_read(
+    cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray hands its columns and filters to the source; the rows are those that it would have left."""
+    from ray.data.expressions import col
+
+    tbq.lake.sync(runs, tmp_path / "lake")
+    original = tbq.ray._memory
+    asked: list[tuple[set[str], Any]] = []
+
+    def noting(log: Any, of_runs: Any, table: str, columns: Any) -> int:
+        listed = list(of_runs)
+        asked.append(({run.name for run in listed}, columns))
+        return int(original(log, listed, table, columns))
+
+    monkeypatch.setattr("tbq.ray._memory", noting)
+    frame = tbq.open(runs).scalars().to_pandas()
+    for path in (runs, tmp_path / "lake"):
+        asked.clear()
+        found = (
+            tbq.ray.read(path)
+            .filter(
+                expr=(col("run") < "run04") & (col("tag") == "a") & (col("step") >= 7) & (col("value") < 20)
+            )
+            .select_columns(["step", "run"])
+            .to_pandas()
+        )
+        want = frame.query("run < 'run04' and tag == 'a' and 7 <= step and value < 20")[["step", "run"]]
+        assert sorted_rows(found) == sorted_rows(want) and len(want)
+        last_runs, last_columns = asked[-1]
+        assert last_columns is not None and set(last_columns) <= {"step", "run", "tag", "value"}
+        assert last_runs and all(name < "run04" for name in last_runs)
+        assert (
+            tbq.ray.read(path, tag="b").select_columns(["value"]).sum("value")
+            == frame.query("tag == 'b'")["value"].sum()
+        )
+        assert tbq.ray.read(path, tag="b", steps=(3, 5)).filter(expr=col("step") > 4).count() == 12
+        assert tbq.ray.read(path).filter(expr=col("run") == "nobody").count() == 0
+        assert tbq.ray.read(path).count() == len(frame)
+
+
 def test_a_dataset_of_a_lake(cluster: None, runs: Path, tmp_path: Path) -> None:
     tbq.lake.sync(runs, tmp_path / "lake")
     found = tbq.ray.read(tmp_path / "lake", tag="b").to_pandas()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import eventfile as ef
+import pyarrow as pa
 import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import decode, examples
+from tables import comparable, decode, examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +95,33 @@ def test_a_split_run_has_the_same_rows(
 ) -> None:
     rows = decode(write(files, folder), restarts=policy, block=block, split=split, threads=threads).rows
     assert rows == reference.scalars(files, policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@examples(50)
+@given(files=runs(), tag=st.sampled_from(TAGS), span=st.tuples(STEPS, STEPS).map(sorted))
+def test_counting_a_selection_counts_what_reading_it_gives(
+    policy: str, files: reference.Files, tag: str, span: list[int], folder: Path
+) -> None:
+    """Whatever restarts left of other tags, or of other steps."""
+    paths = write(files, folder)
+    read = [row for row in reference.scalars(files, policy) if row.tag == tag]
+    chosen = decode(paths, restarts=policy, kinds=[], count=True, select=lambda name: name == tag).result
+    everything = decode(paths, restarts=policy, kinds=[], count=True).result
+    of_tag = [row for row in series_of(chosen) if row["tag"] == tag]
+    assert sum(row["count"] for row in of_tag if row["kind"] == "scalars") == len(read)
+    assert of_tag == [row for row in series_of(everything) if row["tag"] == tag]
+    assert not any(row["count"] for row in series_of(chosen) if row["tag"] != tag)
+    in_span = decode(paths, restarts=policy, kinds=[], count=True, steps=(span[0], span[1])).result
+    assert [row["tag"] for row in series_of(in_span)] == [row["tag"] for row in series_of(everything)]
+
+
+def series_of(result: Any) -> list[dict[str, Any]]:
+    rows = pa.table(result.series(["run"])).to_pylist()
+    return [
+        {name: comparable(cell) if isinstance(cell, float) else cell for name, cell in row.items()}
+        for row in rows
+    ]
 
 
 def test_dropped_rows_are_counted(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError
 from lakes import assert_same, exact_rows, lake_rows
 
 import tbq
@@ -143,6 +146,29 @@ def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
     assert (stats["min.step"], stats["max.step"], stats["num_records"]) == (0, 19, 200)
 
 
+def test_a_data_file_ends_where_a_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that files have runs of their own, and what is read of several need not be sorted."""
+    make_log(tmp_path / "log", 7)
+    for most in (100, 25):  # more than a run has, and less
+        monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
+        lake = tmp_path / f"lake{most}"
+        tbq.lake.sync(tmp_path / "log", lake)
+        table = DeltaTable(lake / "scalars")
+        ranges = sorted(
+            (stats["min.run"], stats["max.run"])
+            for stats in pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        )
+        if most == 100:
+            assert len(ranges) == 4
+            assert all(before[1] < after[0] for before, after in zip(ranges, ranges[1:], strict=False))
+        else:
+            assert len(ranges) == 14
+        assert_same(lake, tmp_path / "log")
+        for tag in ("loss", ["acc", "loss"], None):
+            ours, theirs = (tbq.open(each).scalars(tag=tag).to_dicts() for each in (lake, tmp_path / "log"))
+            assert ours == theirs
+
+
 def test_selections(tmp_path: Path) -> None:
     make_log(tmp_path / "log", 4)
     lake = tmp_path / "lake"
@@ -191,6 +217,11 @@ def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
     with second.open("ab") as file:
         file.write(scalars("acc", range(30, 40), 500) + scalars("loss", range(4, 9), 500))
     check()
+    # Another tag begins anew: nothing of its earlier rows is left.
+    (log / "events.out.tfevents.3.h").write_bytes(
+        ef.record(ef.version(900.0)) + scalars("acc", range(2), 900) + scalars("loss", range(6, 8), 900)
+    )
+    check()
 
 
 def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
@@ -210,6 +241,48 @@ def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
     assert len(list((lake / "scalars").glob("*.parquet"))) == 1
     assert_same(lake, log)
     assert not tbq.lake.sync(log, lake)
+
+
+def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None:
+    """Even without any retention: they are not its rubbish before an hour has passed."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 2)
+    tbq.lake.sync(log, lake)
+    (path,) = (lake / "scalars").glob("*.parquet")
+    written = path.with_name("part-" + "0" * 32 + ".lz4.parquet")
+    written.write_bytes(path.read_bytes())
+    with next(log.rglob("*tfevents*")).open("ab") as file:
+        file.write(ef.record(ef.scalar("loss", 20, 0.5, 120.0)))
+    tbq.lake.sync(log, lake, compact=True, retention=0)
+    assert written.exists()
+    assert len(list((lake / "scalars").glob("*.parquet"))) == 2, "what was joined is gone"
+    hours_ago = time.time() - 7200
+    os.utime(written, (hours_ago, hours_ago))
+    tbq.lake.sync(log, lake, compact=True, retention=0)
+    assert not written.exists()
+    assert_same(lake, log)
+
+
+def test_another_sync_commits_while_files_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleting is a commit too: the other one wins, and nobody hears of it. Other failures are told in words."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log, 2)
+    tbq.lake.sync(log, lake)
+    failures: list[Exception] = [
+        CommitFailedError("a concurrent transaction deleted data this operation read")
+    ]
+
+    def vacuum(*_: Any, **_more: Any) -> None:
+        raise failures[0]
+
+    monkeypatch.setattr(DeltaTable, "vacuum", vacuum)
+    assert not tbq.lake.sync(log, lake, compact=True)
+    failures[0] = DeltaError("permission denied")
+    with pytest.raises(tbq.TbqError, match=r"cannot be deleted: permission denied\n.*the lake is right"):
+        tbq.lake.sync(log, lake, compact=True)
+    assert_same(lake, log)
 
 
 def test_many_small_files_are_joined_without_being_asked(
@@ -244,9 +317,6 @@ def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) -> None:
-    import os
-    import time
-
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 1)
     (path,) = log.rglob("*tfevents*")
@@ -264,8 +334,6 @@ def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) ->
 def test_names_of_any_bytes(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     for name in (b"a'b", b"\xff\xfe", "ü/é".encode(), b"new\nline", b"x" * 240):
-        import os
-
         folder = os.fsencode(log) + b"/" + name
         os.makedirs(folder)
         with open(folder + b"/events.out.tfevents.1.h", "wb") as file:

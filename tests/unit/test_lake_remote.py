@@ -10,10 +10,12 @@ import pytest
 
 import tbq
 import tbq.lake
-from tbq.errors import TbqError
+from tbq.errors import TbqError, UsageError
 from tbq.lake.layout import TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from buckets import Bucket
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -55,6 +57,22 @@ def test_a_lake_of_a_bucket(bucket: Bucket) -> None:
     done = tbq.lake.sync(log, lake)
     assert (done.grown, done.replaced) == (0, 1)
     assert_same(log, lake)
+
+
+def test_what_needs_event_files_says_so(bucket: Bucket, tmp_path: Path) -> None:
+    """At once: nobody waits for ever for new rows of a lake."""
+    log, lake = bucket.url("runs"), bucket.url("lake")
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
+    tbq.lake.sync(log, lake)
+    for use in (
+        lambda: tbq.follow(lake).poll(),
+        lambda: tbq.doctor(lake),
+        lambda: tbq.rewrite(lake, tmp_path / "out"),
+        lambda: tbq.lake.sync(lake, bucket.url("other")),
+    ):
+        with pytest.raises(UsageError, match="is a lake") as wrong:
+            use()
+        assert log in str(wrong.value)
 
 
 def test_nothing_new_reads_no_event_file(bucket: Bucket) -> None:

@@ -231,13 +231,6 @@ def tell(problems: Sequence[Problem], on_error: str) -> None:
         warn(line)
 
 
-def refuse_unreadable(result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}) -> None:
-    """Raise if not one file could be read; `unpacking` has the reasons of those that could not be unpacked."""
-    failure = unreadable(result, runs, unpacking)
-    if failure is not None:
-        raise failure
-
-
 def unreadable(
     result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
 ) -> SourceError | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
 from tbq.decode.options import OnError, Options, Restarts
-from tbq.decode.problems import of_unpacking, problems_of, refuse_unreadable, tell, unreadable
+from tbq.decode.problems import of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
 from tbq.progress import Parts, reporting
 from tbq.select import Names, Selection
@@ -90,7 +90,7 @@ class Reader:
         result, problems = self.read_quietly(
             runs, kinds, options, verify=on_error == "raise", details=details
         )
-        refuse_unreadable(result, runs, self.unpacked.failures)
+        self._refuse(result, runs)
         if on_error == "raise":  # else they were reported when the log was opened
             problems = [*self.found.problems, *problems]
         tell(problems, on_error)
@@ -168,7 +168,7 @@ class Reader:
         """Everything verified and counted, nothing stored; anew each time, since a log may grow."""
         options = Options(restarts=restarts, threads=threads, progress=progress)
         result, problems = self.read_quietly(self.runs, [], options, count=True)
-        refuse_unreadable(result, self.runs)
+        self._refuse(result, self.runs)
         tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error)
         return result
 
@@ -176,11 +176,20 @@ class Reader:
         """The error if not one file of these runs could be read."""
         return unreadable(result, runs, self.unpacked.failures)
 
+    def _refuse(self, result: Result, runs: Sequence[Run]) -> None:
+        failure = self.failure(result, runs)
+        if failure is not None:
+            raise failure
+
     def note(self, problems: Iterable[Problem], on_error: OnError) -> None:
         """Keep problems that turned up after decoding, and report them as `on_error` says."""
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
         tell(listed, on_error)
+
+    def scalars(self, result: Result, runs: Sequence[Run]) -> pa.Table:
+        """The scalars of a result of these runs."""
+        return table_of(result.scalars([run.name for run in runs]))
 
     def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
         """Where the values of a table are, none of them read: `run, tag, step, wall_time, bytes`."""

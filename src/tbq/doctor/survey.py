@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.errors import SourceError, UsageError
 from tbq.source import Found, Run, discover
-from tbq.source.discover import refuse_lakes, remote_for, sources
+from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
@@ -37,6 +37,8 @@ MOST_BYTES = HELD_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
 
+_WANT = "the doctor examines event files"
+
 
 class Survey:
     """What is at a path, or at several; `errors` lists the paths that have nothing to examine."""
@@ -52,7 +54,7 @@ class Survey:
         cache: StrPath | None = None,
     ) -> None:
         named = sources(source)
-        refuse_lakes(named, "the doctor examines event files")
+        refuse_lakes(named, _WANT)
         self._remote = remote_for(named, storage, cache)
         self.given = [path for _, path in named]
         items = source if isinstance(source, Mapping) else self.given
@@ -67,6 +69,7 @@ class Survey:
                 raise
             self.clash = clash
             self.discovered = Found(self.given, [])
+        refuse_remote_lakes(self.discovered, _WANT)
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # A group holds whole series up to this many rows; a longer series is cut at the larger number.
 _GROUP = 1 << 17
 _LARGEST = 1 << 20
+# A group that ends where its first label ends, because it holds one only, may be this small.
+_LEAST = 1 << 15
 # Of zstd: a sixth faster in all than level 1 on scalars, and an eighth larger.
 _LEVEL = -3
 
@@ -28,13 +30,17 @@ _LEVEL = -3
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
     """Write the table with its origin in the metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
     table = _without_nulls(with_origin(table, options))
-    write_stretches(Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES), stream)
+    stretches = Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES)
+    with _writer(stream, stretches.table.schema) as writer:
+        for group in stretches.groups():
+            writer.write_table(group, row_group_size=_LARGEST)
 
 
 def write_stretches(stretches: Stretches, stream: IO[bytes], **settings: Any) -> None:
-    """Write a table as Parquet, its row groups ending where stretches end; `settings` are those of pyarrow's writer."""
+    """Write a table as Parquet, its row groups ending where stretches end, if that pays also where their first label
+    does; `settings` are those of pyarrow's writer."""
     with _writer(stream, stretches.table.schema, **settings) as writer:
-        for group in stretches.groups():
+        for group in stretches.groups(apart=True):
             writer.write_table(group, row_group_size=_LARGEST)
 
 
@@ -86,11 +92,10 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
         for field in schema
         if field.type in (pa.int64(), pa.float64())
     }
+    settings = {"compression": "zstd", "compression_level": _LEVEL, **settings}
     return pq.ParquetWriter(
         stream,
         schema,
-        compression="zstd",
-        compression_level=_LEVEL,
         use_dictionary=labels or False,
         column_encoding=encodings or None,
         write_page_index=True,
@@ -117,12 +122,16 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class _Key:
+class Key:
     """A column that stretches differ in: its name, what each stretch has of it, and the names."""
 
     column: str
     codes: NDArray[np.signedinteger[Any]]  # a stretch
     names: pa.Array
+
+    def at(self, stretches: NDArray[Any]) -> Key:
+        """The same of other stretches."""
+        return Key(self.column, self.codes[stretches], self.names)
 
 
 @dataclass(frozen=True)
@@ -131,12 +140,12 @@ class Stretches:
 
     table: pa.Table
     starts: NDArray[np.int64]
-    keys: list[_Key]
+    keys: list[Key]
 
     @classmethod
-    def of(cls, table: pa.Table, by: Sequence[str], sort: bool) -> Stretches:
-        """Stretches of the same labels in the columns `by`. With `sort` ordered by them; rows with the same labels keep
-        their order."""
+    def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
+        """Stretches of the same labels in the columns `by` and `beside`. With `sort` ordered by the former; rows with
+        the same labels there keep their order."""
         import numpy as np
 
         from tbq.columns.codes import codes_of, order_of
@@ -144,7 +153,7 @@ class Stretches:
         # In a wide table, `tag` may be a metric that somebody called so.
         columns = [
             name
-            for name in by
+            for name in (*by, *beside)
             if name in table.column_names and not _is_number(table.schema.field(name).type)
         ]
         if not columns or not len(table):
@@ -155,27 +164,33 @@ class Stretches:
         for codes, _ in coded.values():
             fresh[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(fresh)
-        ranks = [order_of(names)[codes[starts]] for codes, names in coded.values()]
+        keys = [Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
+            ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
             order = np.lexsort(ranks[::-1])
             if bool((order != np.arange(len(starts))).any()):
                 lengths = np.diff(np.append(starts, len(table)))[order]
                 ends = np.cumsum(lengths)
                 rows = np.arange(len(table)) + np.repeat(starts[order] - (ends - lengths), lengths)
-                return cls.of(table.take(rows), by, sort=False)
-        return cls(
-            table, starts, [_Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
-        )
+                return cls(table.take(rows), *_joined(ends - lengths, [key.at(order) for key in keys]))
+        return cls(table, starts, keys)
 
-    def groups(self) -> Iterator[pa.Table]:
-        """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group."""
+    def groups(self, apart: bool = False) -> Iterator[pa.Table]:
+        """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group.
+
+        With `apart`, what has many rows of one first label has groups of its own.
+        """
         import numpy as np
 
         ends = np.append(self.starts, len(self.table))[1:]
+        turns = self._turns(ends) if apart and self.keys else np.zeros(0, np.int64)
         first = 0
         while first < len(self.starts):
             room = self.starts[first] + _GROUP
             last = max(int(np.searchsorted(ends, room, side="right")), first + 1)
+            turn = int(np.searchsorted(turns, first, side="right"))
+            if turn < len(turns):
+                last = min(last, int(turns[turn]))
             begin, end = int(self.starts[first]), int(ends[last - 1])
             group = self.table.slice(begin, end - begin)
             lengths = ends[first:last] - self.starts[first:last]
@@ -183,6 +198,38 @@ class Stretches:
                 group = _own_names(group, key.column, key.codes[first:last], lengths, key.names)
             yield group
             first = last
+
+    def _turns(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The stretches at which a group shall begin: where the first label changes, if it had or will have many rows.
+
+        Labels of few rows are together until they are many.
+        """
+        import numpy as np
+
+        codes = self.keys[0].codes
+        changes = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        begins = self.starts[changes]
+        counts = np.diff(np.append(begins, ends[-1]))
+        turns: list[int] = []
+        together = 0
+        for change, count in zip(changes.tolist(), counts.tolist(), strict=True):
+            if together and (together >= _LEAST or count >= _LEAST):
+                turns.append(change)
+                together = 0
+            together += count
+        return np.array(turns, np.int64)
+
+
+def _joined(starts: NDArray[np.int64], keys: list[Key]) -> tuple[NDArray[np.int64], list[Key]]:
+    """Stretches as one where neighbours have the same labels."""
+    import numpy as np
+
+    fresh = np.ones(len(starts), bool)
+    fresh[1:] = False
+    for key in keys:
+        fresh[1:] |= key.codes[1:] != key.codes[:-1]
+    first = np.flatnonzero(fresh)
+    return starts[first], [key.at(first) for key in keys]
 
 
 def _own_names(

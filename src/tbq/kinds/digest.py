@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tbq.columns.codes import values_of
 from tbq.decode.options import Options, Reading
-from tbq.decode.reader import table_of
 from tbq.kinds.values import Values
 from tbq.table.summary import Statistic, statistics
 
@@ -52,12 +51,12 @@ class Digest:
         if steps is None:
             options = Options.of(reading, columns=columns)
             for part, result in reader.in_groups(runs, ["scalars", "hparams"], options, on_error):
-                digest._add_scalars(table_of(result.scalars([run.name for run in part])))
+                digest._add_scalars(reader.scalars(result, part))
                 digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
             return digest
         options = Options.of(reading, columns=columns, steps=steps)
         for part, result in reader.in_groups(runs, ["scalars"], options, on_error):
-            digest._add_scalars(table_of(result.scalars([run.name for run in part])))
+            digest._add_scalars(reader.scalars(result, part))
         for part, result in reader.in_groups(runs, ["hparams"], Options.of(reading), "ignore"):
             digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
         return digest

@@ -128,23 +128,20 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
     """The `files` table."""
     import pyarrow as pa
 
-    rows = [
-        {
-            "run": runs[report.run].name,
-            "path": shown_path(path_of(report)),
-            "bytes": report.bytes,
-            "records": report.records,
-            "first_step": report.first_step if report.values else None,
-            "last_step": report.last_step if report.values else None,
-            "first_wall_time": report.first_wall_time if report.timed else None,
-            "last_wall_time": report.last_wall_time if report.timed else None,
-            "truncated_bytes": report.truncated,
-            "faults": len(report.faults) + report.more_faults,
-            "health": health(report),
-        }
-        for report in reports
-    ]
-    return pa.Table.from_pylist(rows, schema=schema)
+    columns = {
+        "run": [runs[report.run].name for report in reports],
+        "path": [shown_path(path_of(report)) for report in reports],
+        "bytes": [report.bytes for report in reports],
+        "records": [report.records for report in reports],
+        "first_step": [report.first_step if report.values else None for report in reports],
+        "last_step": [report.last_step if report.values else None for report in reports],
+        "first_wall_time": [report.first_wall_time if report.timed else None for report in reports],
+        "last_wall_time": [report.last_wall_time if report.timed else None for report in reports],
+        "truncated_bytes": [report.truncated for report in reports],
+        "faults": [len(report.faults) + report.more_faults for report in reports],
+        "health": [health(report) for report in reports],
+    }
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
 
 def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, schema: pa.Schema) -> pa.Table:

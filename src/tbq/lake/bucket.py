@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from collections.abc import Iterator, Mapping
-from typing import IO
+from typing import IO, Any
 
 from tbq.errors import OutputError
 from tbq.lake.place import Entry, Place
-from tbq.source.store import MissingObjectError, Store, open_store
+from tbq.source.store import MissingObjectError, Store, open_store, without_tls
 from tbq.storage import Storage
+
+#: An object up to this size is fetched at once: a second request takes as long.
+_WHOLE = 1 << 22
+_END = 1 << 16
 
 
 class Bucket(Place):
     """A prefix of an object store, through obstore; deltalake reaches it by the same options."""
+
+    readers = 16
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
         self._store: Store = open_store(url, storage)
@@ -32,6 +37,13 @@ class Bucket(Place):
         except MissingObjectError as missing:
             raise FileNotFoundError(key) from missing
 
+    def source(self, key: str, size: int) -> Any:
+        import pyarrow as pa
+
+        if size <= _WHOLE:
+            return pa.BufferReader(self.read(key))
+        return pa.PythonFile(_Ranges(self, key, size), mode="r")
+
     def create(self, key: str, data: bytes) -> bool:
         try:
             self._store.put(key, data, replace=False)
@@ -40,6 +52,13 @@ class Bucket(Place):
                 raise
             return False
         return True
+
+    def part(self, key: str, begin: int, end: int) -> bytes:
+        """Some bytes of a file."""
+        try:
+            return self._store.get(key, begin, end)
+        except MissingObjectError as missing:
+            raise FileNotFoundError(key) from missing
 
     @contextlib.contextmanager
     def write(self, key: str) -> Iterator[IO[bytes]]:
@@ -65,10 +84,44 @@ class Bucket(Place):
         self._store.delete(key)
 
 
+class _Ranges(io.RawIOBase):
+    """An object of which only what is read is fetched; its end, where a data file says what is in it, at once."""
+
+    def __init__(self, bucket: Bucket, key: str, size: int) -> None:
+        self._bucket, self._key, self._size, self._place = bucket, key, size, 0
+        self._end = bucket.part(key, max(0, size - _END), size)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._place = offset + (0, self._place, self._size)[whence]
+        return self._place
+
+    def read(self, size: int | None = -1) -> bytes:
+        begin, end = self._place, self._size
+        if size is not None and size >= 0:
+            end = min(end, begin + size)
+        self._place = max(begin, end)
+        if begin >= end:
+            return b""
+        known = self._size - len(self._end)
+        return (
+            self._end[begin - known : end - known]
+            if begin >= known
+            else self._bucket.part(self._key, begin, end)
+        )
+
+
 def _for_deltalake(storage: Mapping[str, str]) -> dict[str, str]:
     """The options as deltalake takes them: it wants to be told that a server may be reached without TLS."""
     options = dict(storage)
-    endpoints = [*storage.values(), *(value for name, value in os.environ.items() if "ENDPOINT" in name)]
-    if any(value.startswith("http://") for value in endpoints):
+    if without_tls(storage):
         options.setdefault("allow_http", "true")
     return options

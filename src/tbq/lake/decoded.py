@@ -18,7 +18,7 @@ from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
 from tbq.lake.layout import ROW, lake_schema
 from tbq.lake.rows import places_in, rows_of
-from tbq.lake.state import State, may_continue, states_of
+from tbq.lake.state import may_continue, states_of
 from tbq.problems import to_arrow
 from tbq.schema import SERIES, schema
 from tbq.select import Selection
@@ -53,7 +53,7 @@ class Decoded:
     """The rows of some runs by table, and for each run what a later read goes on with."""
 
     tables: dict[str, list[pa.Table]] = field(default_factory=dict)
-    states: dict[str, State | None] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
     rows: int = 0
 
     def add(self, kind: str, table: pa.Table) -> None:
@@ -95,7 +95,7 @@ def decode_runs(
     states = states_of(result, reports, series, sessions, next_rows)
     good = may_continue(out.table("problems"))
     out.states = {
-        name: state if good.get(name, True) else None for name, state in zip(names, states, strict=True)
+        name: state if good.get(name, True) else "" for name, state in zip(names, states, strict=True)
     }
     return out
 
@@ -131,8 +131,7 @@ def _overviews(
     parts = [_without(series, split)]
     several = [runs[index] for index in sorted(split)]
     if several:
-        # Of all tags: rows that are not selected are not stored, so it could not be told which of them a restart left.
-        options = Options(restarts="resume", threads=selected.threads)
+        options = Options(tag=selected.tag, restarts="resume", threads=selected.threads)
         counted = decode(several, [], options, reader.unpacked, count=True, verify=True)
         table = table_of(counted.series([run.name for run in several]))
         parts.append(table)

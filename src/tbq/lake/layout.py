@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.schema import KINDS, SERIES, schema
+from tbq.source.urls import LAKE
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ VERSION = 1
 APP = "tbq"
 #: Where everything but the tables lies.
 OWN = "_tbq"
-CONFIG = f"{OWN}/lake.json"
+CONFIG = LAKE
 
 #: The tables about the log itself. They are committed last.
 OVERVIEWS = ("tags", "files", "problems", "runs")

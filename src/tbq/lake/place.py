@@ -30,6 +30,8 @@ class Place(ABC):
     url: str
     #: the options of the object store, as deltalake takes them
     options: dict[str, str]
+    #: how many files are worth being read at a time
+    readers = 1
 
     def table(self, name: str) -> str:
         """The address of a table."""
@@ -39,11 +41,9 @@ class Place(ABC):
     def read(self, key: str) -> bytes:
         """The bytes of a file; FileNotFoundError if there is none."""
 
-    def source(self, key: str) -> Any:
-        """A file as pyarrow reads it."""
-        import pyarrow as pa
-
-        return pa.BufferReader(self.read(key))
+    @abstractmethod
+    def source(self, key: str, size: int) -> Any:
+        """A file of so many bytes, as pyarrow reads it; FileNotFoundError if there is none."""
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
@@ -93,8 +93,10 @@ class Local(Place):
                 f"cannot be read: {_reason(failure)}", path=self.folder / key, code="lake"
             ) from failure
 
-    def source(self, key: str) -> Any:
-        return os.fspath(self.folder / key)
+    def source(self, key: str, size: int) -> Any:  # noqa: ARG002
+        import pyarrow as pa
+
+        return pa.OSFile(os.fspath(self.folder / key))
 
     def create(self, key: str, data: bytes) -> bool:
         path = self.folder / key

@@ -7,7 +7,7 @@ written once, under a number that is taken once, before any table points to it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _FOLDER = f"{OWN}/positions"
 _META = b"tbq.position"
+_COLUMNS = ("run", "stamps", "state", "changed")
 _MOST_PARTS = 16  # files in a chain
 _KEEP_SECONDS = 3600.0  # another sync may still be reading what it found
 
@@ -139,9 +140,9 @@ def save(
     return position
 
 
-def clean(place: Place, keep: Iterable[Position], now: float) -> None:
+def clean(place: Place, keep: Iterable[int], now: float) -> None:
     """Delete the files that no position in `keep` needs, unless they are so new that another sync may need them."""
-    needed = {part for position in keep for part in (*position.parts, position.version)}
+    needed = {part for version in keep if version for part in _parts(place, version)}
     newest = max(needed, default=0)
     for entry in place.entries(_FOLDER):
         version = _number(entry.name)
@@ -149,6 +150,12 @@ def clean(place: Place, keep: Iterable[Position], now: float) -> None:
             continue
         if now - entry.modified > _KEEP_SECONDS:
             place.delete(f"{_FOLDER}/{entry.name}")
+
+
+def _parts(place: Place, version: int) -> list[int]:
+    """The files of a position; itself if it is missing or damaged."""
+    head = _table(place, version, [])
+    return [version] if head is None else [*json.loads(head.schema.metadata[_META])["parts"], version]
 
 
 def _key(version: int) -> str:
@@ -164,13 +171,12 @@ def _versions(place: Place) -> list[int]:
     return [number for entry in place.entries(_FOLDER) if (number := _number(entry.name)) is not None]
 
 
-def _table(place: Place, version: int) -> pa.Table | None:
+def _table(place: Place, version: int, columns: Sequence[str] = _COLUMNS) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(pa.BufferReader(place.read(_key(version))))
+        table = pq.read_table(pa.BufferReader(place.read(_key(version))), columns=list(columns))
     except (FileNotFoundError, pa.ArrowException, OSError):
         return None
-    wanted = ["run", "stamps", "state", "changed"]
-    return table if table.column_names == wanted and _META in (table.schema.metadata or {}) else None
+    return table if table.column_names == list(columns) and _META in (table.schema.metadata or {}) else None

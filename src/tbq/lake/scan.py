@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers, order_of
-from tbq.lake.datafiles import reading
-from tbq.lake.layout import ROW, SOURCE, lake_schema
-from tbq.schema import SERIES
+from tbq.columns.codes import codes_of, numbers
+from tbq.lake.datafiles import DataFile, reading
+from tbq.lake.layout import ROW, lake_schema
+from tbq.lake.order import file_order, in_log_order, labels_of
 from tbq.select import MAX_STEP, MIN_STEP
 
 if TYPE_CHECKING:
@@ -21,6 +23,36 @@ if TYPE_CHECKING:
     from tbq.lake.tables import LakeTable
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
+_FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows that are asked for: those of these runs, tags and steps; None takes all."""
+
+    runs: Collection[str] | None = None
+    tags: Collection[str] | None = None
+    steps: tuple[int, int] = EVERY_STEP
+
+    @property
+    def names(self) -> dict[str, Collection[str]]:
+        """The columns of labels that are asked for by name."""
+        both = {"run": self.runs, "tag": self.tags}
+        return {column: names for column, names in both.items() if names is not None}
+
+    @property
+    def bounded(self) -> list[str]:
+        """The columns whose least and largest values tell where such rows may be."""
+        return [*self.names, *(["step"] if self.steps != EVERY_STEP else [])]
+
+    def may_be_in(self, bounds: dict[str, tuple[Any, Any]]) -> bool:
+        """Whether such rows may be where columns have these least and largest values."""
+        for column, names in self.names.items():
+            least, largest = bounds.get(column, (None, None))
+            if not (least is None or largest is None or any(least <= name <= largest for name in names)):
+                return False
+        first, last = bounds.get("step", (None, None))
+        return first is None or last is None or (first <= self.steps[1] and last >= self.steps[0])
 
 
 def rows(
@@ -29,127 +61,151 @@ def rows(
     runs: Collection[str] | None = None,
     tags: Collection[str] | None = None,
     steps: tuple[int, int] = EVERY_STEP,
+    ordered: bool = True,
 ) -> pa.Table:
-    """The rows of these runs, tags and steps (None: all), in the order of the log; `source` and `row` too if named."""
+    """The rows of these runs, tags and steps (None: all), in the order of the log if `ordered`; `source` and `row` too
+    if they are named."""
+    asked = Asked(runs, tags, steps)
+    files = [file for file in table.files if asked.may_be_in(_bounds_of_file(file))]
     wanted = list(lake_schema(table.kind).names if columns is None else columns)
-    key = ["run", "tag", ROW] if table.kind in SERIES else ["run", ROW]
-    filters = {"run": runs, "tag": tags}
-    needed = {*wanted, *key, *(name for name, names in filters.items() if names is not None)}
+    if not files:
+        return _schema(table.kind, wanted).empty_table().select(wanted)
+    labels = labels_of(table.kind)
+    needed = {*wanted, *asked.names}
     if steps != EVERY_STEP:
         needed.add("step")
-    schema = pa.schema([field for field in lake_schema(table.kind) if field.name in needed])
-    parts = [schema.empty_table()]
-    for file in table.files:
-        if not _may_pass(json.loads(file.stats), runs, tags, steps):
-            continue
-        part = _read(table, file.path, schema, runs, tags)
-        parts.append(_matching(part, filters, steps))
-    together = pa.concat_tables(parts).unify_dictionaries()
-    return in_log_order(together, key).select(wanted)
+    apart = _by_run(files)
+    if apart is not None:
+        files = apart
+    # Files are sorted by tag, then by run: one tag of runs that lie in one file each is in the order of the log.
+    sort = ordered and not (apart is not None and (len(labels) == 1 or len(tags or ()) == 1))
+    if sort:
+        needed |= {*labels, ROW} if apart is None else set(labels)
+    read = partial(_read, table, asked, needed, labels if ordered else ())
+    if len(files) == 1 or table.place.readers == 1:
+        parts = list(map(read, files))
+    else:
+        with ThreadPoolExecutor(min(len(files), table.place.readers)) as pool:
+            parts = list(pool.map(read, files))
+    together = pa.concat_tables(parts)
+    if any(column.num_chunks > 1 for column in together.columns if pa.types.is_dictionary(column.type)):
+        together = together.unify_dictionaries()
+    return (in_log_order(together, labels) if sort else together).select(wanted)
 
 
-def in_log_order(table: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The rows sorted by labels and then by number; what is in order already is not copied."""
-    if len(table) < 2:
-        return table
-    ranks: list[Any] = []
-    for name in key[:-1]:
-        codes, names = codes_of(table[name])
-        ranks.append((tag_order(names) if name == "tag" else order_of(names))[codes])
-    ranks.append(numbers(table[key[-1]]))
-    falls = np.zeros(len(table) - 1, bool)
-    equal = np.ones(len(table) - 1, bool)
-    for rank in ranks:
-        falls |= equal & (rank[1:] < rank[:-1])
-        equal &= rank[1:] == rank[:-1]
-    if not falls.any():
-        return table
-    return table.take(pa.array(np.lexsort(ranks[::-1])))
-
-
-def tag_order(names: pa.Array) -> Any:
-    """The rank of each tag: they are ordered by their bytes, which are not always those of the name that is shown."""
-    from tbq import _core
-
-    texts = names.to_pylist()
-    if not any("\\" in text for text in texts if text):
-        return order_of(names)
-    ranks = np.empty(len(texts) + 1, np.int32)
-    ranks[-1] = -1
-    for rank, i in enumerate(sorted(range(len(texts)), key=lambda i: _core.raw_name(texts[i] or ""))):
-        ranks[i] = rank
-    return ranks
-
-
-def _may_pass(
-    stats: dict[str, Any], runs: Collection[str] | None, tags: Collection[str] | None, steps: tuple[int, int]
-) -> bool:
-    """Whether a file with these statistics may have such rows."""
-    least, largest = stats["minValues"], stats["maxValues"]
-    for name, names in (("run", runs), ("tag", tags)):
-        if names is not None and not _overlap(names, least.get(name), largest.get(name)):
-            return False
-    first, last = least.get("step"), largest.get("step")
-    return not (first is not None and last is not None and (first > steps[1] or last < steps[0]))
-
-
-def _overlap(names: Iterable[str], least: str | None, largest: str | None) -> bool:
-    return least is None or largest is None or any(least <= name <= largest for name in names)
+def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
+    """Files in the order of their runs; None if a run may lie in several."""
+    if len(files) == 1:
+        return list(files)
+    known = [
+        (bounds, file)
+        for file in files
+        if None not in (bounds := _bounds_of_file(file).get("run", (None, None)))
+    ]
+    known.sort(key=lambda each: each[0])
+    apart = len(known) == len(files) and all(
+        before[1] < after[0] for (before, _), (after, _) in zip(known, known[1:], strict=False)
+    )
+    return [file for _, file in known] if apart else None
 
 
 def _read(
-    table: LakeTable,
-    path: str,
-    schema: pa.Schema,
-    runs: Collection[str] | None,
-    tags: Collection[str] | None,
+    table: LakeTable, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
-    """The row groups of a file that may have such rows."""
+    """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
     import pyarrow.parquet as pq
 
-    labels = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    kind = table.kind
+    every = [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
     with (
-        reading(table.place, table.kind, path),
-        pq.ParquetFile(table.place.source(f"{table.kind}/{path}"), read_dictionary=labels) as file,
+        reading(table.place, kind, file.path),
+        table.place.source(f"{kind}/{file.path}", file.size) as source,
+        pq.ParquetFile(source, read_dictionary=every, pre_buffer=True) as opened,
     ):
-        places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
-        groups = [
-            group
-            for group in range(file.metadata.num_row_groups)
-            if all(
-                names is None or _overlap(names, *_bounds(file.metadata, group, places[name]))
-                for name, names in (("run", runs), ("tag", tags))
-                if name in places
-            )
-        ]
-        if not groups:
-            return schema.empty_table()
-        return file.read_row_groups(groups, columns=schema.names).select(schema.names).cast(schema)
+        found = _Groups.of(opened.metadata, asked, file_order(kind))
+        schema = _schema(kind, needed if found.sorted or not labels else {*needed, *labels, ROW})
+        if not found.numbers:
+            return _schema(kind, needed).empty_table()
+        only = found.tag if "tag" in schema.names and len(schema) > 1 else None
+        names = [name for name in schema.names if only is None or name != "tag"]
+        part = opened.read_row_groups(found.numbers, columns=names, use_threads=found.rows > _FEW_ROWS)
+    if only is not None:
+        codes = pa.array(np.zeros(len(part), np.int32))
+        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, pa.array([only], pa.string())))
+    part = _matching(_typed(part, schema), asked, only)
+    if len(schema) == len(needed):
+        return part
+    return in_log_order(part, labels).select(_schema(kind, needed).names)
 
 
-def _bounds(metadata: pq.FileMetaData, group: int, column: int) -> tuple[str | None, str | None]:
-    """The least and largest name in a column of a row group, if that is known."""
-    statistics = metadata.row_group(group).column(column).statistics
-    if statistics is None or not statistics.has_min_max:
+@dataclass(frozen=True)
+class _Groups:
+    """The row groups of a file that may have such rows, and what its end says of them."""
+
+    numbers: list[int]
+    rows: int
+    sorted: bool  # as we sort files; others may have rearranged the table
+    tag: str | None  # the only one that they have
+
+    @classmethod
+    def of(cls, metadata: pq.FileMetaData, asked: Asked, order: Sequence[str]) -> _Groups:
+        """Look at the end of a file."""
+        places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+        looked = [name for name in asked.bounded if name in places]
+        by = tuple(places.get(name) for name in order)
+        numbers: list[int] = []
+        tags: set[str | None] = set()
+        rows, as_ours = 0, True
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            bounds = {name: _bounds(group.column(places[name])) for name in looked}
+            if asked.may_be_in(bounds):
+                numbers.append(number)
+                tags.update(bounds.get("tag", (None,)))
+                rows += group.num_rows
+                as_ours &= tuple(each.column_index for each in group.sorting_columns) == by
+        return cls(numbers, rows, as_ours, tags.pop() if len(tags) == 1 else None)
+
+
+def _schema(kind: str, names: Collection[str]) -> pa.Schema:
+    """These columns of a table, in the order of the table."""
+    return pa.schema([field for field in lake_schema(kind) if field.name in names])
+
+
+def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema, with its types; most have them already."""
+    columns = [
+        column if (column := table[field.name]).type == field.type else column.cast(field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _bounds_of_file(file: DataFile) -> dict[str, tuple[Any, Any]]:
+    """What the table says of a file; nothing of a column that has nulls, which are neither less nor more."""
+    least, largest, nulls = (file.stats[name] for name in ("minValues", "maxValues", "nullCount"))
+    return {name: (least[name], largest.get(name)) for name in least if nulls.get(name) == 0}
+
+
+def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
+    """The least and largest value of a column of a row group, if that is known and there are no nulls."""
+    statistics = column.statistics
+    if statistics is None or not statistics.has_min_max or statistics.null_count:
         return None, None
     return statistics.min, statistics.max
 
 
-def _matching(
-    table: pa.Table, filters: dict[str, Collection[str] | None], steps: tuple[int, int]
-) -> pa.Table:
+def _matching(table: pa.Table, asked: Asked, tag: str | None) -> pa.Table:
+    """The rows that are asked for; `tag` is the only one that they have, if that is known."""
     keep = np.ones(len(table), bool)
-    for name, names in filters.items():
-        if names is not None and len(table):
-            codes, known = codes_of(table[name])
-            taken = set(names)
-            passing = np.array([*(text in taken for text in known.to_pylist()), False], bool)
-            keep &= passing[codes]
-    if steps != EVERY_STEP:
+    for name, names in asked.names.items():
+        if not len(table) or (name == "tag" and tag is not None and tag in names):
+            continue
+        codes, known = codes_of(table[name])
+        taken = set(names)
+        passing = np.array([*(text in taken for text in known.to_pylist()), False], bool)
+        keep &= passing[codes]
+    if asked.steps != EVERY_STEP:
         values = numbers(table["step"])
-        keep &= (values >= steps[0]) & (values <= steps[1])
+        keep &= (values >= asked.steps[0]) & (values <= asked.steps[1])
     return table if bool(keep.all()) else table.filter(pa.array(keep))
-
-
-#: The columns that only a lake has.
-OWN_COLUMNS = (SOURCE, ROW)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tbq.source.remote import Remote
 
 _HEAD, _TAIL = 256, 4096
+_AT_ONCE = 1 << 14  # a second read would take longer
 
 
 #: What is known of a file: its path as text, its size, times and number.
@@ -29,6 +30,15 @@ def stamps_in(text: str) -> list[Stamp]:
     """The stamps that a text has."""
     fields = text.split("\0")
     return [tuple(fields[i : i + _FIELDS]) for i in range(0, len(fields), _FIELDS)]
+
+
+def bytes_in(text: str) -> int:
+    """How many bytes the files have that stamps are of.
+
+    >>> bytes_in(chr(0).join(("a", "12", "1", "1", "7", "b", "-1", "2", "", "")))
+    12
+    """
+    return sum(max(0, int(size)) for size in text.split("\0")[1::_FIELDS])
 
 
 def _stamp(remote: Remote, path: str) -> Stamp:
@@ -53,13 +63,23 @@ def path_text(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
-def marks_of(path: str, end: int) -> list[int]:
-    """Checksums of the first bytes of a file and of those before `end`; none if it cannot be read."""
+def marks_of(path: str, end: int, since: float | None = None) -> list[int]:
+    """Checksums of the first bytes of a file and of those before `end`.
+
+    None if it cannot be read, or did not change after the time `since`.
+    """
     try:
-        with open(path, "rb") as file:
-            head = file.read(min(_HEAD, end))
-            file.seek(max(0, end - _TAIL))
-            tail = file.read(min(_TAIL, end))
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            if since is not None and os.fstat(file).st_mtime < since:
+                return []
+            data = os.read(file, end if end <= _AT_ONCE else _HEAD)
+            head, tail = data[:_HEAD], data[-_TAIL:]
+            if end > _AT_ONCE:
+                os.lseek(file, end - _TAIL, os.SEEK_SET)
+                tail = os.read(file, _TAIL)
+        finally:
+            os.close(file)
     except OSError:
         return []
     return [zlib.crc32(head), zlib.crc32(tail), len(head) + len(tail)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -32,15 +33,17 @@ def states_of(
     series: pa.Table,
     sessions: pa.Table,
     next_rows: Sequence[Mapping[str, int]],
-) -> list[State | None]:
-    """The state of each run of a result."""
+) -> list[str]:
+    """The state of each run of a result, as text; "" if a run must be read from its start."""
     by_run: list[list[FileReport]] = [[] for _ in next_rows]
     for report in reports:
         by_run[report.run].append(report)
     last = _last_sessions(result, series, sessions)
     metadata = result.metadata()
+    # There are many files that will never grow, and a state of each would take time and room.
+    since = time.time() - QUIET
     return [
-        _state(of_run, reports, last.get(run), metadata.get(run, {}), next_rows[run])
+        _state(of_run, reports, last.get(run), metadata.get(run, {}), next_rows[run], since)
         for run, of_run in enumerate(by_run)
     ]
 
@@ -54,6 +57,11 @@ def may_continue(problems: pa.Table) -> dict[str, bool]:
         stays = code == "truncated" or (code == "restart" and "%)" not in message)
         good[run] = good.get(run, True) and stays
     return good
+
+
+def text_of(state: State) -> str:
+    """A state as a position holds it."""
+    return json.dumps(state)
 
 
 def metadata_in(state: State) -> dict[bytes, bytes]:
@@ -99,34 +107,29 @@ def _state(
     last: Mapping[str, Any] | None,
     metadata: Mapping[bytes, bytes],
     next_rows: Mapping[str, int],
-) -> State | None:
+    since: float,
+) -> str:
     if last is None or not last["ends_file"] or not last["timed"] or not all(map(_is_healthy, of_run)):
-        return None
+        return ""
     report = reports[last["file"]]
     if any(each.truncated for each in of_run if each.path != report.path):
-        return None
+        return ""
     path = os.fsdecode(report.path)
-    marks = marks_of(path, report.resume) if _is_recent(path) else []
+    marks = marks_of(path, report.resume, since)
     if not marks:
-        return None
+        return ""
     begin = last["rank"] * SESSION
-    return {
-        "file": origin(path),
-        "resume": report.resume,
-        "marks": marks,
-        "rank": last["rank"],
-        "series": last.get("series"),
-        "next": {kind: number for kind, number in next_rows.items() if number >= begin},
-        "metadata": metadata_for(metadata),
-    }
-
-
-def _is_recent(path: str) -> bool:
-    """Whether a file may still grow: there are many that never will, and a state of each would take time and room."""
-    try:
-        return abs(time.time() - os.stat(path).st_mtime) < QUIET
-    except OSError:
-        return False
+    return text_of(
+        {
+            "file": origin(path),
+            "resume": report.resume,
+            "marks": marks,
+            "rank": last["rank"],
+            "series": last.get("series"),
+            "next": {kind: number for kind, number in next_rows.items() if number >= begin},
+            "metadata": metadata_for(metadata),
+        }
+    )
 
 
 def _is_healthy(report: FileReport) -> bool:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import StrPath, choice, choices
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.lake import position as positions
-from tbq.lake.datafiles import by_run
 from tbq.lake.decoded import Selected
 from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, Plan, plan, standing
 from tbq.lake.position import Change, Position
+from tbq.lake.stamps import bytes_in
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, is_lake, remote_for, sources
+from tbq.source.discover import Found, Source, find, is_lake, refuse_remote_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
@@ -115,32 +115,6 @@ def sync(
     >>> print(tbq.lake.sync("runs", "lake"))
     nothing new
     """
-    job = prepare(
-        source, lake, run=run, tag=tag, kinds=kinds, keep_gone=keep_gone, compact=compact, retention=retention,
-        engine=engine, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage,
-        cache=cache,
-    )  # fmt: skip
-    return run_once(job)
-
-
-def prepare(
-    source: Source,
-    lake: str | os.PathLike[str],
-    *,
-    run: Names = None,
-    tag: Names = None,
-    kinds: Sequence[str] | str | None = None,
-    keep_gone: bool = False,
-    compact: bool | None = None,
-    retention: float = 168.0,
-    engine: Engine = "local",
-    threads: int | None = None,
-    progress: Progress | None = None,
-    max_unpacked: Size | None = None,
-    storage: Storage | None = None,
-    cache: StrPath | None = None,
-) -> Job:
-    """Check what `sync` was given, and begin the lake if it does not exist."""
     from tbq.lake.place import place_of
 
     deltalake_there()
@@ -153,15 +127,24 @@ def prepare(
     for selection in (runs, tags):
         selection.resolve([])  # raises if something is not a regular expression
     named = [(name, _absolute(path)) for name, path in sources(source)]
-    place = place_of(lake, storage)
     config = {
         "sources": [[name, path] for name, path in named],
         "run": _items(runs),
         "tag": _items(tags),
         "kinds": None if kinds is None else list(wanted),
     }
-    for _, path in named:
-        if path == place.url or is_lake(path):
+    job = Job(
+        place_of(lake, storage), named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress,
+        engine, keep_gone, compact, float(retention), config, storage, cache,
+    )  # fmt: skip
+    _begin(job)
+    return run_once(job)
+
+
+def _begin(job: Job) -> None:
+    """Make the lake if it does not exist; raise if it cannot be one of this log."""
+    for _, path in job.source:
+        if path == job.place.url or is_lake(path):
             raise UsageError(
                 "is a lake, not a log directory"
                 if is_lake(path)
@@ -169,19 +152,13 @@ def prepare(
                 path=path,
                 hint="tbq sync LOGDIR LAKE: the lake comes last, in a folder of its own",
             )
-    known = read_config(place)
-    found = None
+    known = read_config(job.place)
     if known is None:
-        refuse_others(place, place.folders())
-        look_once = Job(place, named, runs, Selected(tags, wanted), Unpacked(), storage=storage, cache=cache)
-        found = _found(look_once)  # raises if there is nothing to make a lake of
-        make_config(place, config)
-        known = read_config(place) or {}
-    check_config(place, known, config)
-    return Job(
-        place, named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress, engine, keep_gone,
-        compact, float(retention), config, storage, cache, found,
-    )  # fmt: skip
+        refuse_others(job.place, job.place.folders())
+        job.found = _found(job)  # raises if there is nothing to make a lake of
+        make_config(job.place, job.config)
+        known = read_config(job.place) or {}
+    check_config(job.place, known, job.config)
 
 
 def run_once(job: Job) -> Synced:
@@ -219,11 +196,8 @@ def _round(job: Job, done: Synced) -> None:
     for changes, written in _written(job, todo, tables):
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
-    keep = [committer.position, *filter(None, [positions.load(job.place, committer.complete)])]
-    keep += filter(
-        None, [positions.load(job.place, version) for version in {table.version for table in tables.values()}]
-    )
-    positions.clean(job.place, keep, time.time())
+    standing_at = {table.version for table in tables.values()}
+    positions.clean(job.place, {committer.position.version, committer.complete, *standing_at}, time.time())
 
 
 @dataclass
@@ -257,7 +231,7 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
             yield changes, Written.of(job.place, tails)
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
-    for share, written in _work(job, runs):
+    for share, written in _work(job, runs, lambda run: bytes_in(todo.stamps[run.name])):
         names = {run.name for run in share}
         yield (
             Changes(
@@ -270,13 +244,15 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
         )
 
 
-def _work(job: Job, runs: Sequence[Run]) -> Iterator[tuple[Sequence[Run], Written]]:
+def _work(
+    job: Job, runs: Sequence[Run], size_of: Callable[[Run], int]
+) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
         yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
         return
-    for share in shares(runs):
+    for share in shares(runs, size_of=size_of):
         yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
 
 
@@ -292,7 +268,7 @@ class Committer:
     def commit(self, changes: Changes, written: Written) -> None:
         """Make the share part of the lake."""
         ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
-        entries = {name: self._entry(name, changes.stamps[name], written) for name in changes.stamps}
+        entries = _entries(changes.stamps, written)
         entries |= {name: Change(None) for name in changes.gone}
         # What is forgotten and comes in a later share stays so, whatever happens before that.
         unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
@@ -330,20 +306,22 @@ class Committer:
             _, removed, rest = table.rows_of(replaced)
         added = list(written.files.get(kind, []))
         fresh = written.overviews.get(kind)
-        if rest is not None and fresh is not None:
+        parts = [part for part in (rest, fresh) if part is not None and len(part)]
+        if parts:
             import pyarrow as pa
 
-            rest = by_run(pa.concat_tables([rest, fresh]).unify_dictionaries())
-        elif fresh is not None:
-            rest = fresh
-        if rest is not None and len(rest):
-            added += table.write(rest)
+            rows = pa.concat_tables(parts).unify_dictionaries()
+            added += table.write(in_log_order(rows, labels_of(kind)))
         return (added, removed) if added or removed else None
 
-    def _entry(self, run: str, stamps: str, written: Written) -> Change:
-        state = written.states.get(run)
-        unfinished = UNFINISHED if run in _unfinished(written) else ""
-        return Change(stamps + unfinished, "" if state is None else json.dumps(state))
+
+def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, Change]:
+    """What the position says of these runs."""
+    unfinished = _unfinished(written)
+    return {
+        run: Change(stamp + UNFINISHED if run in unfinished else stamp, written.states.get(run, ""))
+        for run, stamp in stamps.items()
+    }
 
 
 def _unfinished(written: Written) -> set[str]:
@@ -360,7 +338,7 @@ def _unfinished(written: Written) -> set[str]:
 
 
 def _count(table: LakeTable) -> int:
-    return sum(int(json.loads(file.stats)["numRecords"]) for file in table.files)
+    return sum(int(file.stats["numRecords"]) for file in table.files)
 
 
 def _found(job: Job) -> Found:
@@ -369,6 +347,7 @@ def _found(job: Job) -> Found:
         found, job.found = job.found, None
         return found
     found = find(job.source, remote=remote_for(job.source, job.storage, job.cache))
+    refuse_remote_lakes(found, "a lake is made of event files")
     if not found.runs:
         raise SourceError(
             "no event files here",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -178,17 +177,16 @@ def _data_file(row: dict[str, Any]) -> DataFile:
         "maxValues": row.get("max") or {},
         "nullCount": row.get("null_count") or {},
     }
-    return DataFile(row["path"], row["size_bytes"], json.dumps(stats))
+    return DataFile(row["path"], row["size_bytes"], stats)
 
 
 def _may_have(file: DataFile, runs: Sequence[str], without: bool) -> bool:
     """Whether a file may have rows of one of these runs, which are sorted, or rows of no run."""
     import bisect
 
-    stats = json.loads(file.stats)
-    if without and stats["nullCount"].get("run") != 0:
+    if without and file.stats["nullCount"].get("run") != 0:
         return True
-    least, largest = stats["minValues"].get("run"), stats["maxValues"].get("run")
+    least, largest = file.stats["minValues"].get("run"), file.stats["maxValues"].get("run")
     if least is None or largest is None:
         return True
     place = bisect.bisect_left(runs, least)

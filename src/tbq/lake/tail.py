@@ -25,7 +25,7 @@ from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
 from tbq.lake.layout import OVERVIEWS
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
-from tbq.lake.state import State, metadata_for, metadata_in
+from tbq.lake.state import State, metadata_for, metadata_in, text_of
 from tbq.problems import to_arrow
 from tbq.schema import schema
 from tbq.source.discover import WHOLE, Found, Run
@@ -166,13 +166,15 @@ class _Merge:
         out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
         out["problems"] += self._problems(run.name, file, report)
         metadata = {**metadata_in(state), **self._metadata.get(index, {})}
-        decoded.states[run.name] = {
-            **state,
-            "resume": report.resume,
-            "marks": marks_of(os.fsdecode(report.path), report.resume),
-            "next": next_rows,
-            "metadata": metadata_for(metadata),
-        }
+        decoded.states[run.name] = text_of(
+            {
+                **state,
+                "resume": report.resume,
+                "marks": marks_of(os.fsdecode(report.path), report.resume),
+                "next": next_rows,
+                "metadata": metadata_for(metadata),
+            }
+        )
 
     def _fits(
         self,

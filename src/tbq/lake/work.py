@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tbq.lake.datafiles import DataFile, write_files
 from tbq.lake.decoded import Decoded, Selected, decode_runs
 from tbq.lake.layout import OVERVIEWS
-from tbq.lake.state import State
 from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Written:
 
     files: dict[str, list[DataFile]] = field(default_factory=dict)
     overviews: dict[str, pa.Table] = field(default_factory=dict)
-    states: dict[str, State | None] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
     rows: int = 0
 
     @classmethod

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tbq._core import WatchedPaths
 from tbq.errors import TbqError
 from tbq.problems import Problem
-from tbq.source.discover import Found, find
+from tbq.source.discover import Found, find, refuse_remote_lakes
 from tbq.source.urls import is_remote, local_path
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Discovery:
         watched: list[str] = []
         try:
             self.found = find(self._items, watched, self._remote)
+            refuse_remote_lakes(self.found, "what is new is read from event files")
         except TbqError as wrong:
             if not self._searched:
                 raise

@@ -419,7 +419,7 @@ class Follower:
             values = Values(self.reader, kind, result, runs, names if fewer else None, self._on_error)
             made: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
             return made
-        arrow = table_of(result.scalars([run.name for run in runs]))
+        arrow = self.reader.scalars(result, runs)
         return Table(
             having(arrow, "tag", names) if fewer else arrow,
             "scalars",

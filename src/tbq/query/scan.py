@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 
 from tbq.arguments import keywords
 from tbq.columns.rows import having
-from tbq.decode.options import SELECTED, Selected
+from tbq.decode.options import EVERYTHING, SELECTED, Selected
 from tbq.kinds.overview import OVERVIEWS, overview
-from tbq.query.prune import Matching
+from tbq.query.prune import Filter, Matching
 from tbq.query.scanning import Question, Scanning, in_groups, relative
+from tbq.schema import schema
 from tbq.select import Names, Selection
 from tbq.select import steps as _steps
 
 if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
     from tbq.decode.reader import Reader
+    from tbq.source import Run
 
 
 def scan(
@@ -25,39 +29,84 @@ def scan(
     kind: str = "scalars",
     run: Names = None,
     relative_time: bool = False,
+    columns: Sequence[str] | None = None,
+    where: pc.Expression | None = None,
     **selected: Unpack[Selected],
 ) -> pa.RecordBatchReader:
-    """Stream the rows of a kind, run by run; memory follows the largest run, not the log."""
+    """Stream the rows of a kind, run by run; memory follows the largest run, not the log.
+
+    `columns` leaves out others, `where` lets rows through; of values, what neither needs is not read.
+    """
     extra = relative(kind, relative_time)
     if kind in OVERVIEWS:
         return overview(reader, kind, run, **selected).to_reader()
     keywords("log.scan", selected, SELECTED)
     tags = Selection.of(selected.pop("tag", None))
     steps = _steps(selected.pop("steps", None))
+    runs = reader.choose(run)
     seen: set[str] = set()
-    question = Question(kind, reader.choose(run), _noting(tags, seen), steps, extra=extra)
+    asked = None if where is None else Filter(where, pa.schema([*schema(kind), *_made(extra)]))
+    also = EVERYTHING
+    needed = None if columns is None else set(columns)
+    if asked is not None:
+        runs = runs_of(asked, runs)
+        also = asked.tags()
+        steps = max(steps[0], (of_filter := asked.steps())[0]), min(steps[1], of_filter[1])
+        if needed is not None:
+            needed |= {name for name in schema(kind).names if asked.uses(name)}
+    if needed is not None and not tags.everything:
+        needed.add("tag")
+    question = Question(
+        kind,
+        runs if steps[0] <= steps[1] else [],
+        _noting(tags, also, seen),
+        steps,
+        None if needed is None else tuple(sorted(needed)),
+        extra,
+    )
     tables = in_groups(reader, question, Scanning(**selected))  # type: ignore[misc]
-    return pa.RecordBatchReader.from_batches(question.schema, _batches(tables, reader, tags, seen))
+    names = question.schema.names if columns is None else list(columns)
+    batches = _batches(tables, reader, tags, seen, names, where)
+    return pa.RecordBatchReader.from_batches(
+        pa.schema([question.schema.field(name) for name in names]), batches
+    )
 
 
-def _noting(tags: Selection, seen: set[str]) -> Selection:
-    """The selection, which also notes each tag that it is asked about."""
+def runs_of(asked: Filter, runs: Sequence[Run]) -> list[Run]:
+    """The runs that a filter may let through."""
+    names = set(asked.names("run", [run.name for run in runs]))
+    return [run for run in runs if run.name in names]
+
+
+def _made(extra: Mapping[str, object]) -> list[pa.Field]:
+    return [pa.field(name, pa.float64()) for name in extra]
+
+
+def _noting(tags: Selection, also: Selection, seen: set[str]) -> Selection:
+    """What both selections take; it also notes each tag that it is asked about."""
     if tags.everything:
-        return tags
+        return also
 
     def test(tag: str) -> bool:
         seen.add(tag)
-        return tags.matches(tag)
+        return tags.matches(tag) and also.matches(tag)
 
     return Matching((), "tag", test)
 
 
 def _batches(
-    tables: Iterator[pa.Table], reader: Reader, tags: Selection, seen: set[str]
+    tables: Iterator[pa.Table],
+    reader: Reader,
+    tags: Selection,
+    seen: set[str],
+    columns: Sequence[str],
+    where: pc.Expression | None,
 ) -> Iterator[pa.RecordBatch]:
     """The batches. Which tags there are is known at the end: a selection that matched nothing is an error then."""
     for table in tables:
         exact = not tags.everything and any(name in seen for name in tags.items or ())
-        yield from (having(table, "tag", tags.resolve(seen).names) if exact else table).to_batches()
+        if exact:
+            table = having(table, "tag", tags.resolve(seen).names)
+        yield from (table if where is None else table.filter(where)).select(columns).to_batches()
     if not tags.everything:
         tags.require(seen, where=reader.path)

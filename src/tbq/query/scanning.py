@@ -14,7 +14,7 @@ from tbq.columns.relative import COLUMN as RELATIVE
 from tbq.columns.relative import relative_times
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, OnError, Options, Restarts
 from tbq.decode.problems import tell
-from tbq.decode.reader import Reader, table_of
+from tbq.decode.reader import Reader
 from tbq.errors import SourceError, UsageError
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.schema import schema
@@ -202,7 +202,7 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     rows = Rows(question, None, None, scanning, reader.began, problems, failure)
     if kind != "scalars":
         return replace(rows, values=Values(reader, kind, result, runs, None, "ignore"))
-    return replace(rows, table=rows.computing(table_of(result.scalars([run.name for run in runs]))))
+    return replace(rows, table=rows.computing(reader.scalars(result, runs)))
 
 
 def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generator[pa.Table, None, None]:

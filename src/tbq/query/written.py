@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tbq.arguments import keywords
 from tbq.decode.options import SELECTED, Selected
 from tbq.decode.options import Options as Reading
-from tbq.decode.reader import table_of
 from tbq.export import check
 from tbq.export import write as write_table
 from tbq.export.everything import check_holder, write_all
@@ -94,7 +93,7 @@ def _parts(
     result = None
     for part, result in reader.in_groups(reader.choose(run), ["scalars"], options, on_error):
         seen.update(result.tags("scalars"))
-        scalars = table_of(result.scalars([each.name for each in part]))
+        scalars = reader.scalars(result, part)
         if len(scalars):
             yield scalars
     if tags.everything or result is None:

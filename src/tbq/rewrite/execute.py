@@ -16,7 +16,7 @@ from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
 from tbq.rewrite.target import LEFT, Scratch, check, scratch
 from tbq.source import Run, discover
-from tbq.source.discover import refuse_lakes, remote_for, sources
+from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
 
@@ -54,6 +54,7 @@ def execute(
     named = sources(source)
     refuse_lakes(named, "a rewrite is made of event files")
     discovered = discover(source, remote_for(named, storage, cache))
+    refuse_remote_lakes(discovered, "a rewrite is made of event files")
     target = check(out, discovered.paths)
     if not discovered.runs:
         raise SourceError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
-from tbq.source.urls import common_parts, is_remote, local_path, place_of, refuse_remote
+from tbq.source.urls import LAKE, common_parts, is_remote, local_path, place_of, refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
 from tbq.text import natural, shown_name, shown_path
 
@@ -53,6 +54,7 @@ class Found:
     runs: list[Run]
     problems: list[Problem] = field(default_factory=list)
     others: int = 0  # files that are not event files
+    lakes: list[str] = field(default_factory=list)  # URLs that are lakes
     remote: Remote | None = None  # if one of the paths is a URL
 
 
@@ -82,19 +84,43 @@ def _path(given: object, want: str) -> str:
 
 
 def is_lake(path: str) -> bool:
-    """Whether a path names a folder that `tbq sync` made."""
-    if is_remote(path):
-        return False
-    return os.path.exists(os.path.join(os.path.expanduser(local_path(path)), "_tbq", "lake.json"))
+    """Whether a path names a folder that `tbq sync` made; of a URL it is known once it was looked up."""
+    return not is_remote(path) and os.path.exists(_marker(path))
 
 
 def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
     """Raise if one of the paths is a lake, where event files are needed; `want` says what for."""
     for _, path in items:
         if is_lake(_without_name(path)):
-            raise UsageError(
-                f"is a lake: {want}", path=path, hint="name the log directory that the lake was made of"
-            )
+            try:
+                about = Path(_marker(_without_name(path))).read_bytes()
+            except OSError:
+                about = b""
+            raise _lake_error(path, want, about)
+
+
+def _lake_error(path: str, want: str, about: bytes) -> UsageError:
+    """The error if a path is a lake, where event files are needed; `about` is what the lake says of itself."""
+    try:
+        named = [str(source) for _, source in json.loads(about)["sources"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        named = []
+    hint = "name the log directory that the lake was made of"
+    if named:
+        hint += ": " + " ".join(map(shown_path, named))
+    return UsageError(f"is a lake: {want}", path=path, hint=hint)
+
+
+def _marker(path: str) -> str:
+    """The file that says that a folder is a lake."""
+    return os.path.join(os.path.expanduser(local_path(path)), *LAKE.split("/"))
+
+
+def refuse_remote_lakes(found: Found, want: str) -> None:
+    """Raise if one of the URLs is a lake, where event files are needed; `want` says what for."""
+    for url in found.lakes:
+        about = found.remote.read_beside(place_of(url).below(LAKE).url, 1 << 20) if found.remote else None
+        raise _lake_error(url, want, about or b"")
 
 
 def discover(source: Source, remote: Remote | None = None) -> Found:
@@ -140,6 +166,7 @@ def find(
     base = _common([path for name, path in roots if name is None], absent, remote)
     together = Seen(several=len(roots) > 1)  # paths that were not named apart share their directories
     seen: set[str] = set()  # the same of URLs
+    lakes: list[str] = []
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
         is_url = remote is not None and is_remote(path)
@@ -148,6 +175,9 @@ def find(
             _add(files, places, run, os.path.dirname(path), [path])
             if remote is not None and is_url:
                 remote.file(path)
+            continue
+        if remote is not None and is_url and remote.is_lake(path):
+            lakes.append(path)
             continue
         prefix = "" if prefix == "." else prefix
         tree = (
@@ -171,7 +201,7 @@ def find(
         )
         for name, event_files in files.items()
     )
-    return Found([path for _, path in roots], runs, problems, others, remote)
+    return Found([path for _, path in roots], runs, problems, others, lakes, remote)
 
 
 def _shown(name: str) -> str:

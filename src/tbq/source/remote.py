@@ -13,7 +13,7 @@ from tbq.progress import Call
 from tbq.source.cache import Cache
 from tbq.source.mirror import Mirror
 from tbq.source.store import Object, Store, open_store
-from tbq.source.urls import Place, place_of
+from tbq.source.urls import LAKE, Place, place_of
 from tbq.source.walk import is_event_file
 from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
@@ -78,6 +78,11 @@ class Remote:
             if folder_url not in seen:
                 seen.add(folder_url)
                 yield folder_url, folder[cut:], files, others[0]
+
+    def is_lake(self, url: str) -> bool:
+        """Whether a URL names a folder that `tbq sync` made."""
+        place = place_of(url)
+        return not place.is_http and place.below(LAKE).key in self._below(place)
 
     def file(self, url: str) -> str:
         """Note an object that was named itself."""
@@ -158,7 +163,13 @@ class Remote:
             from tbq.source.web import crawl
 
             return {each.key: each for each in crawl(store, place.key) or ()}
-        return {each.key: each for page in store.list(place.key) for each in page}
+        marker = place.below(LAKE).key
+        found: dict[str, Object] = {}
+        for page in store.list(place.key):
+            found.update((each.key, each) for each in page)
+            if marker in found:  # no runs are below a lake, but maybe thousands of data files
+                break
+        return found
 
     def _matches(self, place: Place) -> list[str]:
         """The directories and event files that a pattern matches, as `glob` does."""

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -203,9 +203,8 @@ def _connect(
             config[key] = value
     if headers:
         client["default_headers"] = headers
-    endpoints = [*config.values(), *(value for name, value in environment if "ENDPOINT" in name)]
-    if store.startswith("http:") or any(value.startswith("http://") for value in endpoints):
-        client.setdefault("allow_http", True)  # nobody writes http:// who does not want it
+    if store.startswith("http:") or without_tls(config, dict(environment)):
+        client.setdefault("allow_http", True)
     given: dict[str, Any] = {"client_options": client, "retry_config": _retries(patient)}
     if not store.startswith("http"):
         given["config"] = config
@@ -217,6 +216,12 @@ def _connect(
         return from_url(store, **given)
     except (BaseError, ValueError, TypeError) as wrong:
         raise SourceError(_first_line(wrong), path=store, hint=_hint(store), code="remote") from None
+
+
+def without_tls(storage: Storage, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether a server is named that is reached by plain HTTP: nobody writes http:// who does not want it."""
+    named = [value for name, value in environment.items() if "ENDPOINT" in name or name.startswith("GOOGLE_")]
+    return any("http://" in str(value) for value in (*storage.values(), *named))
 
 
 def _retries(patient: bool) -> dict[str, Any]:

@@ -23,6 +23,8 @@ _READ = {
 
 
 _SPECIAL = re.compile(r"[%?#]")
+#: Where a lake says what it is, below its folder.
+LAKE = "_tbq/lake.json"
 
 
 class Place(NamedTuple):

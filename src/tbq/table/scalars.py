@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from tbq.columns.rows import having
 from tbq.decode.options import Options
-from tbq.decode.reader import table_of
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.table.table import Table
@@ -55,7 +54,7 @@ def read_scalars(
     wider = Selection.of([*(tags.items or ()), *also]) if also and not tags.everything else tags
     options = Options.of(reading, tag=wider, steps=_steps(steps))
     result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), details)
-    arrow = table_of(result.scalars([each.name for each in runs]))
+    arrow = reader.scalars(result, runs)
     if tags.everything:
         return Table(arrow, "scalars", logdir=reader.path, began=reader.began), result
     known = result.tags("scalars")

@@ -1,0 +1,113 @@
+"""What a lake has: its tables, opened and read when somebody asks for them, and its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tbq.columns.codes import values_of
+from tbq.lake import scan
+from tbq.lake.tables import LakeTable
+from tbq.schema import schema
+from tbq.source.discover import Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tbq.lake.place import Place
+
+
+class Contents:
+    """The tables of a lake, each as it is when it is first asked for."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._there = set(place.folders())
+        self._tables: dict[str, LakeTable] = {}
+
+    def table(self, kind: str) -> LakeTable:
+        """One of the tables."""
+        if kind not in self._tables:
+            self._tables[kind] = LakeTable(self._place, kind, kind in self._there)
+        return self._tables[kind]
+
+    def overview(self, kind: str) -> pa.Table:
+        """A table about the log."""
+        return scan.rows(self.table(kind), schema(kind).names)
+
+    @cached_property
+    def runs(self) -> dict[str, tuple[int, float | None]]:
+        """Of each run the bytes of its files, and when it began."""
+        table = scan.rows(self.table("runs"), ["run", "bytes", "first_wall_time"])
+        columns = (table[name].to_pylist() for name in ("bytes", "first_wall_time"))
+        return dict(zip(values_of(table["run"]), zip(*columns, strict=True), strict=True))
+
+    @cached_property
+    def tags(self) -> pa.Table:
+        """What was logged, one row per run and tag."""
+        return self.overview("tags")
+
+    @cached_property
+    def tags_and_kinds(self) -> pa.Table:
+        """Two columns of that in any order: enough to know what there is."""
+        return scan.rows(self.table("tags"), ["tag", "kind"], ordered=False)
+
+    @cached_property
+    def files(self) -> dict[str, list[str]]:
+        """The event files of each run."""
+        table = self.overview("files")
+        files: dict[str, list[str]] = {}
+        for run, path in zip(values_of(table["run"]), table["path"].to_pylist(), strict=True):
+            files.setdefault(run, []).append(path)
+        return files
+
+
+class Runs(Sequence[Run]):
+    """The runs of a lake, looked up when somebody asks for them: one tag of all runs is read without."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+
+    @cached_property
+    def _runs(self) -> list[Run]:
+        return [Run(name, "", Files(self._contents, name)) for name in self._contents.runs]  # type: ignore[arg-type]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._runs[index]
+
+    def __len__(self) -> int:
+        return len(self._contents.runs)
+
+
+class Began(Mapping[str, float]):
+    """When each run began, looked up when somebody asks."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+
+    def __getitem__(self, run: str) -> float:
+        start = self._contents.runs[run][1]
+        if start is None or not math.isfinite(start):
+            raise KeyError(run)
+        return start
+
+    def __iter__(self) -> Iterator[str]:
+        return (run for run in self._contents.runs if run in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Files(Sequence[str]):
+    """The event files of a run, looked up when somebody asks for them."""
+
+    def __init__(self, contents: Contents, run: str) -> None:
+        self._contents, self._run = contents, run
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._contents.files.get(self._run, [])[index]
+
+    def __len__(self) -> int:
+        return len(self._contents.files.get(self._run, []))

@@ -1,0 +1,198 @@
+"""What the core's `Result` answers, answered by the tables of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tbq.columns.codes import codes_of, names_in, numbers, values_of
+from tbq.lake import scan
+from tbq.lake.layout import ROW
+from tbq.lake.rows import SESSION
+from tbq.schema import schema
+
+if TYPE_CHECKING:
+    from tbq.decode.options import Options
+    from tbq.lake.contents import Contents
+    from tbq.select import Selection
+    from tbq.source import Run
+
+
+class LakeResult:
+    """What the core's `Result` answers, of some runs of a lake."""
+
+    def __init__(self, contents: Contents, runs: Sequence[Run] | None, options: Options) -> None:
+        """`runs` is None for all."""
+        self._contents = contents
+        self._runs = None if runs is None or len(runs) == len(contents.runs) else {run.name for run in runs}
+        self._options = options
+        self._values: dict[str, LakeValues] = {}
+        self._found: dict[str, list[str]] = {}  # kind → the tags asked for by name, if all of them were found
+
+    files: Sequence[Any] = ()
+    file_count = 0
+
+    def troubled(self) -> list[Any]:
+        return []
+
+    def notable(self) -> list[Any]:
+        return []
+
+    @cached_property
+    def _tags(self) -> pa.Table:
+        from tbq.columns.rows import having
+
+        every = self._contents.tags
+        return every if self._runs is None else having(every, "run", self._runs)
+
+    def tags(self, kind: str) -> list[str]:
+        """The tags that have values of this kind, in order; or those that were asked for by name, if all were found."""
+        from tbq import _core
+
+        return sorted(self._found.get(kind) or self._tags_of(kind), key=_core.raw_name)
+
+    def _tags_of(self, kind: str) -> list[str]:
+        table = self._contents.tags_and_kinds if self._runs is None else self._tags
+        tags, names = codes_of(table["tag"])
+        kinds, known = codes_of(table["kind"])
+        if kind not in known.to_pylist():
+            return []
+        used = np.unique(tags[kinds == known.to_pylist().index(kind)])
+        return list(names.take(pa.array(used)).to_pylist())
+
+    def series(self, _runs: Sequence[str]) -> pa.Table:
+        """What was logged of each (run, tag, kind)."""
+        return self._tags
+
+    def read(self, kind: str, columns: Sequence[str], **more: Any) -> pa.Table:
+        """Columns of a table, of the runs, tags and steps that were asked for."""
+        asked: dict[str, Any] = {"runs": self._runs, "steps": self._options.steps, **more}
+        if "tags" not in asked:
+            asked["tags"] = self._selected(kind)
+        return scan.rows(self._contents.table(kind), columns, **asked)
+
+    def _selected(self, kind: str) -> set[str] | None:
+        """The tags of a table that were asked for; None for all."""
+        from tbq import _core
+
+        selection: Selection = self._options.tag
+        if selection.everything:
+            return None
+        of_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
+        return {tag for tag in self._tags_of(of_kind) if selection.matches(tag)}
+
+    def scalars(self) -> pa.Table:
+        """The scalars, or those columns of them that were asked for."""
+        wanted = self._options.columns
+        columns = [name for name in schema("scalars").names if wanted is None or name in wanted]
+        named = self._options.tag.named
+        if named and "tag" in columns:  # what is found need not be looked up
+            table = self.read("scalars", columns, tags=named)
+            if len(names_in(table["tag"])) == len(named):
+                self._found["scalars"] = sorted(named)
+                return table
+        return self.read("scalars", columns)
+
+    @property
+    def scalar_rows(self) -> int:
+        return len(self.read("scalars", ["run"]))
+
+    def sessions(self) -> pa.Table:
+        """A lake keeps the sessions of rows, not those without."""
+        return pa.table({"run": pa.array([], pa.int64())})
+
+    def segments(self) -> pa.Table:
+        """Where each session of each series of scalars begins: `series, session, first_step, first_wall_time`."""
+        table = self.read("scalars", ["run", "tag", "step", "wall_time", ROW])
+        run, run_names = codes_of(table["run"])
+        tag, tag_names = codes_of(table["tag"])
+        session = numbers(table[ROW]) // SESSION
+        fresh = np.ones(len(table), bool)
+        fresh[1:] = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (session[1:] != session[:-1])
+        rows = np.flatnonzero(fresh)
+        columns = (values_of(self._tags[name]) for name in ("run", "tag", "kind"))
+        places = {key: place for place, key in enumerate(zip(*columns, strict=True))}
+        names = (run_names.to_pylist(), tag_names.to_pylist())
+        series = [places[names[0][run[row]], names[1][tag[row]], "scalars"] for row in rows.tolist()]
+        return pa.table(
+            {
+                "series": pa.array(series, pa.int64()),
+                "session": pa.array(session[rows], pa.int64()),
+                "first_step": table["step"].take(pa.array(rows)),
+                "first_wall_time": table["wall_time"].take(pa.array(rows)),
+            }
+        )
+
+    def values(self, kind: str) -> LakeValues:
+        """The values of a table."""
+        if kind not in self._values:
+            self._values[kind] = LakeValues(self, kind)
+        return self._values[kind]
+
+
+class LakeValues:
+    """The values of one table: several rows of it may be one value."""
+
+    def __init__(self, result: LakeResult, kind: str) -> None:
+        self._result, self._kind = result, kind
+        names = ["run", "tag", "step", "wall_time", ROW]
+        names += [name for name in ("index",) if _is_number(kind, name)]
+        self._rows = result.read(kind, names)
+        starts = _value_starts(self._rows)
+        self._starts = np.flatnonzero(starts)
+        self._number = np.cumsum(starts) - 1
+        keys = self._rows.select(["run", "tag", "step", "wall_time"]).take(pa.array(self._starts))
+        self.keys = keys.append_column("bytes", pa.array(np.zeros(len(keys), np.int64)))
+
+    def read(self, values: Sequence[int] | None, columns: Sequence[str] | None) -> pa.Table:
+        """The rows of these values, or of all."""
+        every = schema(self._kind).names
+        names = every if columns is None else [name for name in every if name in columns]
+        if values is None:
+            return self._result.read(self._kind, names)
+        chosen = self.keys.take(pa.array(list(values), pa.int64()))
+        if not len(chosen):
+            return self._result.read(self._kind, names).slice(0, 0)
+        steps = numbers(chosen["step"])
+        table = self._result.read(
+            self._kind,
+            [*names, *(name for name in ("run", ROW) if name not in names)],
+            runs=set(values_of(chosen["run"])),
+            tags=set(values_of(chosen["tag"])),
+            steps=(int(steps.min()), int(steps.max())),
+        )
+        places = {key: place for place, key in enumerate(_row_keys(table))}
+        own = list(_row_keys(self._rows))
+        ends = [*self._starts[1:].tolist(), len(own)]
+        rows = [
+            places[own[row]] for value in values for row in range(int(self._starts[value]), int(ends[value]))
+        ]
+        return table.take(pa.array(rows, pa.int64())).select(names)
+
+
+def _row_keys(table: pa.Table) -> Iterable[tuple[str, int]]:
+    return zip(values_of(table["run"]), table[ROW].to_pylist(), strict=True)
+
+
+def _value_starts(table: pa.Table) -> Any:
+    """Which rows are the first of their value."""
+    fresh = np.ones(len(table), bool)
+    if len(table) < 2:
+        return fresh
+    run, tag = codes_of(table["run"])[0], codes_of(table["tag"])[0]
+    step, wall = numbers(table["step"]), numbers(table["wall_time"]).view(np.int64)
+    fresh[1:] = (
+        (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
+    )
+    if "index" in table.column_names:
+        fresh |= np.asarray(table["index"].fill_null(0)) == 0
+    return fresh
+
+
+def _is_number(kind: str, column: str) -> bool:
+    names = schema(kind).names
+    return column in names and bool(pa.types.is_integer(schema(kind).field(column).type))

@@ -1,0 +1,129 @@
+"""What is read of a lake's data files: in order whatever files there are, and no more of them than is needed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import eventfile as ef
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, WriterProperties
+from lakes import exact_rows
+
+import tbq
+import tbq.lake
+from tbq.lake.order import in_log_order
+
+if TYPE_CHECKING:
+    from buckets import Bucket
+
+TAGS = ("acc", "b\\x", "loss", "z")
+
+
+def grow(log: Path, runs: int, steps: range) -> None:
+    for number in range(runs):
+        path = log / f"run{number:03}" / "events.out.tfevents.1.h"
+        new = not path.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        events = [ef.scalar(tag, step, step / 2, 100.0 + step) for step in steps for tag in TAGS]
+        with path.open("ab") as file:
+            file.write(b"".join(map(ef.record, [ef.version(99.0), *events] if new else events)))
+
+
+def assert_reads_the_same(lake: Path | str, log: Path | str, **storage: Any) -> None:
+    ours, theirs = tbq.open(lake, **storage), tbq.open(log, **storage)
+    for run in (None, "run001", ["run000", "run003"]):
+        for tag in (None, "loss", ["z", "acc"], "*", ["acc", "l*"]):
+            for steps in (None, "3:7"):
+                selected: dict[str, Any] = {"tag": tag, "steps": steps}
+                found, want = (log.scalars(run, **selected).to_arrow() for log in (ours, theirs))
+                assert exact_rows(found) == exact_rows(want), (run, tag, steps)
+    assert exact_rows(ours.table("tags").to_arrow()) == exact_rows(theirs.table("tags").to_arrow())
+
+
+@pytest.mark.parametrize("most", [10, 100, 1 << 20])
+def test_order_and_selections_over_many_files(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of files with runs of their own, of files that overlap, and after they were joined."""
+    monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
+    monkeypatch.setattr("tbq.export.parquet._GROUP", 16)
+    monkeypatch.setattr("tbq.export.parquet._LEAST", 6)
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for steps in (range(5), range(5, 9), range(9, 10)):
+        grow(log, 4, steps)
+        tbq.lake.sync(log, lake, compact=False)
+        assert_reads_the_same(lake, log)
+    tbq.lake.sync(log, lake, compact=True)
+    assert_reads_the_same(lake, log)
+
+
+def test_a_table_that_somebody_else_rearranged(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for steps in (range(5), range(5, 9)):
+        grow(log, 4, steps)
+        tbq.lake.sync(log, lake, compact=False)
+    table = DeltaTable(lake / "scalars")
+    table.optimize.z_order(["step"], writer_properties=WriterProperties(compression="SNAPPY"))
+    assert len(table.file_uris()) == 1
+    assert_reads_the_same(lake, log)
+    grow(log, 4, range(9, 12))
+    tbq.lake.sync(log, lake)
+    assert_reads_the_same(lake, log)
+
+
+def test_a_tag_has_row_groups_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbq.export.parquet._GROUP", 40)
+    monkeypatch.setattr("tbq.export.parquet._LEAST", 16)
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    grow(log, 4, range(25))  # 100 rows of each tag
+    with (log / "run000" / "events.out.tfevents.1.h").open("ab") as file:
+        for tag in ("few", "fewer"):
+            file.write(ef.record(ef.scalar(tag, 1, 1.0, 200.0)))
+    tbq.lake.sync(log, lake)
+    (path,) = DeltaTable(lake / "scalars").file_uris()
+    metadata = pq.ParquetFile(path).metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    tags = [(group.column(1).statistics.min, group.column(1).statistics.max) for group in groups]
+    assert [pair for pair in dict.fromkeys(tags) if pair[0] != pair[1]] == [("few", "fewer")]
+    assert all(group.num_rows <= 40 for group in groups)
+    assert all(group.sorting_columns for group in groups)
+
+
+def test_names_and_numbers_are_put_in_order() -> None:
+    table = pa.table({"run": ["b", "a", "b", "a"], "tag": ["x", "x", "x", "x"], "row": [1, 7, 0, 3]})
+    ordered = in_log_order(table, ("run", "tag"))
+    assert ordered["row"].to_pylist() == [3, 7, 0, 1]
+    assert in_log_order(ordered, ("run", "tag")) is ordered
+
+
+def test_of_a_large_object_only_parts_are_fetched(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tbq.lake.bucket._WHOLE", 0)
+    monkeypatch.setattr("tbq.export.parquet._GROUP", 4000)
+    monkeypatch.setattr("tbq.export.parquet._LEAST", 1000)
+    grow(tmp_path / "log", 4, range(1000))
+    noise = random.Random(1)
+    with (tmp_path / "log" / "run000" / "events.out.tfevents.1.h").open("ab") as file:
+        events = (ef.scalar("noise", step, noise.random(), noise.random()) for step in range(40_000))
+        file.write(b"".join(map(ef.record, events)))
+    bucket.upload(tmp_path / "log", "runs")
+    tbq.lake.sync(bucket.url("runs"), bucket.url("lake"))
+    (size,) = (
+        DeltaTable(bucket.url("lake/scalars"), storage_options={**bucket.storage, "allow_http": "true"})
+        .get_add_actions(flatten=True)["size_bytes"]
+        .to_pylist()
+    )
+    bucket.requests.clear()
+    assert len(tbq.open(bucket.url("lake")).scalars(tag="loss")) == 4000
+    ranges = [
+        [int(end) for end in request.range.removeprefix("bytes=").split("-")]
+        for request in bucket.requests
+        if "/scalars/part" in request.path
+    ]
+    assert ranges and sum(last - first + 1 for first, last in ranges) < size / 2
+    assert_reads_the_same(bucket.url("lake"), bucket.url("runs"))
