@@ -233,6 +233,47 @@ TEST(steps_that_tags_share_are_kept_once) {
   }
 }
 
+TEST(full_chunks_share_steps_that_outlive_their_series) {
+  std::string file = bytes::record(bytes::version(1));
+  constexpr int kSteps = 140000;  // two full chunks, and some
+  for (int step = 0; step < kSteps; ++step) {
+    for (const char* tag : {"a", "b"})
+      file += bytes::record(bytes::scalar(tag, step, static_cast<float>(step + tag[0]), 1.0 + step));
+    if (step % 1000 != 7) file += bytes::record(bytes::scalar("c", step, 1, 1.0 + step));
+  }
+  const TestFile on_disk(file);
+  tbq::File handle;
+  CHECK(handle.open(on_disk.path()) == 0);
+  tbq::BlockReader reader;
+  tbq::PartOptions asked;
+  asked.kinds = tbq::bit(tbq::Kind::scalars);
+  tbq::Part part;
+  std::vector<tbq::ScalarChunk> kept;
+  {
+    tbq::Pool pool(true, true, true);
+    tbq::Part packed;
+    tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, part);
+    tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, packed);
+    tbq::pack(packed, pool, nullptr);
+    const auto chunks_of = [&](const char* tag) { return packed.tags.find(tag)->scalars.chunks; };
+    for (size_t i = 0; i < 3; ++i) {
+      CHECK(chunks_of("a")[i].steps() == chunks_of("b")[i].steps());
+      CHECK(chunks_of("a")[i].steps() != chunks_of("c")[i].steps());
+    }
+    kept = chunks_of("b");
+    for (const auto& entry : packed.tags.all) entry->scalars.release(pool);
+    tbq::Part again;  // in the memory that was given back
+    tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, again);
+  }
+  const tbq::ScalarSeries& want = part.tags.find("b")->scalars;
+  uint64_t row = 0;
+  for (const tbq::ScalarChunk& chunk : kept) {
+    const std::shared_ptr<void> owner = chunk.owner();
+    for (uint32_t i = 0; i < chunk.rows; ++i, ++row) CHECK(chunk.steps()[i] == want.row(row).step);
+  }
+  CHECK(row == kSteps);
+}
+
 TEST(what_became_of_a_file) {
   const TestFile file(log(0, 5, 10));
   Following following(options());
