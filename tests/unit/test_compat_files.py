@@ -151,6 +151,14 @@ def test_empty_folders_and_other_files(tmp_path: Path) -> None:
     assert EventAccumulator(tmp_path).path == tmp_path
 
 
+def test_a_file_that_is_not_one_of_events_is_nothing_to_talk_about(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    assert not any(EventAccumulator(str(tmp_path / "notes.txt")).Reload().Tags().values())
+    assert caplog.records == []
+
+
 def test_a_file_that_goes_does_not_stop_the_rest(tmp_path: Path) -> None:
     first = write(tmp_path, header(), SCALARS[0], file="a.tfevents")
     accumulator = EventAccumulator(str(tmp_path)).Reload()
