@@ -127,7 +127,7 @@ class ScalarEvents(np.ndarray[Any, Any]):
         result = change(items)
         rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
         # What unpickling does: the only way to other memory in the same object, whoever owns that which it has.
-        self.__setstate__((1, rows.shape, rows.dtype, np.bool_(False), rows.tobytes()))
+        self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
         return result
 
     def append(self, item: ScalarEvent) -> None:
