@@ -1,5 +1,6 @@
 // Memory of parts that are kept for long.
 #include "live/pack.hpp"
+
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 #include "tests/files.hpp"
