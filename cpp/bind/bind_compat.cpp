@@ -17,6 +17,7 @@
 #include "compat/record_file.hpp"
 #include "event/scalar_tensor.hpp"
 #include "event/schema.hpp"
+#include "io/growable_buffer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -207,15 +208,19 @@ class PythonAccumulator {
   }
 
   using Room = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  size_t copy_scalars(const std::string& tag, Room room) {
-    const nb::gil_scoped_release free;
-    const std::lock_guard turn(mutex_);
-    const std::string name = name_of(tag);
-    const auto* rows = accumulator_.scalars(name);
-    if (!rows) return 0;
-    const size_t count = std::min(rows->size(), room.shape(0) / sizeof(LegacyScalar));
-    rows->copy_to(room.data(), count);
-    return count;
+  // The rows of a tag as bytes that are the caller's own.
+  nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> scalars(const std::string& tag) {
+    GrowableBuffer<LegacyScalar> out;
+    {
+      const nb::gil_scoped_release free;
+      const std::lock_guard turn(mutex_);
+      const std::string name = name_of(tag);
+      if (const auto* rows = accumulator_.scalars(name)) rows->copy_to(out.extend(rows->size()));
+    }
+    auto* owner = new std::shared_ptr<void>(out.owner());
+    const nb::capsule keeper(owner,
+                             [](void* held) noexcept { delete static_cast<std::shared_ptr<void>*>(held); });
+    return {reinterpret_cast<uint8_t*>(out.data()), {out.size() * sizeof(LegacyScalar)}, keeper};
   }
 
   // The same of tensors; the value of one that is not a float of rank 0 is NaN, and the answer false.
@@ -350,12 +355,14 @@ void bind_compat(nb::module_& m) {
            nb::sig("def most_recent(self) -> tuple[int, float]"))
       .def("tags", &PythonAccumulator::tags, "kind"_a, nb::sig("def tags(self, kind: str) -> list[str]"))
       .def("count", &PythonAccumulator::count, "kind"_a, "tag"_a, "Rows of a tag, or -1 if there is none.")
-      .def("copy_scalars", &PythonAccumulator::copy_scalars, "tag"_a, "room"_a,
-           "Write rows of wall time, step and value to bytes; returns how many.")
+      .def("scalars", &PythonAccumulator::scalars, "tag"_a,
+           nb::sig("def scalars(self, tag: str) -> numpy.typing.NDArray[numpy.uint8]"),
+           "Rows of wall time, step and value as bytes.")
       .def("copy_tensors", &PythonAccumulator::copy_tensors, "tag"_a, "room"_a,
            nb::sig("def copy_tensors(self, tag: str, room: numpy.typing.NDArray[numpy.uint8]) -> tuple[int, "
                    "bool]"),
-           "The same of tensors, and whether all of them are floats of rank 0.")
+           "Write the same of tensors to bytes; returns how many, and whether all of them are floats of rank "
+           "0.")
       .def("values", &PythonAccumulator::values, "kind"_a, "tag"_a, "The rows of a tag as they are now.");
 }
 

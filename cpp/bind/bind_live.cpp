@@ -145,7 +145,8 @@ class PythonStore {
             each.max_wall_time, each.first_wall_time, each.last_step, each.last_wall_time, each.last_value,
             each.has_metadata, valid_utf8(metadata.plugin),
             nb::bytes(each.content.data(), each.content.size()), valid_utf8(metadata.display_name),
-            valid_utf8(metadata.description), metadata.data_class, each.refused));
+            valid_utf8(metadata.description), metadata.data_class, each.refused, field_name(each.began_as),
+            each.began_with_metadata));
       }
       out.append(nb::make_tuple(run.first ? nb::cast(*run.first) : nb::none(), series));
     }
@@ -303,13 +304,14 @@ void bind_live(nb::module_& m) {
            nb::sig("def listing(self, runs: collections.abc.Sequence[int]) -> "
                    "list[tuple[float | None, list[tuple[str, str, str, int, int, float, float, int, float, "
                    "float, bool, str, bytes, "
-                   "str, str, int, int]]]]"),
+                   "str, str, int, int, str, bool]]]]"),
            "Of each of these runs: the wall time of its first event, and each series with tag, kind, the "
            "field of "
            "its first value, rows, largest step and wall time, first wall time, last step, wall time and "
            "value, whether it has metadata, "
            "plugin, "
-           "content, display name, description, data class, refused values.");
+           "content, display name, description, data class, refused values, the field of the first value of "
+           "the tag, and whether metadata stands on it.");
 
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
       .def(nb::init<>())

@@ -171,7 +171,7 @@ void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes 
       Tag& tag = tag_named(name);
       if (!tag.scalars) {
         constexpr auto kind = static_cast<size_t>(LegacyKind::scalars);
-        tag.scalars = std::make_unique<Reservoir<LegacyScalar>>(sizes_[kind]);
+        tag.scalars = std::make_unique<Reservoir<LegacyScalar>>(sizes_[kind], memory_);
         order_[kind].push_back(&tag);
       }
       tag.scalars->add({event.wall_time, event.step, value.scalar});
@@ -201,7 +201,7 @@ void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes 
 void Accumulator::add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payload payload) {
   const auto place = static_cast<size_t>(kind);
   if (!tag.values[place]) {
-    tag.values[place] = std::make_unique<Reservoir<LegacyValue>>(sizes_[place]);
+    tag.values[place] = std::make_unique<Reservoir<LegacyValue>>(sizes_[place], memory_);
     order_[place].push_back(&tag);
   }
   tag.values[place]->add({event.wall_time, event.step, std::move(payload)});

@@ -15,6 +15,7 @@
 #include "bytes/cursor.hpp"
 #include "compat/payload.hpp"
 #include "compat/reservoir.hpp"
+#include "compat/row_memory.hpp"
 #include "decode/tag_predictor.hpp"
 #include "event/event.hpp"
 
@@ -133,6 +134,7 @@ class Accumulator {
   double last_wall_time_ = -1;
   uint64_t events_ = 0;
   double first_wall_time_ = 0;
+  RowMemory memory_;  // of all that follow
   std::vector<std::unique_ptr<Tag>> all_;
   std::unordered_map<std::string_view, Tag*> by_name_;
   std::array<std::vector<const Tag*>, kLegacyKinds> order_;

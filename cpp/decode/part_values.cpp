@@ -137,6 +137,11 @@ void PartDecoder::add_blob(uint64_t at, const ValueRef& value, const EventBytes&
 
 // The first metadata of a tag counts for all of its values; it may stand on this one.
 void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const EventBytes& bytes) {
+  if (!entry.begun) {
+    entry.begun = true;
+    entry.first_field = value.field;
+    entry.first_has_metadata = value.has_metadata;
+  }
   if (knows_metadata(entry)) return;
   if (!value.has_metadata) {
     // A value like those of an earlier session may hold the first metadata of this one: it must not be passed

@@ -63,7 +63,7 @@ void ScalarPacker::add(ScalarSeries& from, uint32_t series, uint64_t begin, uint
       if (rows >= kDirect) {
         finish();
         ScalarBatch batch;
-        batch.owner = chunk.block.slab;
+        batch.owner = chunk.owner();
         batch.steps = chunk.steps() + offset;
         batch.walls = chunk.has_walls() ? chunk.walls() + offset : nullptr;
         batch.values = chunk.values() + offset;
@@ -88,7 +88,7 @@ void ScalarPacker::copy_rows(const ScalarChunk& chunk, uint32_t series, uint32_t
       packed_ = pool_.acquire(size);
     }
     const uint32_t count = std::min(rows, packed_.rows - packed_rows_);
-    ScalarChunk to{packed_, 0};
+    const ScalarChunk to{packed_};
     std::memcpy(to.steps() + packed_rows_, chunk.steps() + begin, count * sizeof(int64_t));
     if (to.has_walls()) {
       std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
@@ -107,7 +107,7 @@ void ScalarPacker::copy_rows(const ScalarChunk& chunk, uint32_t series, uint32_t
 
 void ScalarPacker::finish() {
   if (packed_rows_ == 0) return;
-  const ScalarChunk from{packed_, 0};
+  const ScalarChunk from{packed_};
   ScalarBatch batch;
   batch.owner = packed_.slab;
   batch.steps = from.steps();

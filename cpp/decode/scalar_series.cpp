@@ -7,6 +7,12 @@
 
 namespace tbq {
 
+std::shared_ptr<void> ScalarChunk::owner() const {
+  if (!shared_steps) return block.slab;
+  if (!shared_steps.owner_before(block.slab) && !block.slab.owner_before(shared_steps)) return block.slab;
+  return std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(block.slab, shared_steps);
+}
+
 void ScalarSeries::measure() {
   for (Segment& segment : segments.all) {
     Span seen;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "bytes/cursor.hpp"
@@ -10,17 +11,21 @@
 
 namespace tbq {
 
-// One chunk of scalar rows: its columns in one block, but for steps that are those of another series, in
-// memory that the block keeps as well.
+// One chunk of scalar rows: its columns in one block, but for steps that are those of another series.
 struct ScalarChunk {
   Pool::Block block;
   uint32_t rows = 0;
-  int64_t* shared_steps = nullptr;
-  int64_t* steps() const { return shared_steps ? shared_steps : reinterpret_cast<int64_t*>(block.data); }
-  bool has_walls() const { return block.columns + (shared_steps ? 1U : 0U) == 3; }
+  std::shared_ptr<int64_t> shared_steps = {};
+  bool lacks_steps = false;  // the block has no column for them
+  int64_t* steps() const {
+    return shared_steps ? shared_steps.get() : reinterpret_cast<int64_t*>(block.data);
+  }
+  bool has_walls() const { return block.columns + (lacks_steps ? 1U : 0U) == 3; }
   // Null if there are none.
   double* walls() const { return has_walls() ? column(block.columns - 2U) : nullptr; }
   double* values() const { return column(block.columns - 1U); }
+  // What keeps the columns.
+  std::shared_ptr<void> owner() const;
 
  private:
   double* column(uint32_t number) const {

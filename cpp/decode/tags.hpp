@@ -59,6 +59,9 @@ struct TagEntry {
   std::string plugin;
   bool plugin_known = false;
   bool assumed = false;  // a value's kind was decided by an assumed plugin
+  bool begun = false;    // then these say of its first value: the field, and whether metadata stands on it
+  ValueField first_field = ValueField::none;
+  bool first_has_metadata = false;
   // What this part itself says: sessions that come later in the file may have begun earlier.
   std::vector<SessionMetadata> metadata;
   uint64_t dtype = 0;  // the number of that of its first tensor

@@ -8,6 +8,7 @@
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace tbq {
@@ -115,6 +116,15 @@ void recycle_slab(void* memory, size_t bytes) noexcept {
 
 std::shared_ptr<void> make_slab(size_t bytes) {
   return {acquire_slab(bytes), [bytes](void* held) { recycle_slab(held, bytes); }};
+}
+
+void discard_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) noexcept {
+#if defined(__linux__)
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+#endif
 }
 
 size_t release_memory() noexcept { return slab_cache().trim(); }

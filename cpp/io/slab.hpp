@@ -16,6 +16,9 @@ std::shared_ptr<void> make_slab(size_t bytes);
 void* acquire_slab(size_t bytes);
 void recycle_slab(void* memory, size_t bytes) noexcept;
 
+// Gives the pages that lie in this memory back to the system, where it can: what was in them is lost.
+void discard_pages(void* memory, size_t bytes) noexcept;
+
 // Gives all memory that is kept for recycling back to the system; returns how many bytes that were.
 size_t release_memory() noexcept;
 

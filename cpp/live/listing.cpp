@@ -63,6 +63,8 @@ std::vector<SeriesListing> LiveRun::listing() const {
   for (const std::vector<TagOfPart>& entries : tags) {
     SeriesListing known;
     known.tag = entries.front().entry->tag;
+    known.began_as = entries.front().entry->first_field;
+    known.began_with_metadata = entries.front().entry->first_has_metadata;
     if (const SessionMetadata* first = first_metadata(entries, sessions)) {
       known.has_metadata = true;
       known.metadata = *first->parsed;

@@ -13,7 +13,10 @@ struct SeriesListing {
   std::string tag;
   Kind kind = Kind::scalars;
   ValueField field = ValueField::none;  // that held its first value
-  uint64_t count = 0;                   // visible rows
+  // Of the first value of the tag, of whatever kind: the field, and whether metadata stands on it.
+  ValueField began_as = ValueField::none;
+  bool began_with_metadata = false;
+  uint64_t count = 0;  // visible rows
   int64_t max_step = 0;
   double max_wall_time = 0;
   double first_wall_time = 0;

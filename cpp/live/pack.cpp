@@ -1,6 +1,8 @@
 #include "live/pack.hpp"
 
 #include <cstring>
+#include <map>
+#include <tuple>
 
 namespace tbq {
 namespace {
@@ -25,49 +27,55 @@ std::shared_ptr<void> memory_of(size_t bytes, Pool* kept, uint8_t*& at) {
   return memory;
 }
 
-// A chunk that moves. Tags that are logged together have the same steps, which are kept once.
-struct Move {
-  ScalarChunk* from = nullptr;
-  size_t same_steps = SIZE_MAX;  // as an earlier one, which has steps of its own
-};
-
-// The last few columns of steps that differ.
-class SeenSteps {
+// Tags that are logged together have the same steps, which are kept once.
+class KnownSteps {
  public:
-  // The move that has the same steps; if there is none, SIZE_MAX, and it becomes one of those that are known.
-  size_t find(const std::vector<Move>& moves, const ScalarChunk& chunk, size_t move) {
-    for (const size_t known : known_) {
-      if (known != SIZE_MAX && same(*moves[known].from, chunk)) return known;
-    }
-    known_[next_++ % kMost] = move;
-    return SIZE_MAX;
+  // An earlier chunk with the same steps; if there is none, null, and this one becomes known.
+  ScalarChunk* find(ScalarChunk& chunk) {
+    ScalarChunk*& known = known_[{chunk.rows, chunk.steps()[0], chunk.steps()[chunk.rows - 1]}];
+    if (known && std::memcmp(known->steps(), chunk.steps(), chunk.rows * sizeof(int64_t)) == 0) return known;
+    known = &chunk;
+    return nullptr;
   }
 
  private:
-  static bool same(const ScalarChunk& a, const ScalarChunk& b) {
-    return a.rows == b.rows && a.steps()[a.rows - 1] == b.steps()[a.rows - 1] &&
-           std::memcmp(a.steps(), b.steps(), a.rows * sizeof(int64_t)) == 0;
-  }
-  static constexpr size_t kMost = 4;
-  size_t known_[kMost] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-  size_t next_ = 0;
+  using Key = std::tuple<uint32_t, int64_t, int64_t>;  // how many, the first, the last
+  std::map<Key, ScalarChunk*> known_;
 };
+
+// A chunk that moves.
+struct Move {
+  ScalarChunk* from = nullptr;
+  ScalarChunk* same_steps = nullptr;  // an earlier one
+};
+
+std::shared_ptr<int64_t> steps_of(const ScalarChunk& chunk) {
+  return chunk.shared_steps ? chunk.shared_steps : std::shared_ptr<int64_t>(chunk.block.slab, chunk.steps());
+}
 
 }  // namespace
 
 void pack(Part& part, Pool& pool, Pool* kept) {
   std::vector<Move> moves;
   moves.reserve(part.tags.all.size());
-  SeenSteps seen;
+  KnownSteps known;
   size_t bytes = 0;
   for (const auto& entry : part.tags.all) {
     entry->forget_templates();  // nothing is recognised by these any more
     for (ScalarChunk& chunk : entry->scalars.chunks) {
-      if (!is_loose(chunk)) continue;
-      const size_t same_steps = seen.find(moves, chunk, moves.size());
+      if (chunk.rows == 0) continue;
+      ScalarChunk* const same_steps = known.find(chunk);
+      if (!is_loose(chunk)) {
+        if (same_steps) {
+          chunk.shared_steps = steps_of(*same_steps);
+          same_steps->block.handed = true;
+          discard_pages(chunk.block.data, Pool::stride(chunk.block.rows) * sizeof(int64_t));
+        }
+        continue;
+      }
       moves.push_back({&chunk, same_steps});
       bytes += bytes_of(chunk);
-      if (same_steps != SIZE_MAX) bytes -= Pool::stride(chunk.rows) * sizeof(int64_t);
+      if (same_steps) bytes -= Pool::stride(chunk.rows) * sizeof(int64_t);
     }
   }
   if (bytes == 0) return;
@@ -82,9 +90,10 @@ void pack(Part& part, Pool& pool, Pool* kept) {
     packed.block.rows = from.rows;
     packed.block.columns = from.block.columns;
     packed.block.handed = true;  // it is of no size that the pool has
-    if (move.same_steps != SIZE_MAX) {
+    if (move.same_steps) {
       --packed.block.columns;
-      packed.shared_steps = moves[move.same_steps].from->steps();
+      packed.lacks_steps = true;
+      packed.shared_steps = steps_of(*move.same_steps);
     } else {
       std::memcpy(packed.steps(), from.steps(), from.rows * sizeof(int64_t));
     }

@@ -117,6 +117,7 @@ Update Store::poll(bool rows, uint64_t most) {
   gone_.clear();
   if (bytes >= kMuch) {
     for (const auto& reader : readers_) reader->release();
+    if (!rows && left == 0) release_memory();  // those who only look at the log have it open for long
   }
   return update;
 }

@@ -31,7 +31,8 @@ TEST(numbers_are_those_of_python) {
 }
 
 TEST(a_reservoir_keeps_the_last_and_counts_on_after_a_purge) {
-  tbq::Reservoir<Row> reservoir({3, true});
+  tbq::RowMemory memory;
+  tbq::Reservoir<Row> reservoir({3, true}, memory);
   for (int64_t step = 0; step < 10; ++step) reservoir.add({step});
   CHECK(reservoir.rows().size() == 3);
   CHECK(steps(reservoir).back() == 9);
@@ -40,12 +41,12 @@ TEST(a_reservoir_keeps_the_last_and_counts_on_after_a_purge) {
   CHECK(reservoir.rows().size() == 3);
   CHECK(reservoir.purge(0) == 3);
   CHECK(reservoir.rows().empty());
-  tbq::Reservoir<Row> all({0, true});
+  tbq::Reservoir<Row> all({0, true}, memory);
   constexpr int64_t kMany = 100000;
   for (int64_t step = 0; step < kMany; ++step) all.add({step});
   CHECK(all.rows().size() == kMany && all.rows()[kMany - 1].step == kMany - 1 && all.rows()[31].step == 31);
   std::vector<Row> copied(kMany);
-  all.rows().copy_to(copied.data(), copied.size());
+  all.rows().copy_to(copied.data());
   CHECK(copied[40000].step == 40000 && copied.back().step == kMany - 1);
   CHECK(all.purge(70000) == 30000);
   for (int64_t step = 0; step < 1000; ++step) all.add({step});
@@ -53,6 +54,35 @@ TEST(a_reservoir_keeps_the_last_and_counts_on_after_a_purge) {
   CHECK(all.purge(-1) == 71000 && all.rows().empty());
   all.add({5});
   CHECK(steps(all) == std::vector<int64_t>{5});
+}
+
+TEST(rows_that_own_memory_are_moved_copied_and_freed) {
+  struct Owning {
+    int64_t step;
+    std::shared_ptr<int> owned;
+  };
+  const auto one = std::make_shared<int>(7);
+  std::shared_ptr<const tbq::ChunkedRows<Owning>> snapshot;
+  {
+    tbq::RowMemory memory;
+    tbq::Reservoir<Owning> rows({0, true}, memory);
+    constexpr int64_t kMany = 600000;  // more than what is worth a piece
+    for (int64_t step = 0; step < kMany; ++step) rows.add({step, one});
+    CHECK(one.use_count() == kMany + 1);
+    snapshot = rows.snapshot();
+    rows.add({kMany, one});
+    CHECK(snapshot->size() == kMany && rows.rows().size() == kMany + 1);
+    CHECK(one.use_count() == 2 * kMany + 2);
+    CHECK(rows.purge(10) == kMany - 9);
+    CHECK(one.use_count() == kMany + 11);
+  }
+  CHECK(one.use_count() == 600001 && (*snapshot)[599999].step == 599999 && *(*snapshot)[0].owned == 7);
+  snapshot.reset();
+  CHECK(one.use_count() == 1);
+  tbq::RowMemory memory;
+  tbq::Reservoir<Owning> few({3, true}, memory);
+  for (int64_t step = 0; step < 1000; ++step) few.add({step, one});
+  CHECK(one.use_count() == 4 && few.rows()[2].step == 999);
 }
 
 TEST(a_record_is_given_once_however_the_bytes_come) {

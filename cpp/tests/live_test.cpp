@@ -6,7 +6,6 @@
 
 #include "decode/delivered.hpp"
 #include "live/crew.hpp"
-#include "live/pack.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
 #include "tests/bytes.hpp"
@@ -198,39 +197,6 @@ TEST(much_that_is_new_is_read_in_pieces) {
     grows.write(longer);
   }
   CHECK(from_other > 0);
-}
-
-TEST(steps_that_tags_share_are_kept_once) {
-  std::string file = bytes::record(bytes::version(1));
-  for (int step = 0; step < 100; ++step) {
-    for (const char* tag : {"a", "b", "c"})
-      file += bytes::record(bytes::scalar(tag, step, static_cast<float>(step), 1.0 + step));
-    if (step % 2 == 0) file += bytes::record(bytes::scalar("d", step, 1, 1.0 + step));
-    if (step % 2 == 0) file += bytes::record(bytes::scalar("e", 99 - step, 2, 1.0 + step));
-    if (step % 2 == 0) file += bytes::record(bytes::scalar("f", step, 3, 1.0 + step));
-  }
-  const TestFile on_disk(file);
-  tbq::File handle;
-  CHECK(handle.open(on_disk.path()) == 0);
-  tbq::BlockReader reader;
-  tbq::Pool pool;
-  tbq::PartOptions asked;
-  asked.kinds = tbq::bit(tbq::Kind::scalars);
-  tbq::Part part, packed;
-  tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, part);
-  tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, packed);
-  tbq::pack(packed, pool, nullptr);
-  const auto steps_of = [&](const char* tag) { return packed.tags.find(tag)->scalars.chunks[0].steps(); };
-  CHECK(steps_of("a") == steps_of("b") && steps_of("a") == steps_of("c"));
-  CHECK(steps_of("d") == steps_of("f") && steps_of("d") != steps_of("a") && steps_of("d") != steps_of("e"));
-  for (const auto& entry : part.tags.all) {
-    const tbq::ScalarSeries& other = packed.tags.find(entry->tag)->scalars;
-    CHECK(entry->scalars.rows() == other.rows());
-    for (uint64_t row = 0; row < other.rows(); ++row) {
-      const tbq::ScalarRow a = entry->scalars.row(row), b = other.row(row);
-      CHECK(a.step == b.step && a.wall_time == b.wall_time && a.value == b.value);
-    }
-  }
 }
 
 TEST(what_became_of_a_file) {

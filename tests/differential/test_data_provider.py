@@ -11,6 +11,9 @@ import pytest
 from boards import everything
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from protolog import event, header, write
+from protolog import number as number_tensor
+from tensorboard.compat.proto import summary_pb2
 
 from tbq.compat.data_provider import DataProvider
 
@@ -177,3 +180,41 @@ def test_values_that_are_not_one_number(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="can only convert an array of size 1 to a Python scalar"):
             provider.read_scalars(both._ctx, experiment_id="e", plugin_name="scalars", downsample=9)
     both._same("list_scalars", plugin_name="scalars")
+
+
+def _named_value(form: str, names: tuple[str, str] | None) -> Any:
+    """A value of the tag `t`, with a display name and a description in its metadata, or without any."""
+    value = summary_pb2.Summary.Value(tag="t")
+    if form == "simple":
+        value.simple_value = 0.5
+    elif form == "tensor":
+        value.tensor.CopyFrom(number_tensor(0.5))
+    elif form == "image":
+        value.image.CopyFrom(summary_pb2.Summary.Image(width=1, height=2, encoded_image_string=b"png"))
+    else:
+        value.histo.CopyFrom(summary_pb2.HistogramProto(max=1, num=1, bucket_limit=[1.0], bucket=[1.0]))
+    if names is not None or form == "tensor":
+        value.metadata.display_name, value.metadata.summary_description = names or ("", "")
+        if form in ("simple", "tensor"):
+            value.metadata.plugin_data.plugin_name = "scalars"
+    return value
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from([["simple", "tensor"], ["image"], ["histogram"]]).flatmap(
+        lambda forms: st.lists(
+            st.tuples(st.sampled_from(forms), st.none() | st.tuples(*[st.sampled_from(["", "A", "B"])] * 2)),
+            min_size=1,
+            max_size=4,
+        )
+    ),
+    st.integers(0, 4),
+)
+def test_names_and_descriptions(values: list[tuple[str, Any]], cut: int) -> None:
+    """Those of the first value count, whatever metadata comes later, and in which file."""
+    with tempfile.TemporaryDirectory() as folder:
+        events = [event(step, 100.0 + step, _named_value(*each)) for step, each in enumerate(values)]
+        write(Path(folder, "run"), header(1.0), *events[:cut], file="events.out.tfevents.1")
+        write(Path(folder, "run"), header(2.0), *events[cut:], file="events.out.tfevents.2")
+        Both(Path(folder)).compare()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import logging
 import os
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,14 @@ def test_empty_folders_and_other_files(tmp_path: Path) -> None:
     assert EventAccumulator(tmp_path).path == tmp_path
 
 
+def test_a_file_that_is_not_one_of_events_is_nothing_to_talk_about(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    assert not any(EventAccumulator(str(tmp_path / "notes.txt")).Reload().Tags().values())
+    assert caplog.records == []
+
+
 def test_a_file_that_goes_does_not_stop_the_rest(tmp_path: Path) -> None:
     first = write(tmp_path, header(), SCALARS[0], file="a.tfevents")
     accumulator = EventAccumulator(str(tmp_path)).Reload()
@@ -279,3 +289,18 @@ def test_tags_that_cannot_be_there(tmp_path: Path, tag: str) -> None:
     write(tmp_path, header(), SCALARS[0])
     with pytest.raises(KeyError):
         EventAccumulator(str(tmp_path)).Reload().Scalars(tag)
+
+
+def test_an_accumulator_is_freed_with_its_last_reference(tmp_path: Path) -> None:
+    """It may hold gigabytes, which must not wait for the garbage collector."""
+    write(tmp_path / "run", header(), *SCALARS, image("i", 1, b"x"))
+    gc.disable()
+    try:
+        accumulator = EventAccumulator(tmp_path / "run").Reload()
+        accumulator.Scalars("loss"), accumulator.Images("i")[0]
+        runs = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
+        alive = [weakref.ref(accumulator), weakref.ref(runs), weakref.ref(runs.GetAccumulator("run"))]
+        del accumulator, runs
+        assert [each() for each in alive] == [None, None, None]
+    finally:
+        gc.enable()

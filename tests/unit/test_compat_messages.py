@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from compatlog import events
+from google.protobuf import json_format, text_format
 from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import example, given
 from hypothesis import strategies as st
 from protolog import T0, header, scalar, write
-from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, tensor_pb2
+from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2, tensor_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util import tensor_util
 
@@ -164,6 +166,15 @@ def test_errors_of_names() -> None:
             message.HasField(name)
     with pytest.raises(ValueError):
         message.WhichOneof("nothing")
+
+
+@pytest.mark.parametrize("function", [text_format.MessageToString, json_format.MessageToDict])
+def test_functions_of_protobuf_say_what_they_need(function: Callable[[Any], object]) -> None:
+    metadata = summary_pb2.SummaryMetadata(display_name="a")
+    light = message_class("tensorboard.SummaryMetadata")(metadata.SerializeToString())
+    with pytest.raises(AttributeError, match="to_protobuf"):
+        function(light)
+    assert function(light.to_protobuf()) == function(metadata)
 
 
 def test_enums_and_nested_classes() -> None:

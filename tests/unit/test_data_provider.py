@@ -19,7 +19,8 @@ from tensorboard.context import RequestContext
 from tensorboard.data.provider import RunTagFilter
 
 import tbq
-from tbq.compat.data_provider import DataProvider
+from tbq.compat.data_provider import DataProvider, MultiplexerDataProvider
+from tbq.compat.event_multiplexer import EventMultiplexer
 from tbq.compat.provider.requests import encode_key
 from tbq.compat.provider.values import spread, thin
 from tbq.errors import UsageError
@@ -261,7 +262,8 @@ class Block:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("tensorboard", "google"): raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Block())
-from tbq.compat.data_provider import DataProvider
+from tbq.compat.data_provider import DataProvider, MultiplexerDataProvider
+from tbq.compat.event_multiplexer import EventMultiplexer
 from tbq.compat.provider.classes import provider
 class RequestContext: pass
 ctx = RequestContext()
@@ -341,3 +343,34 @@ def test_arguments_that_are_missing_or_unknown(tmp_path: Path, wanted: Any, erro
     for name in ("list_scalars", "read_scalars", "read_last_scalars", "list_tensors", "read_blob_sequences"):
         with pytest.raises(TypeError, match=error):
             getattr(provider, name)(CTX, **wanted)
+
+
+def test_the_runs_of_a_multiplexer(tmp_path: Path) -> None:
+    for run in ("a", "a/b", "c"):
+        write(tmp_path / "logs" / run, [0.5], first=7)
+    (tmp_path / "logs" / "empty").mkdir()
+    (tmp_path / "logs" / "empty" / "x.tfevents").touch()
+    logdir = str(tmp_path / "logs")
+    multiplexer = EventMultiplexer().AddRunsFromDirectory(logdir).Reload()
+    provider, plain = MultiplexerDataProvider(multiplexer, logdir), DataProvider(logdir)
+    wanted = {"experiment_id": "", "plugin_name": "scalars"}
+    assert provider.experiment_metadata(CTX, experiment_id="").data_location == logdir
+    assert provider.list_plugins(CTX, experiment_id="") == {"scalars"}
+    assert {run.run_id: run.start_time for run in provider.list_runs(CTX, experiment_id="")} == {
+        "a": ef.WALL, "a/b": ef.WALL, "c": ef.WALL, "empty": None
+    }  # fmt: skip
+    assert provider.list_scalars(CTX, **wanted) == plain.list_scalars(CTX, **wanted)
+    assert provider.read_scalars(CTX, **wanted, downsample=9) == plain.read_scalars(
+        CTX, **wanted, downsample=9
+    )
+
+
+def test_a_multiplexer_with_runs_of_its_own_names(tmp_path: Path) -> None:
+    for run in ("a", "b", "c"):
+        write(tmp_path / run, [0.5], first=7)
+    multiplexer = EventMultiplexer({"first": str(tmp_path / "a"), "x/second": str(tmp_path / "b")}).Reload()
+    provider = MultiplexerDataProvider(multiplexer, str(tmp_path))
+    listed = provider.list_scalars(CTX, experiment_id="", plugin_name="scalars")
+    assert sorted(listed) == ["first", "x/second"]
+    chosen = MultiplexerDataProvider(EventMultiplexer({"b": str(tmp_path / "b")}), str(tmp_path))
+    assert list(chosen.list_scalars(CTX, experiment_id="", plugin_name="scalars")) == ["b"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -93,9 +94,9 @@ class DataProvider:
             for problem in update.problems:
                 logger.warning("%s", problem)
             changed = {*update.runs.new, *update.runs.grown, *update.runs.replaced, *update.runs.gone}
-            if not changed and self._sources.keys() == set(map(self._shown, self._listing.runs())):
+            if not changed and self._sources.keys() == set(map(self._shown, self._runs())):
                 return
-            self._sources = {self._shown(run): run for run in self._listing.runs()}
+            self._sources = {self._shown(run): run for run in self._runs()}
             shown = {self._shown(run) for run in changed}
             self._stale = (
                 self._stale | shown | (self._sources.keys() - self._index.keys())
@@ -261,6 +262,10 @@ class DataProvider:
             _refuse_tensors(series)
             yield run, series, thin(self._points(run, series), most)
 
+    def _runs(self) -> list[str]:
+        """The runs of the log that count."""
+        return self._listing.runs()
+
     def _shown(self, run: str) -> str:
         """The name of a run here: TensorBoard calls the top of a named directory `name/.`."""
         return f"{run}/." if run in self._named else run
@@ -331,7 +336,7 @@ class DataProvider:
                 max_step=listed.max_step,
                 max_wall_time=listed.max_wall_time,
                 plugin_content=series.content,
-                description=listed.description,
+                description=series.description,
                 display_name=series.display_name,
                 **(further(run, series) if further else {}),
             )
@@ -354,6 +359,42 @@ class DataProvider:
         steps = np.array([step for step, _, _ in rows], np.int64)
         walls = np.array([wall_time for _, wall_time, _ in rows], np.float64)
         return Points(steps, walls, np.array([float(value.item()) for _, _, value in rows], np.float64))
+
+
+class MultiplexerDataProvider(DataProvider):
+    """The same of the runs of an `EventMultiplexer`, tbq's or TensorBoard's, made as TensorBoard's class is.
+
+    Values are read from the files of the runs, every one of them: what the multiplexer has loaded does not matter.
+    """
+
+    def __init__(self, multiplexer: Any, logdir: str, **options: Any) -> None:
+        paths: dict[str, str] = getattr(multiplexer, "RunPaths", dict)()
+        elsewhere = any(
+            os.path.abspath(os.path.join(logdir, run)) != os.path.abspath(path) for run, path in paths.items()
+        )
+        super().__init__(dict(paths) if elsewhere else logdir, name=logdir, **options)
+        self._named = set()  # names are those of the multiplexer
+        self._multiplexer = multiplexer
+
+    def list_runs(self, ctx: Any = None, *, experiment_id: str) -> list[Any]:
+        """The runs of the multiplexer."""
+        validate(ctx, experiment_id)
+        run_class = provider().Run
+        return [
+            run_class(run_id=run, run_name=run, start_time=self._start(run))
+            for run in self._multiplexer.Runs()
+        ]
+
+    def _start(self, run: str) -> float | None:
+        try:
+            start: float = self._multiplexer.FirstEventTimestamp(run)
+        except ValueError:  # it has no event
+            return None
+        return start
+
+    def _runs(self) -> list[str]:
+        known = self._multiplexer.Runs()
+        return [run for run in super()._runs() if run in known]
 
 
 def _refuse_tensors(series: Series) -> None:

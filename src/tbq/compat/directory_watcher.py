@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -95,7 +96,9 @@ class DirectoryWatcher:
         except OSError as failure:
             if not os.path.exists(self._directory):
                 raise deleted(self._directory) from failure
-            logger.error("Unable to read %s: %s", self._directory, failure)
+            # TensorBoard says nothing; a path that is not a directory has no event files.
+            level = logging.DEBUG if isinstance(failure, NotADirectoryError) else logging.ERROR
+            logger.log(level, "Unable to read %s: %s", self._directory, failure)
 
     def _Advance(self) -> None:
         """Go on to the next file that can be opened; one that has gone meanwhile is passed over."""

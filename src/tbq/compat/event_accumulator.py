@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -105,19 +106,23 @@ class EventAccumulator:
         self.purge_orphaned_data = purge_orphaned_data
         self._protobuf = wants_protobuf(protobuf)
 
+        # None of these holds the accumulator: it is freed as soon as nobody has it.
         self.scalars: Reservoir[ScalarEvents] = Reservoir(self._core, SCALARS, sizes[SCALARS])
         self.histograms: Reservoir[Events[HistogramEvent]] = Reservoir(
             self._core, HISTOGRAMS, sizes[HISTOGRAMS], _histogram_event
         )
         self.compressed_histograms: Reservoir[Events[CompressedHistogramEvent]] = Reservoir(
-            self._core, COMPRESSED_HISTOGRAMS, sizes[COMPRESSED_HISTOGRAMS], self._Compressed
+            self._core,
+            COMPRESSED_HISTOGRAMS,
+            sizes[COMPRESSED_HISTOGRAMS],
+            functools.partial(_compressed_event, compression_bps),
         )
         self.images: Reservoir[Events[ImageEvent]] = Reservoir(
             self._core, IMAGES, sizes[IMAGES], _image_event
         )
         self.audios: Reservoir[Events[AudioEvent]] = Reservoir(self._core, AUDIO, sizes[AUDIO], _audio_event)
         self.tensors: Reservoir[Events[TensorEvent]] = Reservoir(
-            self._core, TENSORS, sizes[TENSORS], self._TensorEvent
+            self._core, TENSORS, sizes[TENSORS], functools.partial(_tensor_event, self._protobuf)
         )
         self.accumulated_attrs = ("scalars", "histograms", "compressed_histograms", "images", "audios")
 
@@ -334,17 +339,7 @@ class EventAccumulator:
     # Messages as events.
 
     def _Message(self, full_name: str, data: bytes) -> Any:
-        light = _light(full_name, data)
-        return light.to_protobuf() if self._protobuf else light
-
-    def _TensorEvent(self, wall_time: float, step: int, data: bytes) -> TensorEvent:
-        return TensorEvent(wall_time, step, self._Message("tensorboard.TensorProto", data))
-
-    def _Compressed(self, wall_time: float, step: int, data: bytes) -> CompressedHistogramEvent:
-        histogram = _light("tensorboard.HistogramProto", data)
-        return CompressedHistogramEvent(
-            wall_time, step, compress_histogram_proto(histogram, self._compression_bps)
-        )
+        return _message(self._protobuf, full_name, data)
 
 
 def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
@@ -368,6 +363,22 @@ def _is_ours(generator: Any) -> bool:
 def _light(full_name: str, data: bytes) -> Any:
     message: Message = message_class(full_name)(data)
     return message
+
+
+def _message(protobuf: bool, full_name: str, data: bytes) -> Any:
+    light = _light(full_name, data)
+    return light.to_protobuf() if protobuf else light
+
+
+def _tensor_event(protobuf: bool, wall_time: float, step: int, data: bytes) -> TensorEvent:
+    return TensorEvent(wall_time, step, _message(protobuf, "tensorboard.TensorProto", data))
+
+
+def _compressed_event(
+    basis_points: Sequence[float], wall_time: float, step: int, data: bytes
+) -> CompressedHistogramEvent:
+    histogram = _light("tensorboard.HistogramProto", data)
+    return CompressedHistogramEvent(wall_time, step, compress_histogram_proto(histogram, basis_points))
 
 
 def _histogram_event(wall_time: float, step: int, data: bytes) -> HistogramEvent:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import numpy as np
-
 from tbq.compat.sequences import Events, ScalarEvents
 
 if TYPE_CHECKING:
@@ -53,6 +51,4 @@ class Reservoir(Generic[_S]):
             raise KeyError(f"Key {key} was not found in Reservoir")
         if self._make is not None:
             return cast(_S, Events(self._core.values(self._kind, key), self._make))
-        rows = ScalarEvents(count)
-        copied = self._core.copy_scalars(key, rows.view(np.ndarray).view(np.uint8))
-        return cast(_S, rows if copied == count else rows[:copied])
+        return cast(_S, ScalarEvents(self._core.scalars(key)))

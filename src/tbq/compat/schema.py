@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 #: Wire types of protobuf.
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
@@ -22,6 +22,15 @@ _DEFAULTS: dict[str, object] = {
 }
 
 
+def _absent(name: str) -> NoReturn:
+    """What protobuf's own functions look for, such as json_format's, is not in these descriptors."""
+    raise AttributeError(
+        f"the descriptor of a light message has no {name!r}; for functions of the protobuf package take "
+        "message.to_protobuf(), or protobuf=True where the message comes from",
+        name=name,
+    )
+
+
 class FieldSpec(NamedTuple):
     """One field of a message, with the attributes of a protobuf `FieldDescriptor` that scripts use."""
 
@@ -33,6 +42,9 @@ class FieldSpec(NamedTuple):
     presence: bool  # HasField can be asked
     key_type: str  # of a map, else ""
     enum: str  # its full name, else ""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        _absent(name)
 
     @property
     def is_message(self) -> bool:
@@ -56,6 +68,9 @@ class MessageSpec(NamedTuple):
     fields_by_name: dict[str, FieldSpec]
     fields_by_number: dict[int, FieldSpec]
     oneofs_by_name: dict[str, tuple[str, ...]]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        _absent(name)
 
     @property
     def name(self) -> str:

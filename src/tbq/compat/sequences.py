@@ -31,8 +31,9 @@ class ScalarEvents(np.ndarray[Any, Any]):
 
     __hash__ = None  # as a list
 
-    def __new__(cls, count: int) -> ScalarEvents:
-        return super().__new__(cls, (count,), SCALAR_DTYPE)
+    def __new__(cls, rows: np.ndarray[Any, np.dtype[np.uint8]]) -> ScalarEvents:
+        """`rows` are the bytes of the events, which are then its own."""
+        return super().__new__(cls, (len(rows) // SCALAR_DTYPE.itemsize,), SCALAR_DTYPE, rows)
 
     @property
     def __class__(self) -> type:
@@ -124,8 +125,9 @@ class ScalarEvents(np.ndarray[Any, Any]):
     def _change(self, change: Callable[[list[Any]], _R]) -> _R:
         items = list(self)
         result = change(items)
-        self.resize(len(items), refcheck=False)
-        self._plain[:] = np.array([tuple(item) for item in items], SCALAR_DTYPE)
+        rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
+        # What unpickling does: the only way to other memory in the same object, whoever owns that which it has.
+        self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
         return result
 
     def append(self, item: ScalarEvent) -> None:

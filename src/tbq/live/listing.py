@@ -37,6 +37,8 @@ class Listed(NamedTuple):
     description: str
     data_class: int
     refused: int  # values of a scalar tag that are not exactly one number
+    began_as: str  # the field that held the first value of the tag, of whatever kind
+    began_with_metadata: bool  # whether that value has metadata
 
 
 class ListedRun(NamedTuple):

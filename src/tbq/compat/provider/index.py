@@ -42,6 +42,7 @@ class Series(NamedTuple):
     plugin: str
     content: bytes
     display_name: str
+    description: str
     data_class: int  # 0 if it has none: then it is in no list
 
 
@@ -67,18 +68,26 @@ def _precedes(a: Series, b: Series) -> bool:
 
 def _series(listed: Listed) -> Series | None:
     tag = listed.tag
-    # A scalar without metadata began as a simple value, whatever came later.
-    field = "simple_value" if listed.kind == "scalars" and not listed.has_metadata else listed.field
+    # A scalar that began as a simple value is one, whatever came later.
+    field = "simple_value" if listed.kind == "scalars" and _began_simple(listed) else listed.field
     if field in _CONVERTED:
         plugin, content = _CONVERTED[field]
-        return Series(tag, tag, listed, plugin, content, listed.display_name or tag, _CLASSES[plugin])
+        # TensorBoard gives each value that it converts metadata, so that of the first one counts.
+        blank = listed.began_as == field and not listed.began_with_metadata
+        name, description = ("", "") if blank else (listed.display_name, listed.description)
+        return Series(tag, tag, listed, plugin, content, name or tag, description, _CLASSES[plugin])
     if listed.field == "graph_def":
-        return Series(RUN_GRAPH, tag, listed, "graphs", b"", "", BLOB_SEQUENCE)
+        return Series(RUN_GRAPH, tag, listed, "graphs", b"", "", "", BLOB_SEQUENCE)
     if listed.field == "run_metadata":
-        return Series(tag, tag, listed, "graph_tagged_run_metadata", b"", "", BLOB_SEQUENCE)
+        return Series(tag, tag, listed, "graph_tagged_run_metadata", b"", "", "", BLOB_SEQUENCE)
     if listed.field not in ("tensor", "none") or not listed.has_metadata:
         return None
     data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
     if data_class != _KEPT_AS.get(listed.kind, data_class):  # not kept in a form that could be given
         data_class = 0
-    return Series(tag, tag, listed, listed.plugin, listed.content, listed.display_name, data_class)
+    names = listed.display_name, listed.description
+    return Series(tag, tag, listed, listed.plugin, listed.content, *names, data_class)
+
+
+def _began_simple(listed: Listed) -> bool:
+    return listed.began_as == "simple_value" or not listed.has_metadata

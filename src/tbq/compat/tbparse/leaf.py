@@ -110,9 +110,7 @@ class Leaf:
         return rows
 
     def _scalars(self, tag: str) -> Rows:
-        core = self.accumulator._core
-        rows = np.empty(core.count(SCALARS, tag), SCALAR_DTYPE)
-        core.copy_scalars(tag, rows.view(np.uint8))
+        rows = self.accumulator._core.scalars(tag).view(SCALAR_DTYPE)
         return Rows(rows["step"], rows["wall_time"], {"value": rows["value"]})
 
     def _tensors(self, tag: str) -> Rows:
