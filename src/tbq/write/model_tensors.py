@@ -110,8 +110,9 @@ def counted(wanted: Iterator[Target]) -> list[Counted]:
     arrivals: dict[Any, _Arrivals] = {}
     rest = dict.fromkeys(range(len(known)))
     tensors = [tensor for _, _, tensor in known]
-    for where in {tensor.device for tensor in tensors}:
-        device.refuse_capture(where, "model")
+    with suppress(RuntimeError):  # a kernel that failed is reported with each tag
+        for on in {tensor.device for tensor in tensors}:
+            device.refuse_capture(on, "model")
 
     def take(places: list[int], count: Callable[[], Any]) -> None:
         numbers = [tensors[each].numel() for each in places]

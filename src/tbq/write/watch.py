@@ -277,6 +277,7 @@ class Watch:
 # Watches of this process by id. There is one hook for all, which stays: torch goes through its hooks while they are
 # called, and a hook that is removed in the meantime, since a model or writer is gone, would end the step in an error.
 _watching: weakref.WeakValueDictionary[int, Watch] = weakref.WeakValueDictionary()
+_hooked: list[Any] = []  # torch's handle of the hook
 
 
 def _hook() -> None:
@@ -289,8 +290,8 @@ def _hook() -> None:
             f"watch needs torch 2.1 or newer, and torch {version} is installed",
             hint="call add_model_statistics after each step instead",
         )
-    if _after_step not in getattr(optimizers, "_global_optimizer_post_hooks", {}).values():
-        register(_after_step)
+    if not _hooked:
+        _hooked.append(register(_after_step))
 
 
 def _after_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
