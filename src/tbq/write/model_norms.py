@@ -73,6 +73,11 @@ def total_norms(squares: list[Squares]) -> dict[str, TotalNorm]:
     return norms
 
 
+def living(optimizers: weakref.WeakKeyDictionary[Any, Any]) -> list[Any]:
+    """The keys of now: threads may add others while one goes through them."""
+    return [optimizer for ref in optimizers.keyrefs() if (optimizer := ref()) is not None]
+
+
 class Round(NamedTuple):
     """What optimizers have logged, each of them once, since the norms of all were logged."""
 
@@ -100,8 +105,9 @@ class Rounds:
 
     def others(self, owned: set[int]) -> Iterator[Squares]:
         """What optimizers of other parameters have logged last."""
-        for last in self._last.values():
-            if last.owned.isdisjoint(owned):
+        for optimizer in living(self._last):
+            last = self._last.get(optimizer)
+            if last is not None and last.owned.isdisjoint(owned):
                 yield from last.squares
 
     def keep(self, optimizer: Any, last: Round) -> None:

@@ -12,7 +12,7 @@ from tbq.errors import DependencyError
 from tbq.write import device, wire
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
-from tbq.write.model_norms import Round, Rounds, Squares, total_norms
+from tbq.write.model_norms import Round, Rounds, Squares, living, total_norms
 from tbq.write.pending import EncodedEvent, ScalarsEvent
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Watch:
         # Other optimizers may follow. At first they are not known: until all parameters are logged, some may.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
         if count:
-            expected &= set().union(*map(_owned, self._steps))
+            expected &= set().union(*map(_owned, living(self._steps)))
         self._log(self._start + count, owned, expected, optimizer)
 
     def _begun(self, owned: set[int]) -> Progress:
