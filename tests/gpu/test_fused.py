@@ -11,6 +11,7 @@ from devices import FLOATS, INTEGERS, counts, on_host
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import tbq
+from tbq.errors import UsageError
 from tbq.write import device_histogram, fused_histogram, slots, tally
 
 pytestmark = [
@@ -112,6 +113,36 @@ def test_integers():
             low, high = max(ends.min, -(1 << 61)), min(ends.max, 1 << 61)
             tensor = torch.randint(low, high, (100_001,), device="cuda", dtype=dtype)
         assert_same(tensor)
+
+
+def test_any_byte_but_zero_is_true():
+    tensor = torch.tensor([0, 1, 2, 128, 255], dtype=torch.uint8, device="cuda").view(torch.bool)
+    got = fused(tensor)
+    assert (got.low, got.high, got.total, got.zeros) == (0, 1, 4, 1)
+
+
+def test_a_nan_that_looks_like_memory_without_a_value():
+    tensor = torch.tensor([slots._MARK, 0x3FF0_0000_0000_0000], device="cuda").view(torch.float64)
+    value, _ = device_histogram.captured(tensor, "values")
+    torch.cuda.synchronize()
+    assert value.ready()
+    assert np.isnan(value.result()[-4:]).all()
+
+
+def test_statistics_are_refused_before_a_graph_has_a_part_of_them(tmp_path, launches):
+    model = torch.nn.Linear(400, 300).cuda()
+    x = torch.ones(1000, device="cuda")
+    (x * 2).sum()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with tbq.SummaryWriter(tmp_path) as writer:
+        with torch.cuda.graph(graph):
+            y = (x * 2).sum()
+            with pytest.raises(UsageError, match="a CUDA graph is being captured"):
+                writer.add_model_statistics(model, 1)
+        assert launches == []
+    graph.replay()
+    assert y.item() == 2000
 
 
 def test_strides(launches):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import sys
 import threading
 
 import numpy as np
@@ -165,6 +166,20 @@ def test_strides_and_what_is_left_to_the_general_way(device, monkeypatch):
 
 class Special(torch.Tensor):
     """Not a plain tensor."""
+
+
+def test_any_byte_but_zero_is_true(device):
+    tensor = torch.tensor([0, 1, 2, 128, 255], dtype=torch.uint8).view(torch.bool)
+    with emulated():
+        assert counts(tensor) == on_host(tensor)
+
+
+def test_a_nan_that_looks_like_memory_without_a_value(device):
+    tensor = torch.tensor([slots._MARK, 0x3FF0_0000_0000_0000]).view(torch.float64)
+    with emulated():
+        value, _ = device_histogram.captured(tensor, "values")
+        assert value.ready()
+        assert np.isnan(value.result()[-4:]).all()
 
 
 def test_sums_do_not_depend_on_the_run(device):
@@ -332,6 +347,41 @@ def test_no_compiler_says_where_it_was_looked_for():
         nvrtc.KernelError, match=r"no NVRTC of CUDA 3.0 compiles for sm_90: libnvrtc.so.3: .*"
     ):
         nvrtc.compiled(fused_histogram.source(), "sm_90", "3.0")
+
+
+def test_compilers_are_looked_for_beside_what_cannot_be_read(tmp_path, monkeypatch):
+    """A folder without permission or an odd entry of sys.path hides no other one."""
+    folder = tmp_path / "nvidia" / "cuda_nvrtc" / ("bin" if sys.platform == "win32" else "lib")
+    folder.mkdir(parents=True)
+    name = "nvrtc64_120_0.dll" if sys.platform == "win32" else "libnvrtc.so.12"
+    (folder / name).write_bytes(b"")
+    is_file = nvrtc.Path.is_file
+
+    def unreadable(path):
+        if "secret" in path.parts:
+            raise PermissionError(path)
+        return is_file(path)
+
+    monkeypatch.setattr(nvrtc.Path, "is_file", unreadable)
+    monkeypatch.setattr(sys, "path", [None, 3, b"x", str(tmp_path / "secret"), str(tmp_path), *sys.path])
+    assert str(folder / name) in list(nvrtc._libraries("12"))
+
+
+def test_a_compiler_beside_static_libraries(tmp_path, monkeypatch):
+    """CUDA's own folder has libnvrtc-builtins_static.a, which cannot be loaded."""
+    for name in ("libnvrtc.so.12", "libnvrtc-builtins.so.12.4", "libnvrtc-builtins_static.a"):
+        (tmp_path / name).write_bytes(b"")
+    loaded = []
+
+    def load(name):
+        if name.endswith(".a"):
+            raise OSError(f"{name}: invalid ELF header")
+        loaded.append(name)
+        return object()
+
+    monkeypatch.setattr(nvrtc.ctypes, "CDLL", load)
+    assert nvrtc._library(str(tmp_path / "libnvrtc.so.12")) is not None
+    assert {name.rpartition("libnvrtc")[2] for name in loaded} == {".so.12", "-builtins.so.12.4"}
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])

@@ -374,3 +374,24 @@ def test_numbers_that_look_like_memory_that_waits(tmp_path, read_events, device,
         slots._MARK
     ]
     assert len(values) == 3
+
+
+def test_while_a_graph_is_captured_the_device_does_not_answer(device, monkeypatch):
+    """A stream that may not be asked has not failed: the value still arrives."""
+    from types import SimpleNamespace
+
+    answers = [RuntimeError("CUDA error: operation not permitted when stream is capturing"), True]
+
+    def query():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(slots, "_stream", lambda address, place: SimpleNamespace(query=query))
+    slot = slots.slot(torch.device(device), "float64", 1)
+    slot._stream, slot._failure = 1, False
+    slot.probe()
+    assert not slot.ready()
+    slot.probe()
+    assert slot.ready()

@@ -80,6 +80,11 @@ struct Bfloat {
   __device__ float value() const { return __uint_as_float((u32)bits << 16); }
 };
 
+struct Bool {
+  unsigned char bits;
+  __device__ float value() const { return bits ? 1.0f : 0.0f; }  // any byte but 0 is true
+};
+
 template <class Stored, class Number>
 struct Plain {
   Stored stored;
@@ -88,6 +93,12 @@ struct Plain {
 
 __device__ const float* edges_as(float) { return (const float*)edges32; }
 __device__ const double* edges_as(double) { return (const double*)edges64; }
+
+// NaNs are the one that operations yield: a number's own could be the mark of memory that nothing was written
+// to.
+__device__ double usual(double number) {
+  return number != number ? __longlong_as_double(0x7ff8000000000000ll) : number;
+}
 
 // The moments of all threads of a block, in the same order each time; only thread 0 gets them.
 __device__ void gather(Moments& own, double* shared) {
@@ -194,8 +205,8 @@ __device__ void count(const Work& work) {
 
 COUNT(float16, Half)
 COUNT(bfloat16, Bfloat)
+COUNT(bool, Bool)
 SINGLE(float32, float)
-SINGLE(bool, unsigned char)
 SINGLE(uint8, unsigned char)
 SINGLE(int8, signed char)
 SINGLE(int16, short)
@@ -220,10 +231,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) join(Work work) {
     }
     gather(own, moments);
     if (thread == 0) {
-      work.result[BINS] = own.low;
-      work.result[BINS + 1] = own.high;
-      work.result[BINS + 2] = own.total;
-      work.result[BINS + 3] = own.squares;
+      work.result[BINS] = usual(own.low);
+      work.result[BINS + 1] = usual(own.high);
+      work.result[BINS + 2] = usual(own.total);
+      work.result[BINS + 3] = usual(own.squares);
     }
     return;
   }

@@ -92,7 +92,7 @@ def _local(tensor: Any) -> tuple[Any, bool]:
 
 def expect(model: Any) -> None:
     """Prepare the devices of a model for `counted`, beside the program."""
-    with suppress(RuntimeError):  # a device that does not answer will be heard of when it counts
+    with suppress(RuntimeError, AssertionError):  # a device that does not answer is heard of when it counts
         for place in {parameter.device for parameter in model.parameters()}:
             fused_histogram.expect(place)
 
@@ -110,6 +110,9 @@ def counted(wanted: Iterator[Target]) -> list[Counted]:
     arrivals: dict[Any, _Arrivals] = {}
     rest = dict.fromkeys(range(len(known)))
     tensors = [tensor for _, _, tensor in known]
+    with suppress(RuntimeError):  # a kernel that failed is reported with each tag
+        for on in {tensor.device for tensor in tensors}:
+            device.refuse_capture(on, "model")
 
     def take(places: list[int], count: Callable[[], Any]) -> None:
         numbers = [tensors[each].numel() for each in places]
@@ -184,38 +187,6 @@ class Statistic(Value):
     def probe(self) -> None:
         """Ask for the counts."""
         self._counted.value.probe()
-
-
-class TotalNorm(Value):
-    """The norm of several tensors taken as one."""
-
-    def __init__(self, counted: list[Counted]) -> None:
-        self._counted = counted
-
-    def ready(self) -> bool:
-        """Whether all were counted."""
-        return all(one.value.ready() for one in self._counted)
-
-    def result(self) -> float:
-        """The number."""
-        return math.sqrt(sum(one.value.result().squares for one in self._counted))
-
-    def probe(self) -> None:
-        """Ask for the counts."""
-        for one in self._counted:
-            one.value.probe()
-
-
-def total_norms(counted: list[Counted]) -> dict[str, TotalNorm]:
-    """The norms of all parameters, and of all gradients, by tag."""
-    norms: dict[str, TotalNorm] = {}
-    for kind in ("parameters", "gradients"):
-        same = [one for one in counted if one.target.kind == kind]
-        ranks = {one.target.rank for one in same}
-        if same and len(ranks) == 1:
-            rank = same[0].target.rank
-            norms[f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")] = TotalNorm(same)
-    return norms
 
 
 def statistic(name: str, known: Tally, numbers: int) -> float:

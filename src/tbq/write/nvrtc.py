@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,8 @@ def _library(name: str) -> Any:
     if Path(name).is_absolute():
         for other in Path(name).parent.glob("*nvrtc-builtins*"):
             if ".alt." not in other.name:
-                ctypes.CDLL(str(other))
+                with suppress(OSError):  # a static library, or one of another version
+                    ctypes.CDLL(str(other))
     return library
 
 
@@ -80,7 +82,7 @@ def _libraries(major: str) -> Iterator[str]:
     inside = "bin" if windows else "lib"
     nvidia = [
         *getattr(sys.modules.get("nvidia"), "__path__", ()),
-        *(Path(path, "nvidia") for path in sys.path),
+        *(Path(path, "nvidia") for path in sys.path if isinstance(path, str)),
     ]
     folders = [Path(folder, part, inside) for folder in nvidia for part in ("cuda_nvrtc", f"cu{major}")]
     torch = sys.modules.get("torch")
@@ -88,9 +90,10 @@ def _libraries(major: str) -> Iterator[str]:
         folders.append(Path(torch.__file__).parent / "lib")
     if "CUDA_HOME" in os.environ:
         folders.append(Path(os.environ["CUDA_HOME"], "bin" if windows else "lib64"))
-    yield from (
-        str((folder / name).absolute()) for folder in dict.fromkeys(folders) if (folder / name).is_file()
-    )
+    for folder in dict.fromkeys(folders):
+        with suppress(OSError):  # a folder that may not be read, or that is gone
+            if (folder / name).is_file():
+                yield str((folder / name).absolute())
     yield name
 
 

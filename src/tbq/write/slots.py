@@ -76,7 +76,8 @@ class Slot(Value):
             if self._stream is None or _stream(self._stream, self._device).query():
                 self._failure = None
         except Exception as failure:
-            self._failure = failure
+            if "captur" not in str(failure):  # while a graph is captured, no stream may be asked
+                self._failure = failure
 
 
 class ArraySlot(Slot):

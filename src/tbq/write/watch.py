@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import described
 from tbq.errors import DependencyError
 from tbq.write import device, wire
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
+from tbq.write.model_norms import Round, Rounds, Squares, living, total_norms
 from tbq.write.pending import EncodedEvent, ScalarsEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tbq.write.model_tensors import Counted, Target
+    from tbq.write.model_tensors import Target
     from tbq.write.tally import Tally
 
 Ranks = Literal["zero", "all"]
@@ -77,7 +78,8 @@ class Models(Core):
         >>> writer.unwatch()
         """
         for watch in list(self._watches):
-            if model is None or watch.model() in (model, None):
+            watched = watch.model()
+            if model is None or watched is None or watched is model:
                 watch.end()
                 self._watches.remove(watch)
 
@@ -112,8 +114,8 @@ class Models(Core):
         histograms: bool,
         step: int | None,
         wall_time: float | None,
-        others: list[Counted] | None,
-    ) -> list[Counted]:
+        others: list[Squares] | None,
+    ) -> list[Squares]:
         """One event of all statistics, and one per histogram. The norms of all are also of `others`; None: no norms."""
         from tbq.write import model_tensors
         from tbq.write.tally import encode_tally
@@ -124,8 +126,9 @@ class Models(Core):
         for one in counted:
             for name in statistics:
                 numbers[f"{one.target.tag}/{name}"] = model_tensors.Statistic(one, name)
-        if "norm" in statistics and others is not None:
-            numbers = {**model_tensors.total_norms([*others, *counted]), **numbers}
+        squares = [Squares(one) for one in counted] if "norm" in statistics else []
+        if others is not None:
+            numbers = {**total_norms([*others, *squares]), **numbers}
         self._add_values(numbers, step, wall_time)
         buffer, pending = self._file.buffer, self._file.pending
         for one in counted if histograms else ():
@@ -135,7 +138,7 @@ class Models(Core):
 
             arguments = (one.target.tag, wire.HISTO, b"", step, wall_time)
             self._attend(pending.add(EncodedEvent(buffer.value, one.value, encode, arguments)))
-        return counted
+        return squares
 
     def _add_values(self, numbers: dict[str, Any], step: int | None, wall_time: float) -> None:
         """One event of numbers that arrive later."""
@@ -144,13 +147,12 @@ class Models(Core):
             self._attend(self._file.pending.add(ScalarsEvent(self._file.buffer.scalars, arguments)))
 
 
-class Parts(NamedTuple):
-    """What some optimizers of a model have logged of a step, before the norms of all are known."""
+class Progress:
+    """How many steps some parameters have made."""
 
-    step: int | None
-    wall_time: float
-    counted: list[Counted]
-    owned: set[int]  # the parameters, by id
+    def __init__(self, owned: set[int], count: int) -> None:
+        self.owned = owned
+        self.count = count
 
 
 class Watch:
@@ -175,64 +177,63 @@ class Watch:
         self._statistics = statistics
         self._histograms = histograms
         self._start = start
-        self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._handle: Any = None
-        self._parts: Parts | None = None
-        self._totalled: int | None = None  # the last step whose norms of all were logged
+        self._steps: weakref.WeakKeyDictionary[Any, Progress] = weakref.WeakKeyDictionary()
+        self._progress: list[Progress] = []  # also of optimizers that are gone
+        self._rounds = Rounds()
 
     def begin(self) -> None:
         """Log after steps of optimizers from now on."""
-        optimizers = sys.modules.get("torch.optim.optimizer")
-        register = getattr(optimizers, "register_optimizer_step_post_hook", None)
-        if register is None:
-            version = sys.modules["torch"].__version__
-            raise DependencyError(
-                f"watch needs torch 2.1 or newer, and torch {version} is installed",
-                hint="call add_model_statistics after each step instead",
-            )
-        watch = weakref.ref(self)
-
-        def after_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
-            del arguments, keywords
-            if (watching := watch()) is not None:
-                watching._after_step(optimizer)
-
-        after_step._torchdynamo_disable = True  # type: ignore[attr-defined]
-        self._handle = register(after_step)
+        _hook()
+        _watching[id(self)] = self
 
     def end(self) -> None:
         """Log nothing more."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
+        if _watching.pop(id(self), None) is not None:
             self._add_totals()
 
-    def _after_step(self, optimizer: Any) -> None:
+    def _after_step(self, optimizer: Any, enclosing: list[Any]) -> None:
         device.step_aside()
         model, writer = self.model(), self._writer()
-        if model is None or writer is None or writer._closed:
+        if writer is None or writer._closed:
+            _watching.pop(id(self), None)
+            return
+        if model is None:
             self.end()
             return
         owned = _owned(optimizer)
-        count = self._steps.get(optimizer)
-        if count is None and not any(id(parameter) in owned for parameter in model.parameters()):
-            return  # another model's
-        count = count or 0
-        self._steps[optimizer] = count + 1
+        if any(owned <= _owned(other) for other in enclosing):
+            return  # a part of another optimizer's step, which logs them when it is done
+        progress = self._steps.get(optimizer)
+        if progress is None:
+            if not any(id(parameter) in owned for parameter in model.parameters()):
+                return  # another model's
+            progress = self._steps[optimizer] = self._begun(owned)
+        count = progress.count
+        progress.count += 1
         cuda = getattr(sys.modules["torch"], "cuda", None)
         if count % self._every or (cuda is not None and _is_capturing(cuda)):
             return
         # Other optimizers may follow. At first they are not known: until all parameters are logged, some may.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
         if count:
-            expected &= set().union(*map(_owned, self._steps))
-        self._log(self._start + count, owned, expected)
+            expected &= set().union(*map(_owned, living(self._steps)))
+        self._log(self._start + count, owned, expected, optimizer)
+
+    def _begun(self, owned: set[int]) -> Progress:
+        """The progress of a new optimizer: it goes on from where one was whose place it takes."""
+        before = [one for one in self._progress if one.owned <= owned or owned <= one.owned]
+        begun = Progress(owned, max((one.count for one in before), default=0))
+        replaced = [one for one in before if one.owned <= owned]
+        self._progress = [*(one for one in self._progress if one not in replaced), begun]
+        return begun
 
     def log(self, step: int | None = None) -> None:
         """Log the model now: for training loops that update the parameters without an optimizer of torch."""
         self._log(step, None, set())
 
-    def _log(self, step: int | None, only: set[int] | None, expected: set[int]) -> None:
+    def _log(
+        self, step: int | None, only: set[int] | None, expected: set[int], optimizer: Any = None
+    ) -> None:
         """Log the parameters `only`; the norms of all are logged when the `expected` ones have been."""
         from tbq.write import model_tensors
 
@@ -242,44 +243,76 @@ class Watch:
         wanted = model_tensors.targets(model, **self._settings, only=only)
         step, wall_time = writer._stamp(step, None)
         wall_time = time.time() if wall_time is None else wall_time
-        parts = self._parts
-        late = only is not None and self._is_late(step)
-        if parts is not None and not late:
-            if parts.step != step or (only is not None and not parts.owned.isdisjoint(only)):
-                self._add_totals()
-                parts = None
-            elif only is None:
-                parts = None  # all of it is logged again
-        before = Parts(step, wall_time, [], set()) if parts is None else parts
+        rounds = self._rounds
+        if rounds.now is not None and (only is None or not rounds.now.owned.isdisjoint(only)):
+            if only is None and rounds.now.step == step:
+                rounds.now = None  # all of it is logged again
+            self._add_totals()
+        before = rounds.now or Round(step, wall_time, [], set())
+        latest = max((each for each in (step, before.step) if each is not None), default=None)
         owned = before.owned | (only or set())
-        complete = not late and expected <= owned
-        counted = writer._add_targets(
-            wanted, self._statistics, self._histograms, step, wall_time, before.counted if complete else None
-        )
+        complete = expected <= owned
+        others: list[Squares] | None = None
+        if only is None:
+            others = []
+        elif complete and latest == step and rounds.is_new(step):
+            others = [*before.squares, *rounds.others(owned)]
+        squares = writer._add_targets(wanted, self._statistics, self._histograms, step, wall_time, others)
+        if optimizer is not None and only is not None and not expected <= only:
+            rounds.keep(optimizer, Round(step, wall_time, squares, only))
+        if others is not None:
+            rounds.ended(step)
+            return
+        rounds.now = Round(latest, before.wall_time, [*before.squares, *squares], owned)
         if complete:
-            self._parts, self._totalled = None, step
-        elif not late:
-            self._parts = Parts(step, before.wall_time, [*before.counted, *counted], owned)
-
-    def _is_late(self, step: int | None) -> bool:
-        """Whether the norms of all were logged at this step or, by a faster optimizer, at a later one."""
-        if step is None:
-            return False
-        if self._parts is not None:
-            return self._parts.step is not None and step < self._parts.step
-        return self._totalled is not None and step <= self._totalled
+            self._add_totals()
 
     def _add_totals(self) -> None:
-        """Log the norms of what was logged of a step: nothing else of it has come."""
-        from tbq.write import model_tensors
+        """Log the norms of what was logged in a round: nothing else of it will come."""
+        over, writer = self._rounds.taken(), self._writer()
+        if over is not None and writer is not None:
+            writer._add_values(total_norms(over.squares), over.step, over.wall_time)
 
-        parts, self._parts = self._parts, None
-        writer = self._writer()
-        if parts is None or writer is None:
-            return
-        self._totalled = parts.step
-        if "norm" in self._statistics:
-            writer._add_values(model_tensors.total_norms(parts.counted), parts.step, parts.wall_time)
+
+# Watches of this process by id. There is one hook for all, which stays: torch goes through its hooks while they are
+# called, and a hook that is removed in the meantime, since a model or writer is gone, would end the step in an error.
+_watching: weakref.WeakValueDictionary[int, Watch] = weakref.WeakValueDictionary()
+_hooked: list[Any] = []  # torch's handle of the hook
+
+
+def _hook() -> None:
+    """Have `_after_step` called after steps of all optimizers."""
+    optimizers = sys.modules.get("torch.optim.optimizer")
+    register = getattr(optimizers, "register_optimizer_step_post_hook", None)
+    if register is None:
+        version = sys.modules["torch"].__version__
+        raise DependencyError(
+            f"watch needs torch 2.1 or newer, and torch {version} is installed",
+            hint="call add_model_statistics after each step instead",
+        )
+    if not _hooked:
+        _hooked.append(register(_after_step))
+
+
+def _after_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
+    del arguments, keywords
+    if _watching:
+        enclosing = _enclosing(sys._getframe(1))
+        for watch in list(_watching.values()):
+            watch._after_step(optimizer, enclosing)
+
+
+_after_step._torchdynamo_disable = True  # type: ignore[attr-defined]
+
+
+def _enclosing(frame: Any) -> list[Any]:
+    """The optimizers whose steps have called this one, as wrappers of other optimizers do: from the frames of torch's
+    function around each step."""
+    code, found = frame.f_code, []
+    while (frame := frame.f_back) is not None:
+        if frame.f_code is code and hasattr(optimizer := frame.f_locals.get("self"), "param_groups"):
+            found.append(optimizer)
+    return found
 
 
 def _owned(optimizer: Any) -> set[int]:
