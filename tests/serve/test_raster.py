@@ -14,7 +14,10 @@ import tbq
 # Spans of rows in columns, each over what was there before, with parts of pixels: the usual order, in floats.
 # `line` and `area` make spans; so a curve of one column each is a span, and its ends are known.
 SCRIPT = """
-import { emptyRaster, intoImage, line, area } from "./raster.mjs";
+import { emptyRaster, intoImage, line, area } from "./static/chart/raster.js";
+// Two scales that change nothing: linear, and logarithmic for numbers that are made for it.
+const identity = { low: 0, high: 1, log: false, from: 0, to: 1 };
+const steps = { low: 1, high: Math.E, log: true, from: 0, to: 1 };
 let seed = 7;
 const random = () => ((seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648);
 let worst = 0;
@@ -43,8 +46,9 @@ for (let turn = 0; turn < 60; turn++) {
     if (band) area(r, x, one(low), one(high), same, same, colour, 0.18);
     else {
       const middle = (high + low) / 2;
-      const at = one(middle);
-      line(r, { x, first: at, last: at, min: at, max: at }, x, same, colour, (low - high) / 2, 1);
+      const at = turn % 2 ? one(middle) : one(Math.exp(middle));
+      const scaled = turn % 2 ? identity : steps;
+      line(r, { x, first: at, last: at, min: at, max: at }, x, scaled, colour, (low - high) / 2, 1);
     }
   }
   const image = { data: new Uint8ClampedArray(width * height * 4) };
@@ -60,8 +64,8 @@ def test_the_picture_is_that_of_the_usual_order(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node")
-    source = Path(tbq.__file__).parent / "serve" / "static" / "chart" / "raster.js"
-    shutil.copy(source, tmp_path / "raster.mjs")
+    shutil.copytree(Path(tbq.__file__).parent / "serve" / "static", tmp_path / "static")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "run.mjs").write_text(SCRIPT)
     made = subprocess.run([node, "run.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert json.loads(made.stdout) < 12  # of 255: each layer rounds down once

@@ -160,7 +160,8 @@ function rastered(context, p, l) {
   const image = context.createImageData(wide, high);
   const r = emptyRaster(wide, high);
   const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
-  const toY = toPixels({ ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 });
+  const scaleY = { ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 };
+  const toY = toPixels(scaleY);
   /** @type {Map<any, Float64Array>} */
   const placed = new Map(); // most series share their columns
   const pixels = (/** @type {Series} */ { x }) => {
@@ -170,7 +171,7 @@ function rastered(context, p, l) {
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
   // The last series is in front, and what is in front is drawn first; lines are in front of bands.
-  for (let i = p.series.length - 1; i >= 0; i--) line(r, p.series[i], pixels(p.series[i]), toY, rgb(p.colour(p.series[i])), half, 1);
+  for (let i = p.series.length - 1; i >= 0; i--) line(r, p.series[i], pixels(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
   for (let i = p.series.length - 1; i >= 0; i--) {
     const each = p.series[i];
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);

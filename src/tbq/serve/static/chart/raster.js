@@ -2,6 +2,8 @@
 // thousand where strokes of a canvas take seconds. What is in front is written first, so that what it hides costs a
 // comparison: of a thousand curves most are hidden. The ends of a stretch cover a part of their pixel.
 
+import { toPixels } from "./scale.js";
+
 /** Pixels are kept column by column, premultiplied; `from` and `to` are rows of each column that are known to be opaque.
  * @typedef {{ width: number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left: number, right: number }} Raster */
 
@@ -75,16 +77,21 @@ function span(r, column, high, low, red, green, blue, alpha) {
 }
 
 /** Draw one curve: the envelope of each column, joined from last to first.
- * @param {Raster} r @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels @param {(v: number) => number} toY
+ * @param {Raster} r @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels @param {import("./scale.js").Scale} scaleY
  * @param {[number, number, number]} colour @param {number} half half the line's width, in pixels @param {number} alpha */
-export function line(r, { x, first, last, min, max }, pixels, toY, [red, green, blue], half, alpha) {
+export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, green, blue], half, alpha) {
+  // A scale that is linear is written out here: a call for each of a million values is a fifth of the time.
+  const toY = toPixels(scaleY);
+  const { log } = scaleY;
+  const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
+  const [fromY, lowY] = [scaleY.from, scaleY.low];
   let beforeX = NaN;
   let beforeY = NaN;
   for (let k = 0; k < x.length; k++) {
     const value = last[k];
     if (value !== value) continue;
     const px = pixels[k];
-    const fy = toY(first[k]);
+    const fy = log ? toY(first[k]) : fromY + (first[k] - lowY) * slopeY;
     const column = px | 0;
     if (beforeX === beforeX && column - (beforeX | 0) > 1) {
       // Columns between two points: the straight line's part in each.
@@ -104,8 +111,8 @@ export function line(r, { x, first, last, min, max }, pixels, toY, [red, green, 
     let high = fy;
     let low = fy;
     if (max[k] > min[k]) {
-      high = toY(max[k]);
-      low = toY(min[k]);
+      high = log ? toY(max[k]) : fromY + (max[k] - lowY) * slopeY;
+      low = log ? toY(min[k]) : fromY + (min[k] - lowY) * slopeY;
     }
     if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
       // The step from the column before is drawn in this one, halfway, so that the curve is closed.
@@ -115,7 +122,7 @@ export function line(r, { x, first, last, min, max }, pixels, toY, [red, green, 
     }
     if (column >= r.left && column < r.right) span(r, column, high - half, low + half, red, green, blue, alpha);
     beforeX = px;
-    beforeY = toY(value);
+    beforeY = log ? toY(value) : fromY + (value - lowY) * slopeY;
   }
 }
 
