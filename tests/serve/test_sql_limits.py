@@ -121,6 +121,15 @@ def test_a_query_that_nobody_waits_for_does_not_begin(asked: Asked) -> None:
         ask(asked, "select 1", job)
 
 
+def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
+    child = children.Child()
+    child.process.kill()
+    assert child._ready.wait(60)
+    with pytest.raises(TbqError, match="ended the process"):
+        child.ask(Job(0.1), {"call": "sql"})
+    child.end()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs /bin/false")
 def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Asked(demo)

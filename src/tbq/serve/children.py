@@ -75,6 +75,7 @@ class Child:
         )  # fmt: skip
         self._inbox: queue.SimpleQueue[Reply | str | None] = queue.SimpleQueue()
         self._ready = threading.Event()  # everything is imported
+        self._over = False  # it has ended, which whoever asks next must know
         threading.Thread(target=self._listen, name="tbq replies", daemon=True).start()
 
     def _listen(self) -> None:
@@ -93,6 +94,7 @@ class Child:
                 self._ready.set()
         self.process.kill()  # it has ended, or makes no sense
         self.process.wait()
+        self._over = True
         self._inbox.put(None)
         self._ready.set()
 
@@ -112,6 +114,8 @@ class Child:
                 raise QueryError(_NOBODY)
             if time.monotonic() - began > _STARTING:
                 raise BusyError("the process for SQL does not start", hint="try again in some seconds")
+        if self._over:  # perhaps before this question had an inbox
+            raise self._ended()
         until = time.monotonic() + job.seconds + _GRACE
         self._send(message)
         while True:
