@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,9 +23,13 @@ $(VENV)/installed: $(BIN)/python $(SOURCES) | $(VENV)/cmake-installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) .
 	@touch $@
 
-$(VENV)/tests-installed: $(BIN)/python pyproject.toml | $(VENV)/installed
+$(VENV)/tests-installed: $(BIN)/python pyproject.toml | $(VENV)/cmake-installed
 	$(PIP) --group test --group lint
 	@touch $@
+
+# Both, one after the other. What the tests need comes first: it leaves a CPU to the sanitized build.
+prepared: $(VENV)/tests-installed
+	@$(MAKE) --no-print-directory $(VENV)/installed
 
 install: $(VENV)/installed ## venv with tbq in it
 
@@ -33,35 +37,35 @@ demo: install ## a sample logdir, exported, queried and plotted
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/cmake-installed ## all tests but the long ones, and those of frameworks and browsers
-	$(call together,$(VENV)/tests-installed build/checked/built build/seeds/unpacked)
+	$(call together,prepared build/checked/built build/seeds/unpacked)
 	$(call together,lint native)
 	$(BIN)/python -m pytest -n auto -q -m "not long"
 
-test-long: $(VENV)/installed $(VENV)/tests-installed ## tests that take seconds each: kills, bombs, random histories, real servers
+test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
 	$(BIN)/python -m pytest -n auto -q -m long
 
-test-interop: $(VENV)/installed $(VENV)/tests-installed ## torch, TensorFlow, Keras and Lightning as real writers
+test-interop: prepared ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop
 	$(BIN)/python -m pytest -q tests/interop
 
 # On a GPU machine PYTHON has torch with CUDA: the venv sees its packages (python3 -m venv --system-site-packages .venv).
-test-gpu: $(VENV)/installed $(VENV)/tests-installed ## the writer beside a real GPU, if there is one
+test-gpu: prepared ## the writer beside a real GPU, if there is one
 	$(BIN)/python -m pytest -q tests/gpu
 	TBQ_TEST_DEVICE=cuda $(BIN)/python -m pytest -q tests/interop/test_write_device.py \
 	  tests/interop/test_write_device_histograms.py tests/interop/test_write_watch.py
 
-bench-gpu: $(VENV)/installed $(VENV)/tests-installed ## what logging costs beside a training loop on a GPU
+bench-gpu: prepared ## what logging costs beside a training loop on a GPU
 	$(BIN)/python -m benchmarks.bench_gpu
 
 # Chromium is Debian's package if apt-get may install it; otherwise whatever is on the PATH, or Playwright's own.
-test-browser: $(VENV)/installed $(VENV)/tests-installed ## pages in a real Chromium; screenshots are in build/screens
+test-browser: prepared ## pages in a real Chromium; screenshots are in build/screens
 	$(PIP) --group browser
 	@command -v chromium chromium-browser google-chrome > /dev/null \
 	  || (command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null) \
 	  || $(BIN)/playwright install chromium
 	$(BIN)/python -m pytest -q tests/browser
 
-lint: $(VENV)/installed $(VENV)/tests-installed ## ruff, mypy --strict, tsc if node is there, clang-format
+lint: prepared ## ruff, mypy --strict, tsc if node is there, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
@@ -146,11 +150,11 @@ corpus: build/checked/built build/fuzz/built build/seeds/unpacked ## what make f
 	  && build/fuzz/fuzz_$$name -merge=1 -use_counters=0 build/merged/$$name build/seeds/$$name build/corpus/$$name 2> build/merged/$$name.log \
 	  && $(BIN)/python cpp/fuzz/corpus.py pack $$name build/merged/$$name || exit 1; done
 
-bench: $(VENV)/installed $(VENV)/tests-installed ## speed and memory beside the peers, as ratios
+bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks
 
-gallery: $(VENV)/installed $(VENV)/tests-installed ## the pictures of docs/gallery.md, drawn again
+gallery: prepared ## the pictures of docs/gallery.md, drawn again
 	$(BIN)/python docs/images/gallery.py
 
 clean: ## remove what make made
