@@ -79,6 +79,7 @@ def test_rows_come_as_they_are_written_until_ctrl_c(tmp_path: Path) -> None:
         assert follow.end() == (0, "", "")
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize("quiet", [True, False])
 def test_ctrl_c_typed_in_a_terminal(tmp_path: Path, quiet: bool) -> None:
@@ -108,6 +109,7 @@ def test_from_now_and_from_the_start(tbq: Run, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[1:] == ["a\tloss\t1\t1001.0\tnan"]
 
 
+@pytest.mark.long
 def test_what_is_shown_can_be_chosen(tbq: Run, tmp_path: Path) -> None:
     runs = library.demo(tmp_path / "runs")
     done = tbq("follow", runs, "--from", "start", "--idle", 0, "--run", "diverged", "--tag", "l*")

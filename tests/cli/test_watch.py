@@ -111,6 +111,7 @@ def test_names_cannot_take_over_the_terminal(tmp_path: Path) -> None:
     assert "\u202e".encode() not in terminal.raw
 
 
+@pytest.mark.long
 def test_a_terminal_is_left_as_it_was(runs: Path) -> None:
     terminal = Terminal("watch", runs)
     terminal.until(charts)

@@ -85,6 +85,7 @@ def test_numbers_are_exact(both: tuple[Board, Board]) -> None:
     assert [value for _, _, value in odd[:3]] == ["NaN", "Infinity", "-Infinity"]
 
 
+@pytest.mark.long
 def test_time_series(both: tuple[Board, Board]) -> None:
     tags = same(both, "plugin/timeseries/tags")
     requests = [

@@ -87,6 +87,7 @@ def test_one_file_by_its_path(
     reload_both(*both(str(path), sizes))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 100])
 def test_long_series_have_the_same_survivors(tmp_path: Path, size: int) -> None:
     """Thousands of points of tags that come in any order, with restarts, in several reloads."""
@@ -179,6 +180,7 @@ def test_events_that_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert [event.step for event in accumulators[0].Scalars("loss")] == [100, 101, 201, 301]
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(files(), st.data())
 def test_loaders_give_the_same_events(
@@ -214,6 +216,7 @@ def _canonical(event: Any) -> Any:
     return event.SerializeToString() if hasattr(event, "SerializeToString") else event
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from([".", "a", "b", "a/c", "a/d e"]), files(8), max_size=4), st.data())
 def test_multiplexers(

@@ -99,6 +99,7 @@ SHOWN = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHOWN)
 def test_counts_are_those_of_tensorboard(name: str, tmp_path: Path) -> None:
     (case,) = [case for case in broken.CASES if case.name == name]
@@ -152,6 +153,7 @@ def test_nothing_of_other_dtypes_shows(tmp_path: Path) -> None:
     assert len(python_points(tmp_path / "dtype/runs")[".", "loss"]) == 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["bad_length", "zeros", "garbage", "bad_event"])
 def test_damage_hides_the_rest_until_it_is_repaired(name: str, tmp_path: Path) -> None:
     (case,) = [case for case in broken.CASES if case.name == name]

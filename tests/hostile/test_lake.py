@@ -130,6 +130,7 @@ def test_the_first_sync_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
     raise AssertionError("it never ended")
 
 
+@pytest.mark.long
 def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
     """Each attempt is stopped one commit later, while the log goes on."""
     log, lake = tmp_path / "log", tmp_path / "lake"

@@ -133,6 +133,7 @@ def test_deep_groups_are_refused_not_followed(tmp_path: Path) -> None:
     assert set(found["faults"]) == {"bad_event"}
 
 
+@pytest.mark.long
 def test_messages_within_messages_are_not_followed(tmp_path: Path) -> None:
     """A summary within a summary, 20,000 deep: only the levels that the format has are looked at."""
     payload = b""
@@ -144,6 +145,7 @@ def test_messages_within_messages_are_not_followed(tmp_path: Path) -> None:
     assert found["rows"] == 2
 
 
+@pytest.mark.long
 def test_tags_of_a_megabyte(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     tags = [bytes([65 + i]) * MB for i in range(20)]
@@ -188,6 +190,7 @@ def test_many_faults_are_counted_beyond_those_listed(tmp_path: Path) -> None:
     assert found["lost"] == 30_000 * len(bad)
 
 
+@pytest.mark.long
 def test_a_million_values_in_one_event(tmp_path: Path) -> None:
     held = ef.bytes_field(1, ef.value("x", ef.float_field(2, 1.0))) * 1_000_000
     path = tmp_path / "tfevents"

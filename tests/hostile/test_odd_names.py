@@ -88,6 +88,7 @@ def test_what_is_shown_selects(odd: Path) -> None:
     assert log.text("notes", run=r"\xfe", on_error="ignore") == "hello � there"
 
 
+@pytest.mark.long
 def test_bytes_from_the_shell_select_too(odd: Path) -> None:
     done = run("export", odd, "--run", b"caf\xe9", "--tag", b"\xff")
     assert done.returncode == 0 and done.stdout.count(rb"caf\xe9") == 3

@@ -78,6 +78,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of file sizes")
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     before = _large(tmp_path / "runs")

@@ -49,6 +49,7 @@ while True:
 """
 
 
+@pytest.mark.long
 @posix
 def test_killed_at_any_moment_what_was_flushed_is_there(tmp_path):
     rng = random.Random(5)

@@ -186,6 +186,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("way", WAYS)
 def test_processes_of_multiprocessing_flush_without_close(tmp_path, read_events, way, method):

@@ -82,6 +82,7 @@ def events(draw: Any) -> bytes:
     return draw(fields(*parts))
 
 
+@pytest.mark.long
 @examples(80)
 @given(
     payloads=st.lists(st.one_of(events(), events(), st.just(ef.session_log(1, 3))), max_size=12).flatmap(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import broken
 import protolog as pl
+import pytest
 import training
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,7 @@ def loops(draw: Any) -> training.Loop:
     )
 
 
+@pytest.mark.long
 @given(
     loops=st.lists(loops(), min_size=1, max_size=3),
     cuts=st.lists(st.floats(0.05, 0.95), max_size=2),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ OPTIONS: Any = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(tables(), OPTIONS, st.sampled_from([20, 33, 80, 300]), st.booleans())
 def test_any_table_in_a_terminal(table: Table, options: Any, room: int, colour: bool) -> None:
@@ -102,6 +104,7 @@ def test_any_table_in_a_terminal(table: Table, options: Any, room: int, colour: 
     assert all(width(line) <= room for line in drawn)
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(tables(), OPTIONS, st.sampled_from(["png", "svg", "pdf", "pgf", "html"]))
 def test_any_table_as_a_file(table: Table, options: Any, ending: str) -> None:

@@ -82,6 +82,7 @@ def test_a_policy_does_what_the_design_says(
     assert kept == [row for row in reference.scalars(files, policy, (first, last)) if row.tag == tag]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES)
 @examples(40)
 @given(

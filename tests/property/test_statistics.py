@@ -46,6 +46,7 @@ def tables(draw: Any, *, infinite: bool = False) -> pa.Table:
     )
 
 
+@pytest.mark.long
 @examples(120)
 @given(tables())
 def test_reduce_is_what_pandas_says(table: pa.Table) -> None:

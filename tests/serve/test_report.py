@@ -149,6 +149,7 @@ def test_a_report_replaces_nothing_unasked(demo: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other.html").exists()
 
 
+@pytest.mark.long
 def test_a_large_report_is_small(tmp_path: Path) -> None:
     """Fewer columns for many curves, which the report says."""
     for run in range(300):

@@ -92,6 +92,7 @@ def test_a_stream_is_taken_once(tmp_path: Path) -> None:
         pa.table(stream)
 
 
+@pytest.mark.long
 def test_memory_is_given_back_on_request(tmp_path: Path) -> None:
     path = log_of_scalars(tmp_path, 200_000)
     tbq.release_memory()

@@ -149,6 +149,7 @@ def test_progress_of_all_parts(most: int, runs: Path, tmp_path: Path) -> None:
     assert calls[-1][2] == calls[-1][3] == 10
 
 
+@pytest.mark.long
 def test_the_doctor_finds_the_same(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One log of all broken ones, so that there are several runs of each kind."""
     root = tmp_path / "all"

@@ -251,6 +251,7 @@ def test_nothing_is_left_in_the_cache_but_copies(bucket: Bucket, runs: Path, tmp
     assert len(list((tmp_path / "cache/objects").rglob("*.events"))) == 10
 
 
+@pytest.mark.long
 def test_clear_words(bucket: Bucket, runs: Path) -> None:
     bucket.upload(runs, "runs")
     cases = {
@@ -354,6 +355,7 @@ def test_an_export_does_not_replace_what_came_meanwhile(
     assert bucket.get("out.csv") == b"mine"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_web_server(ranges: bool, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))

@@ -142,6 +142,7 @@ def test_kill_9_keeps_every_finished_epoch(tmp_path, ending):
     assert len(metrics(path, run="x").wide()) == 39
 
 
+@pytest.mark.long
 def test_kill_9_at_any_moment_leaves_a_file_that_goes_on(tmp_path):
     """Killed from outside while it writes as fast as it can, columns appearing all the time."""
     script = textwrap.dedent("""

@@ -203,6 +203,7 @@ PARQUET_MODELS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", PARQUET_MODELS.values(), ids=PARQUET_MODELS)
 def test_parquet_of_elements_is_the_same_to_every_reader(tmp_path, model):
     import duckdb
