@@ -3,11 +3,13 @@
 1,000 curves of 800 columns are 12.8 MB as 32-bit floats. Packed they are below 3 MB. The least value of each column is
 kept on a scale that is even where most values are and stretches far from there (asinh), the largest as its distance
 from it, first and last as fifteenths of the way between the two. Codes are differences along the curve, low bytes and
-high bytes apart, which gzip makes small. `static/packed.js` is the other side.
+high bytes apart, which gzip makes small. On a logarithmic axis what is not positive has the lowest code of all, which
+stands for 0. `static/packed.js` is the other side.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 _LEVELS = 2048  # over the range in which 98 % of all values are
 _HALF = 30_000  # codes on each side of the middle
+_NOT_POSITIVE = -_HALF - 2  # the code of what a logarithmic axis does not have
 _WAYS = 15  # steps between least and largest
+_FURTHEST = 1e60  # spreads from the middle to the furthest value; diverged runs have 1e38
+_SAFE = 1e30  # spreads that 32-bit floats count
 
 
 class Scale(NamedTuple):
@@ -29,32 +34,41 @@ class Scale(NamedTuple):
     spread: float
     step: float
     log: bool
+    kind: type[np.floating[Any]]  # that counts the spreads
 
     @classmethod
     def of(cls, least: Floats, largest: Floats, log: bool) -> Scale:
-        """The scale for these values; those that are NaN do not count."""
+        """The scale for these finite values."""
         every = least.size // 50_000 + 1  # a scale needs no better quantiles than some of the values give
-        some = [_level(values.ravel()[::every], log) for values in (least, largest)]
+        some = [_level(values[::every], log) for values in (least, largest)]
         low, high = (values[np.isfinite(values)] for values in some)
-        ends = np.array([np.fmin.reduce(least, None), np.fmax.reduce(largest, None)], np.float64)
-        bottom, top = _level(ends, log).tolist()
-        if not (np.isfinite(bottom) and np.isfinite(top)):
-            return cls(0.0, 1.0, 1.0 / _HALF, log)
+        if log:
+            least, largest = least[least > 0], largest[largest > 0]
+        if not (least.size and largest.size):
+            return cls(0.0, 1.0, 1.0 / _HALF, log, np.float32)
+        bottom, top = _level(np.array([least.min(), largest.max()]), log).tolist()
         q_low = float(np.quantile(low, 0.01)) if len(low) else bottom
         q_high = float(np.quantile(high, 0.99)) if len(high) else top
         middle = q_low / 2 + q_high / 2
         furthest = max(top - middle, middle - bottom)
-        spread = max(q_high - q_low, furthest * 1e-12, abs(middle) * 1e-12, 1e-300)
+        # Halves, since the span of two finite numbers may be infinite.
+        usual = min(2 * (q_high / 2 - q_low / 2), sys.float_info.max)
+        # Those who leave outliers out of the picture look at the usual values alone, however far the others are.
+        least_spread = furthest / _FURTHEST if usual > 0 else furthest * 1e-12
+        spread = max(usual, least_spread, abs(middle) * 1e-12, 1e-300)
         # The distance that a code spans in the middle is spread × step; far away it is that share of the distance.
-        step = max(1.0 / _LEVELS, float(np.arcsinh(min(furthest / spread, 1e300))) / _HALF)
-        return cls(middle, spread, step, log)
+        step = max(1.0 / _LEVELS, float(np.arcsinh(furthest / spread)) / _HALF)
+        return cls(middle, spread, step, log, np.float32 if furthest / spread < _SAFE else np.float64)
 
     def codes(self, values: Floats) -> NDArray[np.int32]:
         """The codes of finite values."""
         with np.errstate(all="ignore"):
-            level = ((_level(values, self.log) - self.middle) / self.spread).astype(np.float32)
-            code = np.rint(np.arcsinh(level) / np.float32(self.step))
-        return np.clip(code, -_HALF - 1, _HALF + 1).astype(np.int32)
+            level = ((_level(values, self.log) - self.middle) / self.spread).astype(self.kind)
+            code = np.clip(np.rint(np.arcsinh(level) / self.kind(self.step)), -_HALF - 1, _HALF + 1)
+        if self.log:
+            code = np.where(values > 0, code, _NOT_POSITIVE)
+        codes: NDArray[np.int32] = code.astype(np.int32)
+        return codes
 
 
 def _level(values: Floats, log: bool) -> Floats:
@@ -68,9 +82,7 @@ def pack(
     first: Floats, last: Floats, least: Floats, largest: Floats, log: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The columns of a frame, and what its header says of them; all are series × width."""
-    there = np.isfinite(least)
-    if log:
-        there &= least > 0
+    there = np.isfinite(least) & np.isfinite(largest)
     every = bool(there.all())
     # From here on all are flat, and of the columns that have points alone.
     first, last, least, largest = (
@@ -113,8 +125,10 @@ def _way(
     """How far between least and largest a value is, in fifteenths."""
     with np.errstate(all="ignore"):
         if scale.log:
-            share = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
+            share: NDArray[Any] = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
+            # Between nothing and a value there is no middle: it is one or the other.
+            share = np.where(low == _NOT_POSITIVE, part > 0, share)
         else:
-            share = (part - least).astype(np.float32) / (largest - least).astype(np.float32)
+            share = (part / 2 - least / 2) / (largest / 2 - least / 2)  # halves, as above
         way = np.rint(share * _WAYS)
     return np.clip(np.where(np.isfinite(way), way, 0), 0, _WAYS).astype(np.uint8)

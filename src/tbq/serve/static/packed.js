@@ -22,12 +22,13 @@ export function unpack(header, buffer, start) {
   /** @param {number} code */
   const value = (code) => {
     const level = middle + spread * Math.sinh(code * step);
-    return log ? Math.pow(10, level) : level;
+    return log ? Math.pow(10, level) : Math.min(Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
   };
   // Each code stands for one value: a list of them is quicker than a million hyperbolic sines.
   const half = 30_002;
   const values = new Float64Array(2 * half + 1);
   for (let i = 0; i < values.length; i++) values[i] = value(i - half);
+  if (log) values[0] = 0; // what is not positive
   const parts = Float64Array.from({ length: 16 }, (_, i) => i / ways);
   const made = { first: new Float32Array(count), last: new Float32Array(count), min: new Float32Array(count), max: new Float32Array(count) };
   const { first, last, min, max } = made;
@@ -48,11 +49,12 @@ export function unpack(header, buffer, start) {
       min[i] = bottom;
       max[i] = top;
       if (log) {
-        first[i] = value(code + distance * parts[both >> 4]);
-        last[i] = value(code + distance * parts[both & 15]);
+        first[i] = both >> 4 ? value(code + distance * parts[both >> 4]) : bottom;
+        last[i] = both & 15 ? value(code + distance * parts[both & 15]) : bottom;
       } else {
-        first[i] = bottom + (top - bottom) * parts[both >> 4];
-        last[i] = bottom + (top - bottom) * parts[both & 15];
+        // The distance between two finite numbers may be infinite.
+        first[i] = bottom * (1 - parts[both >> 4]) + top * parts[both >> 4];
+        last[i] = bottom * (1 - parts[both & 15]) + top * parts[both & 15];
       }
     }
   }
