@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -128,6 +129,37 @@ def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
     with pytest.raises(TbqError, match="ended the process"):
         child.ask(Job(0.1), {"call": "sql"})
     child.end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
+def test_a_process_that_was_stopped_and_takes_no_message(quick: Asked) -> None:
+    """A question longer than a pipe holds, as that of a log of some hundred runs, is not written for ever."""
+    child = children.Child()
+    assert child._ready.wait(60)
+    os.kill(child.process.pid, signal.SIGSTOP)
+    caught: list[BaseException] = []
+
+    def asks() -> None:
+        try:
+            child.ask(Job(0.1), {"call": "tables", "found": "x" * 1_000_000})
+        except TbqError as wrong:
+            caught.append(wrong)
+
+    thread = threading.Thread(target=asks, daemon=True)
+    thread.start()
+    thread.join(30)
+    hangs = thread.is_alive()
+    child.end()
+    assert not hangs and "stopped after" in str(caught[0])
+
+
+def test_numbers_that_json_does_not_have(asked: Asked) -> None:
+    """Beside a null, and in lists, they are words; a null is a null alone."""
+    values = "(1.5::double), ('inf'::double), ('-inf'::double), ('nan'::double), (null)"
+    assert ask(asked, f"select x from (values {values}) t(x)")[1]["0"] == [1.5, "inf", "-inf", "nan", None]
+    query = "select [1, 'nan'::double, 'inf'::double, null] a, {'x': '-inf'::double} b"
+    _, columns = ask(asked, query)
+    assert (columns["0"], columns["1"]) == (['[1.0,"nan","inf",null]'], ['{"x":"-inf"}'])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs /bin/false")

@@ -116,6 +116,16 @@ class Child:
                 raise BusyError("the process for SQL does not start", hint="try again in some seconds")
         if self._over:  # perhaps before this question had an inbox
             raise self._ended()
+        # A process that was stopped takes no message longer than a pipe holds: only its end ends the writing of one.
+        timer = threading.Timer(job.seconds + _GRACE, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._exchange(job, message)
+        finally:
+            timer.cancel()
+
+    def _exchange(self, job: Job, message: Mapping[str, Any]) -> Reply:
         until = time.monotonic() + job.seconds + _GRACE
         self._send(message)
         while True:
@@ -127,7 +137,7 @@ class Child:
                 until = min(until, time.monotonic() + _GRACE)
                 self._send(None)
             elif reply is None:
-                raise self._ended()
+                raise self._ended() if time.monotonic() < until else late(job.seconds)
             else:
                 return reply
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -163,9 +164,20 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bytes):
         return f"<{len(value):,} bytes>"
     if isinstance(value, float):
-        return value if value == value else "nan"
+        return value if math.isfinite(value) else str(value)  # JSON has neither nan nor inf
     if isinstance(value, int):
         return value if abs(value) < 2**53 else str(value)
     if isinstance(value, list | dict):
-        return to_json(value).decode()[:10_000]
+        return to_json(_spelled(value)).decode()[:10_000]
     return str(value)
+
+
+def _spelled(value: Any) -> Any:
+    """A list or a struct in which nan and inf are words: JSON would make nulls of them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): _spelled(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(each) for each in value]
+    return value
