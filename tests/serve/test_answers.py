@@ -139,6 +139,7 @@ def test_a_value_at_a_step(asked: Asked, log: tbq.LogDir) -> None:
         ('"val/loss.min" > 6', {"diverged"}),
         ("step is null", set()),
         ("STATE = 'failed'", {"diverged"}),
+        ("state = 'failed' ;\n", {"diverged"}),
     ],
 )
 def test_filters(asked: Asked, where: str, want: set[str]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -21,6 +23,7 @@ from typing import Any
 import pytest
 from served import Asked, Served, unframed
 
+import tbq
 from tbq.errors import TbqError
 from tbq.serve import children, filters, sql
 from tbq.serve.children import Children, Job
@@ -129,6 +132,30 @@ def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
     with pytest.raises(TbqError, match="ended the process"):
         child.ask(Job(0.1), {"call": "sql"})
     child.end()
+
+
+def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it ends: a process that is ended cannot put anything away."""
+    with tbq.SummaryWriter(tmp_path / "runs" / "a") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    (file,) = (tmp_path / "runs" / "a").iterdir()
+    file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    made = Asked(tmp_path / "runs")
+    before = set(place.iterdir())
+    for killed in (True, False):
+        assert ask(made, "select value from scalars")[1]["0"].tolist() == [1.0]
+        (child,) = Children.of(made.log)._all
+        assert [each for each in set(place.iterdir()) - before if any(each.glob("**/1"))]
+        if killed:
+            child.process.kill()
+            child._listener.join(60)
+            assert set(place.iterdir()) == before
+    made.log.close()
+    assert set(place.iterdir()) <= before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import QueryError
+from tbq.scratch import Scratch, temporary
 from tbq.serve.memory import EXIT
 from tbq.serve.params import BusyError, TooMuchError
 
@@ -69,14 +70,24 @@ class Child:
         apart: dict[str, Any] = {"start_new_session": True}  # ctrl-C is the server's business
         if os.name == "nt":
             apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined,unused-ignore]
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=environment, **apart,
-        )  # fmt: skip
+        # What it unpacks is the server's to put away: a process that is ended puts nothing away.
+        self._scratch: Scratch | None = None
+        with contextlib.suppress(OSError):  # no place for temporary files: few queries need one
+            self._scratch = temporary("sql")
+            environment |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self._scratch.folder))
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, env=environment, **apart,
+            )  # fmt: skip
+        except BaseException:
+            self._put_away()
+            raise
         self._inbox: queue.SimpleQueue[Reply | str | None] = queue.SimpleQueue()
         self._ready = threading.Event()  # everything is imported
         self._over = False  # it has ended, which whoever asks next must know
-        threading.Thread(target=self._listen, name="tbq replies", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="tbq replies", daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         source = self.process.stdout
@@ -94,6 +105,7 @@ class Child:
                 self._ready.set()
         self.process.kill()  # it has ended, or makes no sense
         self.process.wait()
+        self._put_away()
         self._over = True
         self._inbox.put(None)
         self._ready.set()
@@ -156,6 +168,11 @@ class Child:
             assert self.process.stdin is not None
             self.process.stdin.close()
         self.process.wait()
+        self._put_away()
+
+    def _put_away(self) -> None:
+        if self._scratch is not None:
+            self._scratch.remove()
 
 
 def late(seconds: float) -> QueryError:

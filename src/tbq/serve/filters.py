@@ -30,7 +30,7 @@ _FACTS = ("run", "state", "step", "started", "duration", "events")
 
 def filter_runs(log: LiveLog, params: Params) -> Answer:
     """The numbers of the runs for which an expression is true."""
-    where = params.text("where")
+    where = params.text("where").rstrip("; \n")  # as SQL is often ended
     rows = log.shown()
     if not where.strip():
         return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows]})
