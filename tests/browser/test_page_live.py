@@ -47,6 +47,29 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
     assert not [each for each in tab.wrong if "ERR_" not in each]
 
 
+def test_the_cursor_stays_at_its_run(tmp_path: Path, tab: Tab) -> None:
+    """Runs that come before it do not put another one under the keys."""
+    for run in ("m", "n"):
+        with tbq.SummaryWriter(tmp_path / "log" / run) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+    with serving(tmp_path / "log") as url:
+        tab.open(url, "sort=name")
+        tab.until(lambda: tab.runs() == ["m", "n"])
+        tab.page.locator('.row[data-run="m"] .run-name').click()
+        with tbq.SummaryWriter(tmp_path / "log" / "a") as writer:
+            writer.add_scalar("loss", 1.0, 0)
+        tab.until(lambda: tab.runs() == ["a", "m", "n"])
+        assert tab.page.locator(".row.cursor").get_attribute("data-run") == "m"
+        tab.page.locator("#runs").focus()
+        tab.page.keyboard.press("s")
+        tab.page.locator('.row.off[data-run="a"]').wait_for()
+        assert tab.page.locator('.row:not(.off)[data-run="m"]').count() == 1
+        tab.page.keyboard.press("s")
+        tab.page.locator(".head-button", has_text="Run").first.click()
+        tab.until(lambda: tab.runs() == ["n", "m", "a"])
+        assert tab.page.locator(".row.cursor").get_attribute("data-run") == "m"
+
+
 def test_a_run_vanishes_while_it_is_the_only_one_shown(tmp_path: Path, tab: Tab) -> None:
     """No run is drawn then, not all of them; and none if all are hidden."""
     for run in ("a", "b"):

@@ -1,6 +1,6 @@
 // The runs: a table of which only the rows and columns on the screen exist.
 
-import { html, signal, computed, useEffect, useRef } from "./ui.js";
+import { html, signal, computed, effect, useEffect, useRef } from "./ui.js";
 import { listed, groups, hparams, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, isBroken, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
 import { cell, count, duration, number, size, time } from "./format.js";
@@ -39,6 +39,23 @@ export const rows = computed(() => {
   for (const each of groups.value) add(each.name, members.get(each.name) ?? [], each.colours);
   add("in no group", rest, null);
   return list;
+});
+
+/** What a row is of, wherever it is. @param {Row | undefined} row */
+const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${row.run.id}` : `group ${row.name}`);
+
+// The cursor is at a run or a group, not at a place: it goes along if runs come, go, or are sorted in another way.
+let held = "";
+effect(() => {
+  const at = cursor.value;
+  held = identity(rows.peek()[at]);
+});
+effect(() => {
+  const list = rows.value;
+  const at = cursor.peek();
+  if (!held || identity(list[at]) === held) return;
+  const place = list.findIndex((row) => identity(row) === held);
+  cursor.value = place;
 });
 
 /** @param {string} key */
