@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, warn
+from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
 
 
@@ -91,7 +92,7 @@ def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]
     found: dict[str, str] = {}
     try:
         for end in (".*", "") if brackets else ("",):  # those that match whole come last, and count
-            expression = rf"(?s)\A({pattern}){end}\z"
+            expression = rf"(?s)\A({as_re2(pattern)}){end}\z"
             matched = pc.match_substring_regex(names, expression)
             parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
             columns = (each.to_pylist() for each in (names, matched, *parts))
