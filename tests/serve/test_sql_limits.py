@@ -180,6 +180,14 @@ def test_a_process_that_was_stopped_and_takes_no_message(quick: Asked) -> None:
     assert not hangs and "stopped after" in str(caught[0])
 
 
+@pytest.mark.parametrize(
+    "table",
+    ["runs", "query('select * from runs')", "\"QUERY\"('from ru' || 'ns')", "query_table('ru' || 'ns')"],
+)  # fmt: skip
+def test_tables_that_are_named_in_a_text_have_their_rows(asked: Asked, table: str) -> None:
+    assert ask(asked, f"select count(*) from {table}")[1]["0"].tolist() == [len(asked.log.follower.runs)]
+
+
 def test_numbers_that_json_does_not_have(asked: Asked) -> None:
     """Beside a null, and in lists, they are words; a null is a null alone."""
     values = "(1.5::double), ('inf'::double), ('-inf'::double), ('nan'::double), (null)"

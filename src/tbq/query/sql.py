@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 DERIVED = ("wide", "summary")
 TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
 
+#: Functions that read the tables that a text names.
+_BY_TEXT = ("query", "query_table")
 _ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
 
 
@@ -141,8 +143,8 @@ def _register(
     Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
     """
     named = _tables(tokens)
-    # A query that names no table may list them, which needs no rows; unless it puts a name together.
-    listing = not named and not any(word.name == "query_table" for word in tokens)
+    # A query that names no table may list them, which needs no rows; unless it has a name in a text.
+    listing = not named and not any(word.name in _BY_TEXT for word in tokens)
     for kind in named or TABLES:
         if kind in OVERVIEWS and limits is not None and listing:
             connection.register(kind, schema(kind).empty_table())
