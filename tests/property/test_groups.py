@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tbq.errors import SelectionError, TbqError
@@ -57,6 +57,8 @@ FOREIGN_PARTS = [
 @pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
 def test_both_ways_find_the_same_groups(case: tuple[list[str], list[str]]) -> None:
     names, parts = case
+    # To Python alone the end is also before a newline that ends the name.
+    assume("$" not in parts or not any(name.endswith("\n") for name in names))
     by = "re:" + "".join(parts)
     try:
         want = group_runs(names, by, foreign=True)
