@@ -147,6 +147,17 @@ def test_filters(asked: Asked, where: str, want: set[str]) -> None:
     assert {asked.log.name_of(each) for each in ids} == want
 
 
+def test_a_filter_by_tags_that_differ_by_case_alone(tmp_path: Path) -> None:
+    with tbq.SummaryWriter(tmp_path / "run") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+        writer.add_scalar("Loss", -1.0, 0)
+    made = Asked(tmp_path)
+    assert made.json("filter", where="loss > 0")["ids"] == [0]
+    assert made.json("filter", where="Loss > 0")["ids"] == []
+    assert "cannot tell Loss and loss" in made.json("filter", 400, where="loss > 0 and Loss < 0")["error"]
+    made.log.close()
+
+
 def test_nearest_points_are_exact(asked: Asked, log: tbq.LogDir) -> None:
     run = asked.id("lr=0.1/seed=0")
     (point,) = asked.json("nearest", tag="val/loss", x=101, runs=run, smooth=0.5)["points"]

@@ -69,6 +69,11 @@ def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
             if name.lower() in lower and name.lower() not in taken:
                 # Tags that differ by case alone: the one that is written so, else the first.
                 alike = [each for each in tags if each.lower() == tag.lower()]
+                if len(set(alike) & names) > 1:
+                    raise QueryError(
+                        f"a filter cannot tell {' and '.join(sorted(set(alike) & names))}: case does not count in SQL",
+                        hint="on the SQL page the table scalars has every tag as it is",
+                    )
                 if len(alike) > 1 and name not in names and tag != alike[0]:
                     continue
                 if len(alike) > 1 and name not in names and any(each in names for each in alike):
