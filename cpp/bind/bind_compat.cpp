@@ -317,15 +317,22 @@ void bind_compat(nb::module_& m) {
           "path"_a, "offset"_a = 0)
       .def("records", &records_of, "most"_a, nb::sig("def records(self, most: int) -> list[bytes]"),
            "The next records, at most so many; none at the end.")
-      .def("accept_replacement", &RecordFile::accept_replacement,
+      .def("accept_replacement", &RecordFile::accept_replacement, nb::call_guard<nb::gil_scoped_release>(),
            "Take the file of this name for the one that was read so far.")
-      .def_prop_ro("offset", &RecordFile::offset, "Where the next record is expected.")
-      .def_prop_ro("unfinished", &RecordFile::unfinished, "Bytes at the end that are not all of a record.")
+      .def_prop_ro("offset", &RecordFile::offset, nb::call_guard<nb::gil_scoped_release>(),
+                   "Where the next record is expected.")
+      .def_prop_ro("unfinished", &RecordFile::unfinished, nb::call_guard<nb::gil_scoped_release>(),
+                   "Bytes at the end that are not all of a record.")
       .def(
           "faults",
           [](RecordFile& self) {
+            std::vector<Fault> faults;
+            {
+              const nb::gil_scoped_release free;  // the one whose turn it is may need the GIL
+              faults = self.take_faults();
+            }
             nb::list out;
-            for (const Fault& fault : self.take_faults()) {
+            for (const Fault& fault : faults) {
               out.append(nb::make_tuple(fault_name(fault.code), fault.offset, fault.length));
             }
             return out;

@@ -47,6 +47,7 @@ struct RecordFile::Visitor {
 };
 
 int RecordFile::read(const std::function<bool(Bytes, uint64_t)>& take) {
+  const std::lock_guard turn(mutex_);
   File file;
   if (const int error = file.open(path_)) return error;
   if (known_ && !status_.is_same_file(file.status())) return 0;

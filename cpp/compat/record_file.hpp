@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 
 namespace tbq {
 
+// Threads that use one at the same time take turns.
 class RecordFile {
  public:
   explicit RecordFile(std::string path, uint64_t offset = 0) : path_(std::move(path)), offset_(offset) {}
@@ -23,18 +25,32 @@ class RecordFile {
   int read(const std::function<bool(Bytes, uint64_t)>& take);
 
   // Takes the file that has this name now for the one that was read so far.
-  void accept_replacement() { known_ = false; }
+  void accept_replacement() {
+    const std::lock_guard turn(mutex_);
+    known_ = false;
+  }
 
   const std::string& path() const { return path_; }
-  uint64_t offset() const { return offset_; }  // where the next record is expected
-  uint64_t unfinished() const { return unfinished_; }
+  // Where the next record is expected.
+  uint64_t offset() const {
+    const std::lock_guard turn(mutex_);
+    return offset_;
+  }
+  uint64_t unfinished() const {
+    const std::lock_guard turn(mutex_);
+    return unfinished_;
+  }
   // Damage that was passed over since the last call.
-  std::vector<Fault> take_faults() { return std::exchange(faults_, {}); }
+  std::vector<Fault> take_faults() {
+    const std::lock_guard turn(mutex_);
+    return std::exchange(faults_, {});
+  }
 
  private:
   struct Visitor;
 
-  std::string path_;
+  const std::string path_;
+  mutable std::mutex mutex_;  // of all that follow
   FileStatus status_;
   bool known_ = false;      // status_ is that of the file
   bool stopped_ = false;    // `take` ended the last read

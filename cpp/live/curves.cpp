@@ -44,9 +44,37 @@ Extent extent_of(const Curve& curve, Axis axis) {
   return range;
 }
 
+// The columns of an axis.
+class Grid {
+ public:
+  Grid(double low, double high, size_t width) : width_(width) {
+    const auto count = static_cast<double>(width);
+    if (!(high > low)) return;
+    // The distance of the two is no number, or the columns per unit are not.
+    if (std::isinf(high - low)) {
+      unit_ = 0x1p-2;
+    } else if (std::isinf(count / (high - low))) {
+      unit_ = 0x1p200;
+    }
+    low_ = low * unit_;
+    scale_ = count / (high * unit_ - low_);
+  }
+  // Of an x that is not below the axis.
+  size_t column(double x) const {
+    const double place = (x * unit_ - low_) * scale_;
+    return place < static_cast<double>(width_) ? static_cast<size_t>(place) : width_ - 1;
+  }
+
+ private:
+  size_t width_;
+  double unit_ = 1;  // a power of two: nothing is rounded
+  double low_ = 0;
+  double scale_ = 0;
+};
+
 void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns& out) {
   const size_t base = index * out.width;
-  const double scale = out.high > out.low ? static_cast<double>(out.width) / (out.high - out.low) : 0;
+  const Grid grid(out.low, out.high, out.width);
   std::vector<double> smoothed;
   size_t total = 0;
   if (options.smooth > 0) {
@@ -87,7 +115,7 @@ void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns
         if (std::isnan(out.broken[index])) out.broken[index] = x;
         return;
       }
-      const size_t column = std::min(static_cast<size_t>((x - out.low) * scale), out.width - 1);
+      const size_t column = grid.column(x);
       if (column != at) {
         put();
         at = column;

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import logs
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,3 +103,21 @@ def test_columns_are_those_of_the_store(points: list[tuple[int, float]], width: 
     mine = columns_of(grid(x, float(x.min()), float(x.max()), width), y, width)
     for name, column in zip(mine._fields, mine, strict=True):
         np.testing.assert_array_equal(column, getattr(made, name)[0], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "column"),
+    [(-1.5e308, 1.5e308, 6), (-1.7e308, 1.7e308, 6), (0.0, 5e-324, 0), (0.0, 1e-310, 0), (-1e-310, 0.0, 12)],
+)
+def test_an_axis_of_the_store_may_be_as_long_or_as_short_as_numbers_are(
+    low: float, high: float, column: int, tmp_path: Path
+) -> None:
+    root = logs.write(tmp_path, {"a": {"t": [(0, 1.0)]}})
+    with tbq.follow(root) as follower:
+        follower.poll()
+        made = View(follower).curves([("a", "t")], width=13, range=(low, high))
+    assert np.flatnonzero(np.isfinite(made.first[0])).tolist() == [column]
+    assert grid(np.zeros(1), low, high, 13).tolist() in (
+        [column],
+        [0],
+    )  # which halves the smallest to nothing

@@ -6,6 +6,7 @@ import sys
 
 TYPE_CHECKING = False  # as typing has it, which takes as long to import as Python to start
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import NoReturn
 
 PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
@@ -44,11 +45,10 @@ def main(args: list[str] | None = None) -> NoReturn:
     if given in (["--help"], ["-h"]) and sys.stdout is not None:
         try:
             print(help_text(), flush=True)
-        except BrokenPipeError:  # its reader has gone (`| head`)
-            import os
-
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        except OSError:  # its reader has gone (`| head`), or there is no space: below is what we do about it
+            pass
+        else:
+            sys.exit(0)
     from tbq.cli.app import run
 
     run(args)
@@ -62,8 +62,19 @@ def program() -> NoReturn:
     try:
         main()
     except SystemExit as stop:
-        _end(stop.code)
+        if _is_outermost(sys._getframe(1)):
+            _end(stop.code)
         raise
+
+
+def _is_outermost(caller: FrameType | None) -> bool:
+    """Whether this is all that the process runs: a profiler, a debugger or `python -i` has more to do after us."""
+    while caller is not None:
+        module, name = caller.f_globals.get("__name__"), caller.f_code.co_name
+        if module != "runpy" and (module, name) != ("__main__", "<module>"):
+            return False
+        caller = caller.f_back
+    return not sys.flags.inspect
 
 
 def _end(code: object) -> None:

@@ -54,12 +54,16 @@ class RawEventFileLoader:
         if not self._Prepare():
             return
         while True:
-            if not self._pending:
-                self._pending.extend(self._records.records(_AT_ONCE))
+            try:
+                record = self._pending.popleft()
+            except IndexError:  # another thread may have taken the last one
+                came = self._records.records(_AT_ONCE)
                 self._Log()
-            if not self._pending:
-                break
-            yield self._pending.popleft()
+                if not came:
+                    break
+                self._pending.extend(came)
+            else:
+                yield record
         self._LogEnd()
 
     def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
