@@ -55,8 +55,11 @@ class LakeResult:
 
         return sorted(self._found.get(kind) or self._tags_of(kind), key=_core.raw_name)
 
-    def _tags_of(self, kind: str) -> list[str]:
+    def _tags_of(self, kind: str | None) -> list[str]:
+        """The tags of one kind, or of all."""
         table = self._contents.tags_and_kinds if self._runs is None else self._tags
+        if kind is None:
+            return names_in(table["tag"])
         tags, names = codes_of(table["tag"])
         kinds, known = codes_of(table["kind"])
         if kind not in known.to_pylist():
@@ -83,7 +86,9 @@ class LakeResult:
         if selection.everything:
             return None
         of_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
-        return {tag for tag in self._tags_of(of_kind) if selection.matches(tag)}
+        # As the core does, ask about tags of other kinds too: a selection may note which there are.
+        taken = {tag for tag in self._tags_of(None) if selection.matches(tag)}
+        return taken.intersection(self._tags_of(of_kind))
 
     def scalars(self) -> pa.Table:
         """The scalars, or those columns of them that were asked for."""
@@ -117,7 +122,10 @@ class LakeResult:
         columns = (values_of(self._tags[name]) for name in ("run", "tag", "kind"))
         places = {key: place for place, key in enumerate(zip(*columns, strict=True))}
         names = (run_names.to_pylist(), tag_names.to_pylist())
-        series = [places[names[0][run[row]], names[1][tag[row]], "scalars"] for row in rows.tolist()]
+        every = [places.get((names[0][run[row]], names[1][tag[row]], "scalars"), -1) for row in rows.tolist()]
+        # A sync may have added series after the table of tags was read.
+        rows = rows[np.array(every, np.int64) >= 0]
+        series = [place for place in every if place >= 0]
         return pa.table(
             {
                 "series": pa.array(series, pa.int64()),
