@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import eventfile as ef
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, WriterProperties
@@ -21,6 +23,7 @@ import tbq.lake
 from tbq.errors import SelectionError
 from tbq.lake import scan
 from tbq.lake.order import in_log_order
+from tbq.query.scan import scan as rows_passing
 
 if TYPE_CHECKING:
     from buckets import Bucket
@@ -159,6 +162,33 @@ def test_tags_of_another_kind_are_known_to_a_scan(tmp_path: Path) -> None:
         assert len(tbq.open(path).scan("scalars", tag="note").read_all()) == 0
         with pytest.raises(SelectionError):
             tbq.open(path).scan("scalars", tag="nothing").read_all()
+
+
+def test_a_filter_by_functions_of_strings(tmp_path: Path) -> None:
+    """They are not defined for the labels that tables have, and are for the strings that Ray has of them."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    grow(log, 3, range(5))
+    tbq.lake.sync(log, lake)
+    where = pc.ends_with(ds.field("tag"), "ss") & ~pc.starts_with(ds.field("run"), "run001")
+    for path in (log, lake):
+        found = rows_passing(tbq.open(path)._reader, columns=["run", "step"], where=where).read_all()
+        want = tbq.open(path).scalars(["run000", "run002"], tag="loss").to_arrow().select(["run", "step"])
+        assert found.to_pylist() == want.to_pylist()
+
+
+def test_values_of_one_moment_are_several(tmp_path: Path) -> None:
+    """A text or a histogram that was logged twice at a step and time is two values."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    log.mkdir()
+    events = [ef.version(99.0)]
+    for number in range(2):
+        events.append(ef.text("note", 1, b"text %d" % number))
+        events.append(ef.histo("weights", 1, [1.0, 2.0 + number], [0.0, 1.0]))
+    (log / "events.out.tfevents.1.h").write_bytes(b"".join(map(ef.record, events)))
+    tbq.lake.sync(log, lake)
+    ours, theirs = tbq.open(lake), tbq.open(log)
+    assert ours.text("note") == theirs.text("note")
+    assert str(ours.histogram("weights")) == str(theirs.histogram("weights"))
 
 
 def test_a_tag_has_row_groups_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

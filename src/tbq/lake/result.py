@@ -21,6 +21,21 @@ if TYPE_CHECKING:
     from tbq.select import Selection
     from tbq.source import Run
 
+#: The tables of which several rows may be one value.
+_MANY = frozenset(
+    (
+        "images",
+        "audio",
+        "texts",
+        "hparams",
+        "hparam_metrics",
+        "hparam_domains",
+        "pr_curves",
+        "nodes",
+        "custom_scalars",
+    )
+)
+
 
 class LakeResult:
     """What the core's `Result` answers, of some runs of a lake."""
@@ -148,9 +163,9 @@ class LakeValues:
     def __init__(self, result: LakeResult, kind: str) -> None:
         self._result, self._kind = result, kind
         names = ["run", "tag", "step", "wall_time", ROW]
-        names += [name for name in ("index",) if _is_number(kind, name)]
+        names += [name for name in ("index",) if name in schema(kind).names]
         self._rows = result.read(kind, names)
-        starts = _value_starts(self._rows)
+        starts = _value_starts(self._rows) if kind in _MANY else np.ones(len(self._rows), bool)
         self._starts = np.flatnonzero(starts)
         self._number = np.cumsum(starts) - 1
         keys = self._rows.select(["run", "tag", "step", "wall_time"]).take(pa.array(self._starts))
@@ -197,10 +212,12 @@ def _value_starts(table: pa.Table) -> Any:
         (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
     )
     if "index" in table.column_names:
-        fresh |= np.asarray(table["index"].fill_null(0)) == 0
+        fresh |= _is_first(table["index"])
     return fresh
 
 
-def _is_number(kind: str, column: str) -> bool:
-    names = schema(kind).names
-    return column in names and bool(pa.types.is_integer(schema(kind).field(column).type))
+def _is_first(index: pa.ChunkedArray) -> Any:
+    """Where an index is that of the first row of a value: 0 in each of its dimensions, or there is none."""
+    if pa.types.is_integer(index.type):
+        return np.asarray(index.fill_null(0)) == 0
+    return np.array([not any(each or ()) for each in index.to_pylist()], bool)
