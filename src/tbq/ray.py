@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import choice, keywords
+from tbq.columns.rows import with_strings
 from tbq.decode.options import SELECTED, Selected
 from tbq.errors import UsageError
 from tbq.lake.cluster import started
@@ -182,10 +183,4 @@ def _plain(table: pa.Table) -> pa.Table:
     >>> _plain(pa.table({"run": pa.array(["a"]).dictionary_encode()})).schema.field("run").type
     DataType(string)
     """
-    import pyarrow as pa
-
-    fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
+    return table.cast(with_strings(table.schema))

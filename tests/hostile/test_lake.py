@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -440,3 +441,18 @@ def test_data_files_that_are_gone_or_damaged(tmp_path: Path, damage: Callable[[P
     shutil.rmtree(lake / "scalars")
     tbq.lake.sync(log, lake)
     assert_same(lake, log)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are of POSIX")
+@pytest.mark.parametrize("name", ["la%20ke", "la\\ke", "la\nke", os.fsdecode(b"la\xffke")])
+def test_a_folder_that_deltalake_takes_for_another(tmp_path: Path, name: str) -> None:
+    """It would commit to the lake beside it."""
+    log = tmp_path / "log"
+    tbq.demo(log)
+    for other in ("la ke", "la/ke"):
+        tbq.lake.sync(log, tmp_path / other)
+    with pytest.raises(UsageError, match="takes this name for another one"):
+        tbq.lake.sync(log, tmp_path / name)
+    assert not (tmp_path / name).exists()
+    tbq.lake.sync(log, tmp_path / "50%" / "lake")
+    assert tbq.open(tmp_path / "50%" / "lake").runs == tbq.open(log).runs

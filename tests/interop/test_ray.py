@@ -112,6 +112,10 @@ def test_what_ray_leaves_out_is_not_read(
         )
         assert tbq.ray.read(path, tag="b", steps=(3, 5)).filter(expr=col("step") > 4).count() == 12
         assert tbq.ray.read(path).filter(expr=col("run") == "nobody").count() == 0
+        assert (
+            tbq.ray.read(path).filter(expr=col("run").str.starts_with("run0") & (col("tag") == "a")).count()
+            == frame.query("run.str.startswith('run0') and tag == 'a'").shape[0]
+        )
         assert tbq.ray.read(path).count() == len(frame)
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import eventfile as ef
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, WriterProperties
-from lakes import exact_rows
+from lakes import assert_same, exact_rows
 
 import tbq
 import tbq.lake
+from tbq.errors import SelectionError
+from tbq.lake import scan
 from tbq.lake.order import in_log_order
+from tbq.query.scan import scan as rows_passing
 
 if TYPE_CHECKING:
     from buckets import Bucket
@@ -73,6 +81,114 @@ def test_a_table_that_somebody_else_rearranged(tmp_path: Path) -> None:
     grow(log, 4, range(9, 12))
     tbq.lake.sync(log, lake)
     assert_reads_the_same(lake, log)
+
+
+def test_values_of_one_tag_in_files_of_somebody_else(tmp_path: Path) -> None:
+    """They are chosen by their place in the order of the log, which such a file need not have."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for steps in (range(5), range(5, 9)):
+        for run in ("a", "b"):
+            path = log / run / "events.out.tfevents.1.h"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            events = [ef.text("note", step, b"%s %d" % (run.encode(), step), 100.0 + step) for step in steps]
+            with path.open("ab") as file:
+                file.write(b"".join(map(ef.record, [ef.version(99.0), *events] if 0 in steps else events)))
+        tbq.lake.sync(log, lake, compact=False)
+    DeltaTable(lake / "texts").optimize.z_order(
+        ["step"], writer_properties=WriterProperties(compression="SNAPPY")
+    )
+    ours, theirs = tbq.open(lake), tbq.open(log)
+    table = ours._reader.contents.table("texts")  # type: ignore[attr-defined]
+    keys = scan.rows(table, ["run", "step", "row"], tags=["note"])
+    assert keys["run"].to_pylist() == ["a"] * 9 + ["b"] * 9
+    assert keys["step"].to_pylist() == [*range(9), *range(9)]
+    found, want = (list(each.texts(tag="note").head(5)) for each in (ours, theirs))
+    assert found == want
+
+
+#: Names in UTF-16 of two units each, which readers in Rust do not understand if they are escaped in JSON.
+RARE = ("\U00020bb7", "\U0001f600", "\U0010ffff")
+
+
+@pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+@pytest.mark.parametrize("escaped", [False, True])
+def test_names_beyond_the_first_65536_characters(
+    tmp_path: Path, escaped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their rows are found by run and by tag, and replaced once; also in lakes whose statistics have escapes."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+
+    def write(session: int, wall: float) -> None:
+        for name in RARE:
+            path = log / name / f"events.out.tfevents.{session}.h"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            events = [ef.scalar(name, step, step / 2, wall + step) for step in range(3)]
+            path.write_bytes(b"".join(map(ef.record, [ef.version(wall), *events])))
+
+    if escaped:
+        escaping = SimpleNamespace(dumps=lambda stats, **_: json.dumps(stats))
+        monkeypatch.setattr("tbq.lake.datafiles.json", escaping)
+    monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", 3)
+    for session, wall in ((1, 100.0), (2, 500.0)):
+        write(session, wall)
+        tbq.lake.sync(log, lake)
+        for name in RARE:
+            assert len(tbq.open(lake).scalars(name)) == len(tbq.open(lake).scalars(tag=name)) == 3
+        assert_same(lake, log)
+    if not escaped:
+        rare = pl.col("tag") == RARE[0]
+        assert pl.scan_delta(str(lake / "scalars")).filter(rare).collect().height == 3
+
+
+def test_series_that_came_after_the_tags_were_read(tmp_path: Path) -> None:
+    """Tables are those of the moment they are first asked for; a later one has what another does not know of."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    grow(log, 1, range(5))
+    tbq.lake.sync(log, lake)
+    before = tbq.open(lake)
+    before.tags()
+    grow(log, 2, range(5, 9))
+    tbq.lake.sync(log, lake)
+    assert "loss" in before.plot_text(tag="loss")
+
+
+def test_tags_of_another_kind_are_known_to_a_scan(tmp_path: Path) -> None:
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    log.mkdir()
+    events = [ef.version(99.0), ef.scalar("loss", 1, 0.5), ef.text("note", 1, b"hello")]
+    (log / "events.out.tfevents.1.h").write_bytes(b"".join(map(ef.record, events)))
+    tbq.lake.sync(log, lake)
+    for path in (log, lake):
+        assert len(tbq.open(path).scan("scalars", tag="note").read_all()) == 0
+        with pytest.raises(SelectionError):
+            tbq.open(path).scan("scalars", tag="nothing").read_all()
+
+
+def test_a_filter_by_functions_of_strings(tmp_path: Path) -> None:
+    """They are not defined for the labels that tables have, and are for the strings that Ray has of them."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    grow(log, 3, range(5))
+    tbq.lake.sync(log, lake)
+    where = pc.ends_with(ds.field("tag"), "ss") & ~pc.starts_with(ds.field("run"), "run001")
+    for path in (log, lake):
+        found = rows_passing(tbq.open(path)._reader, columns=["run", "step"], where=where).read_all()
+        want = tbq.open(path).scalars(["run000", "run002"], tag="loss").to_arrow().select(["run", "step"])
+        assert found.to_pylist() == want.to_pylist()
+
+
+def test_values_of_one_moment_are_several(tmp_path: Path) -> None:
+    """A text or a histogram that was logged twice at a step and time is two values."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    log.mkdir()
+    events = [ef.version(99.0)]
+    for number in range(2):
+        events.append(ef.text("note", 1, b"text %d" % number))
+        events.append(ef.histo("weights", 1, [1.0, 2.0 + number], [0.0, 1.0]))
+    (log / "events.out.tfevents.1.h").write_bytes(b"".join(map(ef.record, events)))
+    tbq.lake.sync(log, lake)
+    ours, theirs = tbq.open(lake), tbq.open(log)
+    assert ours.text("note") == theirs.text("note")
+    assert str(ours.histogram("weights")) == str(theirs.histogram("weights"))
 
 
 def test_a_tag_has_row_groups_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,23 @@ def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
     return table.filter(pc.is_in(table[column].cast(pa.string()), labels))
 
 
+def with_strings(columns: pa.Schema) -> pa.Schema:
+    """The columns with labels as plain strings.
+
+    >>> import pyarrow as pa
+    >>> with_strings(pa.schema([("run", pa.dictionary(pa.int32(), pa.string()))])).field("run").type
+    DataType(string)
+    """
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            for column in columns
+        ]
+    )
+
+
 def take(table: pa.Table, rows: Sequence[int]) -> pa.Table:
     """These rows of a table; all of them in order cost nothing."""
     import pyarrow as pa

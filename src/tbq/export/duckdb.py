@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.columns.rows import with_strings
 from tbq.errors import OutputError
 from tbq.export.options import apart
 
@@ -33,13 +34,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
 
 def _plain(table: pa.Table) -> pa.Table:
     """DuckDB makes an enum of each dictionary, which no other table could then be joined with."""
-    import pyarrow as pa
-
-    fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
+    return table.cast(with_strings(table.schema))
 
 
 def _quoted(name: str) -> str:

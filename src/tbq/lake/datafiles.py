@@ -177,7 +177,12 @@ def add_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any
     from deltalake.transaction import AddAction
 
     now = int(time.time() * 1000)
-    return [AddAction(file.path, file.size, {}, now, data_change, json.dumps(file.stats)) for file in files]
+    # Not as ASCII: readers in Rust take a pair of surrogates (\\ud842\\udfb7) for another character than it is.
+    stats = [json.dumps(file.stats, ensure_ascii=False) for file in files]
+    return [
+        AddAction(file.path, file.size, {}, now, data_change, text)
+        for file, text in zip(files, stats, strict=True)
+    ]
 
 
 def remove_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:

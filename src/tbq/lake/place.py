@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from tbq.errors import OutputError, SourceError
+from tbq.errors import OutputError, SourceError, UsageError
 from tbq.storage import Storage
 
 _WAIT = 0.05  # seconds between two attempts to take the lock
@@ -193,10 +193,28 @@ def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Pl
 
     text = os.fspath(lake)
     if not is_remote(text):
-        return Local(local_path(text) if text.lower().startswith("file:") else text)
+        place = Local(local_path(text) if text.lower().startswith("file:") else text)
+        _refuse_unreachable(place.url)
+        return place
     from tbq.lake.bucket import Bucket
 
     return Bucket(text, storage)
+
+
+def _refuse_unreachable(folder: str) -> None:
+    """Raise if deltalake would look elsewhere: it makes a URL of a folder, in which these characters mean others."""
+    from urllib.parse import unquote
+
+    if (
+        unquote(folder) != folder
+        or (os.name != "nt" and "\\" in folder)
+        or any(character < " " or "\ud800" <= character <= "\udfff" for character in folder)
+    ):
+        raise UsageError(
+            "cannot be a lake: deltalake takes this name for another one",
+            path=folder,
+            hint="name a folder without backslashes, control characters, %XX and bytes that are not UTF-8",
+        )
 
 
 def _settle(file: IO[bytes]) -> None:

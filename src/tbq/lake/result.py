@@ -21,6 +21,21 @@ if TYPE_CHECKING:
     from tbq.select import Selection
     from tbq.source import Run
 
+#: The tables of which several rows may be one value.
+_MANY = frozenset(
+    (
+        "images",
+        "audio",
+        "texts",
+        "hparams",
+        "hparam_metrics",
+        "hparam_domains",
+        "pr_curves",
+        "nodes",
+        "custom_scalars",
+    )
+)
+
 
 class LakeResult:
     """What the core's `Result` answers, of some runs of a lake."""
@@ -55,8 +70,11 @@ class LakeResult:
 
         return sorted(self._found.get(kind) or self._tags_of(kind), key=_core.raw_name)
 
-    def _tags_of(self, kind: str) -> list[str]:
+    def _tags_of(self, kind: str | None) -> list[str]:
+        """The tags of one kind, or of all."""
         table = self._contents.tags_and_kinds if self._runs is None else self._tags
+        if kind is None:
+            return names_in(table["tag"])
         tags, names = codes_of(table["tag"])
         kinds, known = codes_of(table["kind"])
         if kind not in known.to_pylist():
@@ -83,7 +101,9 @@ class LakeResult:
         if selection.everything:
             return None
         of_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
-        return {tag for tag in self._tags_of(of_kind) if selection.matches(tag)}
+        # As the core does, ask about tags of other kinds too: a selection may note which there are.
+        taken = {tag for tag in self._tags_of(None) if selection.matches(tag)}
+        return taken.intersection(self._tags_of(of_kind))
 
     def scalars(self) -> pa.Table:
         """The scalars, or those columns of them that were asked for."""
@@ -117,7 +137,10 @@ class LakeResult:
         columns = (values_of(self._tags[name]) for name in ("run", "tag", "kind"))
         places = {key: place for place, key in enumerate(zip(*columns, strict=True))}
         names = (run_names.to_pylist(), tag_names.to_pylist())
-        series = [places[names[0][run[row]], names[1][tag[row]], "scalars"] for row in rows.tolist()]
+        every = [places.get((names[0][run[row]], names[1][tag[row]], "scalars"), -1) for row in rows.tolist()]
+        # A sync may have added series after the table of tags was read.
+        rows = rows[np.array(every, np.int64) >= 0]
+        series = [place for place in every if place >= 0]
         return pa.table(
             {
                 "series": pa.array(series, pa.int64()),
@@ -140,9 +163,9 @@ class LakeValues:
     def __init__(self, result: LakeResult, kind: str) -> None:
         self._result, self._kind = result, kind
         names = ["run", "tag", "step", "wall_time", ROW]
-        names += [name for name in ("index",) if _is_number(kind, name)]
+        names += [name for name in ("index",) if name in schema(kind).names]
         self._rows = result.read(kind, names)
-        starts = _value_starts(self._rows)
+        starts = _value_starts(self._rows) if kind in _MANY else np.ones(len(self._rows), bool)
         self._starts = np.flatnonzero(starts)
         self._number = np.cumsum(starts) - 1
         keys = self._rows.select(["run", "tag", "step", "wall_time"]).take(pa.array(self._starts))
@@ -189,10 +212,12 @@ def _value_starts(table: pa.Table) -> Any:
         (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
     )
     if "index" in table.column_names:
-        fresh |= np.asarray(table["index"].fill_null(0)) == 0
+        fresh |= _is_first(table["index"])
     return fresh
 
 
-def _is_number(kind: str, column: str) -> bool:
-    names = schema(kind).names
-    return column in names and bool(pa.types.is_integer(schema(kind).field(column).type))
+def _is_first(index: pa.ChunkedArray) -> Any:
+    """Where an index is that of the first row of a value: 0 in each of its dimensions, or there is none."""
+    if pa.types.is_integer(index.type):
+        return np.asarray(index.fill_null(0)) == 0
+    return np.array([not any(each or ()) for each in index.to_pylist()], bool)

@@ -133,7 +133,7 @@ def _read(
         codes = pa.array(np.zeros(len(part), np.int32))
         part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, pa.array([only], pa.string())))
     part = _matching(_typed(part, schema), asked, only)
-    if len(schema) == len(needed):
+    if found.sorted or not labels:
         return part
     return in_log_order(part, labels).select(_schema(kind, needed).names)
 

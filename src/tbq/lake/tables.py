@@ -173,11 +173,20 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
 def _data_file(row: dict[str, Any]) -> DataFile:
     stats = {
         "numRecords": row["num_records"],
-        "minValues": row.get("min") or {},
-        "maxValues": row.get("max") or {},
+        "minValues": _trusted(row.get("min")),
+        "maxValues": _trusted(row.get("max")),
         "nullCount": row.get("null_count") or {},
     }
     return DataFile(row["path"], row["size_bytes"], stats)
+
+
+def _trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
+    """Bounds that say where rows are. Characters that take two UTF-16 units may be others than were written: lakes
+    had them as JSON escapes, which deltalake reads wrongly."""
+    return {
+        name: None if isinstance(bound, str) and not bound.isascii() and max(bound) > "\uffff" else bound
+        for name, bound in (bounds or {}).items()
+    }
 
 
 def _may_have(file: DataFile, runs: Sequence[str], without: bool) -> bool:

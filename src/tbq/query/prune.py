@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tbq.columns.rows import with_strings
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
@@ -38,18 +39,12 @@ class Filter:
     """A filter over the rows of a table with this schema."""
 
     def __init__(self, expression: pc.Expression, schema: pa.Schema) -> None:
-        import pyarrow as pa
         import pyarrow.dataset as ds
         from pyarrow.fs import LocalFileSystem
 
         self.expression = expression
         # Guarantees of dictionaries are not simplified in ranges, those of strings are.
-        self._schema = pa.schema(
-            [
-                column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-                for column in schema
-            ]
-        )
+        self._schema = with_strings(schema)
         self._format, self._files = ds.IpcFileFormat(), LocalFileSystem()  # never used: nothing is opened
 
     def uses(self, name: str) -> bool:

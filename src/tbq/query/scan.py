@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import pyarrow as pa
 
 from tbq.arguments import keywords
-from tbq.columns.rows import having
+from tbq.columns.rows import having, with_strings
 from tbq.decode.options import EVERYTHING, SELECTED, Selected
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.query.prune import Filter, Matching
@@ -107,6 +107,18 @@ def _batches(
         exact = not tags.everything and any(name in seen for name in tags.items or ())
         if exact:
             table = having(table, "tag", tags.resolve(seen).names)
-        yield from (table if where is None else table.filter(where)).select(columns).to_batches()
+        yield from (table if where is None else _passing(table, where)).select(columns).to_batches()
     if not tags.everything:
         tags.require(seen, where=reader.path)
+
+
+def _passing(table: pa.Table, where: pc.Expression) -> pa.Table:
+    """The rows that a filter lets through."""
+    try:
+        return table.filter(where)
+    except pa.ArrowNotImplementedError:  # functions of strings are not defined for labels
+        place = "".join(table.column_names) + "#"  # a name that no column has
+        numbered = table.cast(with_strings(table.schema)).append_column(
+            place, pa.array(range(len(table)), pa.int64())
+        )
+        return table.take(numbered.filter(where)[place])
