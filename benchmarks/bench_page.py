@@ -271,9 +271,10 @@ def _tensorboard(browser: Any, path: Path) -> tuple[float, str]:
             boxes.nth(5).wait_for(
                 timeout=LONGEST * 1000
             )  # the runs are listed: before that there is nothing to choose
-            boxes.first.check(timeout=LONGEST * 1000)
             before = b""
             while time.perf_counter() - began < LONGEST:
+                if not boxes.first.is_checked():  # its page may still be too busy for a click
+                    boxes.first.click(timeout=LONGEST * 1000)
                 now = page.locator("line-chart").first.screenshot()
                 if now == before and _coloured(now) > 0.05:
                     return (
