@@ -50,7 +50,7 @@ class Grid {
   Grid(double low, double high, size_t width) : width_(width) {
     const auto count = static_cast<double>(width);
     if (!(high > low)) return;
-    // The distance of the two is no number, or the columns per unit are not.
+    // The distance of the two is not a finite number, or the columns per unit are not.
     if (std::isinf(high - low)) {
       unit_ = 0x1p-2;
     } else if (std::isinf(count / (high - low))) {

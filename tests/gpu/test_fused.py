@@ -7,8 +7,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from devices import FLOATS, INTEGERS, counts, on_host
-from torch.utils._python_dispatch import TorchDispatchMode
+from devices import FLOATS, INTEGERS, Operations, counts, on_host
 
 import tbq
 from tbq.errors import UsageError
@@ -193,18 +192,6 @@ def test_nothing_waits_and_memory_is_small(tmp_path, read_events, launches):
     assert launches == ["count_float32", "join"] * 2
     got = [event.summary.value[0].histo for event in read_events(tmp_path)[1:]]
     assert [(h.min, h.max, h.num, h.sum) for h in got] == [(s, s, 50e6, s * 50e6) for s in (1, 2)]
-
-
-class Operations(TorchDispatchMode):
-    """The operations of torch that were called."""
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-        self.names.append(function.__name__.partition(".")[0])
-        return function(*arguments, **(keywords or {}))
 
 
 def test_two_launches_and_no_operation_of_torch(tmp_path, launches):

@@ -10,11 +10,10 @@ import threading
 import numpy as np
 import pytest
 import torch
-from devices import FLOATS, INTEGERS, counts, on_host, shared, strided
+from devices import FLOATS, INTEGERS, Operations, counts, on_host, shared, strided
 from emulated import BLOCKS, THREADS, emulated, launches, library, needs_compiler
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import tbq
 from tbq.write import device_histogram, fused_histogram, histogram, nvrtc, slots, tally
@@ -260,18 +259,6 @@ def test_the_models_of_watch(tmp_path, read_events, device):
     for name, parameter in model.named_parameters():
         assert rows[f"parameters/{name}/norm"] == pytest.approx(parameter.norm().item(), rel=1e-6)
         assert rows[f"parameters/{name}/max"] == pytest.approx(parameter.max().item(), rel=1e-6)
-
-
-class Operations(TorchDispatchMode):
-    """The operations of torch that were called."""
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-        self.names.append(function.__name__.partition(".")[0])
-        return function(*arguments, **(keywords or {}))
 
 
 def test_a_call_costs_two_launches_and_no_operation_of_torch(tmp_path, device):

@@ -278,7 +278,7 @@ def test_images_that_may_run_something(tmp_path: Path, data: bytes, kind: str) -
     (tmp_path / "events.out.tfevents.1").write_bytes(ef.event_file(events))
     made = Asked(tmp_path)
     given = made.answer("image", run=0, tag="picture")
-    if given.status == 404:  # nothing at all is no image
+    if given.status == 404:  # an empty answer is not an image
         assert data == b""
     else:
         assert (given.type, given.body) == (kind, data)

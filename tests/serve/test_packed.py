@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from served import Asked
+from served import Asked, unpack
 
 import tbq
 from tbq.serve.packed import pack
 from tbq.serve.wire import frame
 
-_SCRIPT = """
-    import { readFileSync, writeFileSync } from "node:fs";
-    import { unpack } from "./packed.mjs";
-    const file = readFileSync("frame.bin");
-    const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
-    const size = new DataView(buffer).getUint32(0, true);
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
-    const made = unpack(header, buffer, 4 + size);
-    for (const name of ["first", "last", "min", "max"]) writeFileSync(name, new Uint8Array(made[name].buffer));
-"""
 _SHAPE = (12, 200)
 
 
@@ -58,18 +46,12 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_unpacked_is_what_was_packed(case: str, log: bool, tmp_path: Path) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node")
     values = _some(CASES[case])
     with np.errstate(all="ignore"):
         plain = {"first": values[..., 0], "last": values[..., 3], "min": values.min(2), "max": values.max(2)}
         columns, facts = pack(plain["first"], plain["last"], plain["min"], plain["max"], log)
     given = frame(columns, packed=facts, width=_SHAPE[1], series=[0] * _SHAPE[0])
-    shutil.copy(Path(tbq.__file__).parent / "serve" / "static" / "packed.js", tmp_path / "packed.mjs")
-    (tmp_path / "frame.bin").write_bytes(given.body)
-    (tmp_path / "run.mjs").write_text(_SCRIPT)
-    subprocess.run([node, "run.mjs"], cwd=tmp_path, check=True)
+    unpacked = unpack(given.body, tmp_path)
     there = np.isfinite(plain["min"])
     least, largest = (_axis(plain[name][there], log) for name in ("min", "max"))
     everything = np.concatenate([least, largest])
@@ -77,7 +59,7 @@ def test_what_is_unpacked_is_what_was_packed(case: str, log: bool, tmp_path: Pat
     # Of those who look at all values, and of those who leave 1 % at either end out.
     low, high = np.quantile(everything, [0.01, 0.99]) if len(everything) else (0.0, 0.0)
     for name, exact in plain.items():
-        got = np.fromfile(tmp_path / name, "<f4").astype(np.float64).reshape(_SHAPE)
+        got = unpacked[name].astype(np.float64).reshape(_SHAPE)
         assert np.array_equal(~np.isnan(got), there)
         with np.errstate(all="ignore"):
             floats = exact[there].astype("<f4").astype(np.float64)

@@ -45,7 +45,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     if given in (["--help"], ["-h"]) and sys.stdout is not None:
         try:
             print(help_text(), flush=True)
-        except OSError:  # its reader has gone (`| head`), or there is no space: below is what we do about it
+        except (
+            OSError
+        ):  # the reader has gone (`| head`) or the disk is full: `run` meets the same, and says so
             pass
         else:
             sys.exit(0)

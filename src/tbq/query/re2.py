@@ -1,6 +1,6 @@
 r"""Regular expressions of Python as RE2 takes them, so that both find the same in names that are not English.
 
-To RE2 `\w`, `\d` and `\s` are ASCII alone, `{,3}` is four characters, and `[[:alpha:]]` is no list of characters. What
+To RE2 `\w`, `\d` and `\s` are ASCII alone, `{,3}` is four characters, and `[[:alpha:]]` is a class of letters. What
 it does not know at all (lookaround, references) is left as it is: RE2 says so. `\b` stays a border of English words,
 and `$` the very end of a name.
 """

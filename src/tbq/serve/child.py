@@ -50,7 +50,7 @@ def main() -> None:
     """Answer until the server ends."""
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())  # whatever a library prints is no answer
+    os.dup2(nothing, sys.stdout.fileno())  # what a library prints must not be taken for an answer
     control = _Control(sys.stdin.buffer)
     _send(target, {"ready": True}, b"")
     while True:

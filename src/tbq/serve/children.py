@@ -155,9 +155,7 @@ class Child:
 
     def _ended(self) -> Exception:
         if self.process.returncode == EXIT:
-            return TooMuchError(
-                "the query takes too much memory", hint="ask for less: a where clause, one run, one tag"
-            )
+            return too_much()
         return QueryError("the query ended the process that ran it", hint="ask in another way")
 
     def end(self) -> None:

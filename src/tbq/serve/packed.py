@@ -126,7 +126,7 @@ def _way(
     with np.errstate(all="ignore"):
         if scale.log:
             share: NDArray[Any] = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
-            # Between nothing and a value there is no middle: it is one or the other.
+            # Nothing and a value have nothing between them: it is one or the other.
             share = np.where(low == _NOT_POSITIVE, part > 0, share)
         else:
             share = (part / 2 - least / 2) / (largest / 2 - least / 2)  # halves, as above

@@ -66,7 +66,7 @@ def run(message: dict[str, Any], watchdog: Watchdog) -> bytes:
 
 
 def names_of(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
-    """The words of an expression that may be names of columns: those in quotes, and all that are no strings."""
+    """The words of an expression that may be names of columns: those in quotes, and all that are not strings."""
     try:
         tokens = words(message["where"])
     except (duckdb.Error, UnicodeError) as wrong:
