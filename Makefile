@@ -36,13 +36,16 @@ install: $(VENV)/installed ## venv with tbq in it
 demo: install ## a sample logdir, exported, queried and plotted
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
+# Tests by their marks, three for two CPUs: many wait for servers and other processes.
+pytest = $(BIN)/python -m pytest -n "$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))" -q -m $(1)
+
 test: $(VENV)/cmake-installed ## all tests but the long ones, and those of frameworks and browsers
 	$(call together,prepared build/checked/built build/seeds/unpacked)
 	$(call together,lint native)
-	$(BIN)/python -m pytest -n auto -q -m "not long"
+	$(call pytest,"not long")
 
 test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
-	$(BIN)/python -m pytest -n auto -q -m long
+	$(call pytest,long)
 
 test-interop: prepared ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop
@@ -87,9 +90,9 @@ build/checked/built: $(CORE) $(VENV)/cmake-installed
 	$(CMAKE) --build build/checked
 	@touch $@
 
-# The same under ThreadSanitizer.
+# The same under ThreadSanitizer, file by file: an include that is missing shows.
 build/tsan/built: $(CORE) $(VENV)/cmake-installed
-	$(CMAKE) $(SANITIZED) -B build/tsan -DTBQ_SANITIZE=thread
+	$(CMAKE) $(SANITIZED) -B build/tsan -DTBQ_SANITIZE=thread -DTBQ_UNITY=OFF
 	$(CMAKE) --build build/tsan
 	@touch $@
 

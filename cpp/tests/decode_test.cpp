@@ -14,10 +14,10 @@
 
 namespace {
 
-using Rows = std::vector<std::pair<std::string, int64_t>>;
+using Points = std::vector<std::pair<std::string, int64_t>>;
 
-Rows rows_of(const tbq::Result& result) {
-  Rows rows;
+Points points_of(const tbq::Result& result) {
+  Points rows;
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
     for (const auto& stretch : batch.stretches) {
@@ -51,14 +51,14 @@ TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
     asked.threads = threads;
     asked.split = 60;
     const tbq::Result result = tbq::decode({{second.path(), 0}, {first.path(), 0}, {other.path(), 1}}, asked);
-    CHECK((rows_of(result) == Rows{{"0loss", 0},
-                                   {"0loss", 1},
-                                   {"0loss", 2},
-                                   {"0loss", 3},
-                                   {"0loss", 4},
-                                   {"0loss", 5},
-                                   {"1acc", 0},
-                                   {"1acc", 1}}));
+    CHECK((points_of(result) == Points{{"0loss", 0},
+                                       {"0loss", 1},
+                                       {"0loss", 2},
+                                       {"0loss", 3},
+                                       {"0loss", 4},
+                                       {"0loss", 5},
+                                       {"1acc", 0},
+                                       {"1acc", 1}}));
     CHECK(result.series[0].dropped.count == 2 && result.series[0].dropped.min == 3 &&
           result.series[0].dropped.max == 4);
     CHECK(result.files[0].records == 4 && result.files[1].records == 6);
@@ -234,6 +234,6 @@ TEST(the_first_metadata_of_a_session_counts_behind_a_value_without_any) {
     asked.restarts = tbq::Restarts::keep;
     asked.general_only = general_only;
     const tbq::Result result = tbq::decode({{file.path(), 0}}, asked);
-    CHECK((rows_of(result) == Rows{{"0a", 6}, {"0a", 7}, {"0a", 7}, {"0a", 7}}));
+    CHECK((points_of(result) == Points{{"0a", 6}, {"0a", 7}, {"0a", 7}, {"0a", 7}}));
   }
 }

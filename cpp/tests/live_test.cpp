@@ -17,9 +17,9 @@ namespace {
 using tbq::FileChange;
 using tbq::Stretches;
 // Run, tag, step and value of each row, and how often it is there.
-using Rows = std::map<std::tuple<std::string, std::string, int64_t, double>, int>;
+using CountedRows = std::map<std::tuple<std::string, std::string, int64_t, double>, int>;
 
-void add_rows(Rows& rows, const tbq::Result& result, const std::vector<std::string>& runs) {
+void add_rows(CountedRows& rows, const tbq::Result& result, const std::vector<std::string>& runs) {
   for (const tbq::ScalarBatch& batch : result.scalars) {
     size_t at = 0;
     for (const auto& stretch : batch.stretches) {
@@ -30,8 +30,8 @@ void add_rows(Rows& rows, const tbq::Result& result, const std::vector<std::stri
   }
 }
 
-Rows rows_of(const tbq::Result& result, const std::vector<std::string>& runs) {
-  Rows rows;
+CountedRows counted_rows(const tbq::Result& result, const std::vector<std::string>& runs) {
+  CountedRows rows;
   add_rows(rows, result, runs);
   return rows;
 }
@@ -80,9 +80,9 @@ class Following {
     }
     tbq::DecodeOptions asked = options_;
     asked.verify = true;
-    const Rows want = rows_of(tbq::decode(files, asked), runs);
+    const CountedRows want = counted_rows(tbq::decode(files, asked), runs);
     CHECK(rows_ == want);
-    CHECK(rows_of(store_.everything(asked.kinds), runs) == want);
+    CHECK(counted_rows(store_.everything(asked.kinds), runs) == want);
     return changes;
   }
   size_t retracted = 0;
@@ -91,7 +91,7 @@ class Following {
  private:
   tbq::DecodeOptions options_;
   tbq::Store store_;
-  Rows rows_;
+  CountedRows rows_;
 };
 
 }  // namespace

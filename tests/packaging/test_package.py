@@ -91,6 +91,7 @@ def test_public_names_are_those_that_are_exported() -> None:
         _ = tbq.opne
 
 
+@pytest.mark.long
 def test_sdist_has_what_a_build_needs_and_no_more(tmp_path: Path) -> None:
     with tarfile.open(build("build_sdist", tmp_path)) as archive:
         files = {name.partition("/")[2] for name in archive.getnames()}

@@ -49,7 +49,7 @@ def write(root: Path, made: dict[str, list[tuple[float | None, Points]]]) -> dic
     return began
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(made=runs(), tag=st.sampled_from([None, *TAGS]), steps=st.sampled_from([None, "2:", "1"]))
 def test_it_does_not_move_with_the_selection(
     folder: Path, made: dict[str, list[tuple[float | None, Points]]], tag: str | None, steps: str | None

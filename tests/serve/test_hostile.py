@@ -180,6 +180,7 @@ def test_wrong_parameters_are_explained(odd: Asked, path: str, params: dict[str,
     assert strict(reply.body)["error"]
 
 
+@pytest.mark.long
 def test_fifty_thousand_tags(tmp_path: Path) -> None:
     with tbq.SummaryWriter(tmp_path / "a") as writer:
         for number in range(50_000):

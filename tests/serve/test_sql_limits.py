@@ -59,7 +59,9 @@ def ask(asked: Asked, query: str, job: Job | None = None, limit: int = 10) -> tu
     return unframed(sql.run_query(asked.log, query, limit, job or Job()).body)
 
 
-@pytest.mark.parametrize("query", HOSTILE)
+@pytest.mark.parametrize(
+    "query", [*HOSTILE[:3], *(pytest.param(query, marks=pytest.mark.long) for query in HOSTILE[3:])]
+)
 def test_a_hostile_query_ends(quick: Asked, query: str) -> None:
     gc.collect()
     before = resident()

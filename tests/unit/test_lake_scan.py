@@ -216,6 +216,7 @@ def test_names_and_numbers_are_put_in_order() -> None:
     assert in_log_order(ordered, ("run", "tag")) is ordered
 
 
+@pytest.mark.long
 def test_of_a_large_object_only_parts_are_fetched(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
