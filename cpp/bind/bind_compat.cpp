@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
 #include "compat/accumulator.hpp"
@@ -124,8 +125,7 @@ class PythonAccumulator {
   PythonAccumulator(const nb::dict& sizes, nb::object parse_version)
       : parse_version_(std::move(parse_version)),
         accumulator_(sizes_of(sizes), [this](std::string_view text) {
-          const nb::gil_scoped_acquire held;
-          return nb::cast<double>(parse_version_(bytes_of(text)));
+          return in_python([&] { return nb::cast<double>(call(parse_version_, bytes_of(text))); });
         }) {}
 
   // Reads up to `most` events; returns how many came. Values stay in memory if `keep`, or if there are few.
@@ -133,7 +133,7 @@ class PythonAccumulator {
     uint64_t count = 0;
     int error = 0;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       accumulator_.set_purge(purge);
       RecordPlace place;
@@ -150,7 +150,7 @@ class PythonAccumulator {
 
   void add(const nb::bytes& event, bool purge) {
     const std::string_view text = view_of(event);
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     const std::lock_guard turn(mutex_);
     accumulator_.set_purge(purge);
     accumulator_.add({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
@@ -164,7 +164,7 @@ class PythonAccumulator {
   nb::list notes() {
     std::vector<LogNote> notes;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       notes = accumulator_.take_notes();
     }
@@ -212,7 +212,7 @@ class PythonAccumulator {
   nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> scalars(const std::string& tag) {
     GrowableBuffer<LegacyScalar> out;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       const std::string name = name_of(tag);
       if (const auto* rows = accumulator_.scalars(name)) rows->copy_to(out.extend(rows->size()));
@@ -228,7 +228,7 @@ class PythonAccumulator {
     size_t count = 0;
     bool plain = true;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       const std::string name = name_of(tag);
       if (const auto rows = accumulator_.values(LegacyKind::tensors, name)) {
@@ -248,7 +248,7 @@ class PythonAccumulator {
 
   ValueRows values(const std::string& kind, const std::string& tag) {
     const LegacyKind wanted = legacy_kind(kind);
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     const std::lock_guard turn(mutex_);
     const std::string name = name_of(tag);
     return {accumulator_.values(wanted, name)};
@@ -260,7 +260,7 @@ class PythonAccumulator {
    public:
     explicit Guard(PythonAccumulator& owner) : turn_(owner.mutex_, std::defer_lock) {
       if (turn_.try_lock()) return;
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       turn_.lock();
     }
 
@@ -292,7 +292,7 @@ nb::list records_of(RecordFile& file, uint64_t most) {
   size_t size = 0;
   int error = 0;
   {
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     error = file.read([&](Bytes record, uint64_t) {
       records.emplace_back(as_text(record));
       size += record.size();
@@ -317,18 +317,18 @@ void bind_compat(nb::module_& m) {
           "path"_a, "offset"_a = 0)
       .def("records", &records_of, "most"_a, nb::sig("def records(self, most: int) -> list[bytes]"),
            "The next records, at most so many; none at the end.")
-      .def("accept_replacement", &RecordFile::accept_replacement, nb::call_guard<nb::gil_scoped_release>(),
+      .def("accept_replacement", &RecordFile::accept_replacement, nb::call_guard<Unlocked>(),
            "Take the file of this name for the one that was read so far.")
-      .def_prop_ro("offset", &RecordFile::offset, nb::call_guard<nb::gil_scoped_release>(),
+      .def_prop_ro("offset", &RecordFile::offset, nb::call_guard<Unlocked>(),
                    "Where the next record is expected.")
-      .def_prop_ro("unfinished", &RecordFile::unfinished, nb::call_guard<nb::gil_scoped_release>(),
+      .def_prop_ro("unfinished", &RecordFile::unfinished, nb::call_guard<Unlocked>(),
                    "Bytes at the end that are not all of a record.")
       .def(
           "faults",
           [](RecordFile& self) {
             std::vector<Fault> faults;
             {
-              const nb::gil_scoped_release free;  // the one whose turn it is may need the GIL
+              const Unlocked free;  // the one whose turn it is may need the GIL
               faults = self.take_faults();
             }
             nb::list out;

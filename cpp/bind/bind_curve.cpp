@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "tables/curve.hpp"
 
 namespace nb = nanobind;
@@ -28,7 +29,7 @@ void each_series(const Array<const int64_t>& starts, size_t rows, Work work) {
       throw nb::value_error("starts: must ascend, up to the number of rows");
     }
   }
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   for (size_t i = 0; i < series; ++i) {
     const size_t begin = static_cast<size_t>(first[i]);
     work(begin, (i + 1 < series ? static_cast<size_t>(first[i + 1]) : rows) - begin);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
@@ -106,15 +107,16 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   TagQuestions questions(select);
   if (!select.is_none()) options.select = [&](uint32_t, std::string_view tag) { return questions.ask(tag); };
   options.tick = [&](const Progress& now) {
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(now.bytes, now.total_bytes, now.files, now.total_files);
+    in_python([&] {
+      look_for_signals();
+      if (!progress.is_none()) call(progress, now.bytes, now.total_bytes, now.files, now.total_files);
+    });
     return true;
   };
   if (!inflate.is_none()) {
     options.inflate = [&](const std::string& path) { return unpacked_path(inflate, path); };
   }
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   return decode(files, options);
 }
 
@@ -245,7 +247,7 @@ void bind_decode(nb::module_& m) {
               throw nb::value_error("the scalars of this result have been taken already");
             }
             Stream stream;
-            const nb::gil_scoped_release free;
+            const Unlocked free;
             export_scalars(self, std::move(batches), runs, stream.get());
             return stream;
           },

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "text/elements.hpp"
 
 namespace nb = nanobind;
@@ -23,7 +24,7 @@ size_t write(const ElementLines& self, uint64_t start, Values<T> values, Room ro
   if (start > kMost || values.shape(0) > kMost - start)
     throw nb::value_error("elements past the largest index");
   if (room.shape(0) / self.longest() < values.shape(0)) throw nb::value_error("no room for the lines");
-  const nb::gil_scoped_release release;
+  const Unlocked release;
   char* const to = reinterpret_cast<char*>(room.data());
   const std::span<const T> all(values.data(), values.shape(0));
   return static_cast<size_t>(self.write(to, start, all) - to);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "record/framing.hpp"
 #include "write/event_buffer.hpp"
 #include "write/histogram.hpp"
@@ -130,7 +131,7 @@ nb::object take(EventBuffer& buffer) {
   char* to = PyBytes_AsString(bytes);
   const size_t events = chunk.events;
   if (chunk.size > 0) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     std::memcpy(to, chunk.data.get(), chunk.size);
   }
   buffer.give_back(std::move(chunk));
@@ -154,7 +155,7 @@ template <class T>
 nb::tuple histogram(Vector<T> values) {
   Histogram result;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     result = default_histogram(std::span<const T>(values.data(), values.size()));
   }
   const auto& counts = result.counts;

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
@@ -30,7 +31,7 @@ Stream make_table(Result& result, const std::string& name, const std::vector<std
   if (!columns.is_none()) names = nb::cast<std::vector<std::string>>(columns);
   if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
   Stream stream;
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, columns.is_none() ? nullptr : &names,
                result.value_problems, stream.get());
   return stream;
@@ -39,7 +40,7 @@ Stream make_table(Result& result, const std::string& name, const std::vector<std
 Stream make_keys(const Result& result, const std::string& name, const std::vector<std::string>& runs) {
   const TableKind& table = table_named(name);
   Stream stream;
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   export_keys(result, table.kind, runs, stream.get());
   return stream;
 }
@@ -58,7 +59,7 @@ Stream make_as_logged(Result& result, const std::string& kind, const std::vector
   if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
   if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
   Stream stream;
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, nullptr, result.value_problems,
                stream.get());
   return stream;
@@ -100,7 +101,7 @@ void bind_kinds(nb::module_& m) {
   m.def(
       "blob_lengths",
       [](const Result& result, const std::string& kind) {
-        const nb::gil_scoped_release free;
+        const Unlocked free;
         return blob_lengths(result, values_kind(kind));
       },
       "result"_a, "kind"_a,

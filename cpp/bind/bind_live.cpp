@@ -10,6 +10,7 @@
 #include <set>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bind/options.hpp"
 #include "bind/stream.hpp"
 #include "bytes/names.hpp"
@@ -54,8 +55,7 @@ class PythonStore {
       options.inflate = [this](const std::string& path) { return unpacked_path(inflate_, path); };
     }
     options.tick = [](const Progress&) {
-      const nb::gil_scoped_acquire held;
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      in_python(look_for_signals);
       return true;
     };
     Exactly exactly;
@@ -63,13 +63,14 @@ class PythonStore {
       exactly.is_pattern = [names = std::set<std::string>(patterns.begin(), patterns.end())](
                                const std::string& tag) { return names.contains(display_name(tag)); };
       exactly.hidden = [this](Kind kind, const std::vector<std::string>& tags) {
-        const nb::gil_scoped_acquire held;
-        nb::list shown;
-        for (const std::string& tag : tags) shown.append(display_name(tag));
-        std::vector<std::string> found;
-        for (const nb::handle name : hidden_(kind_name(kind), shown))
-          found.push_back(raw_name(nb::cast<std::string>(name)));
-        return found;
+        return in_python([&] {
+          nb::list shown;
+          for (const std::string& tag : tags) shown.append(display_name(tag));
+          std::vector<std::string> found;
+          for (const nb::handle name : call(hidden_, kind_name(kind), shown))
+            found.push_back(raw_name(nb::cast<std::string>(name)));
+          return found;
+        });
       };
     }
     store_ = std::make_unique<Store>(std::move(options), std::move(exactly));
@@ -83,13 +84,13 @@ class PythonStore {
       if (run_of[i] >= runs.size()) throw nb::value_error("run_of: there is no such run");
       files[i].run = run_of[i];
     }
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     const std::lock_guard turn(mutex_);
     store_->set_files(runs, files);
   }
 
   Update poll(bool rows, uint64_t most) {
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     const std::lock_guard turn(mutex_);
     return store_->poll(rows, most);
   }
@@ -99,7 +100,7 @@ class PythonStore {
     std::vector<uint32_t> chosen;
     const bool some = !runs.is_none();
     if (some) chosen = nb::cast<std::vector<uint32_t>>(runs);
-    const nb::gil_scoped_release free;
+    const Unlocked free;
     const std::lock_guard turn(mutex_);
     return store_->everything(wanted, some ? &chosen : nullptr);
   }
@@ -110,7 +111,7 @@ class PythonStore {
     auto walls = std::make_unique<std::vector<double>>();
     auto values = std::make_unique<std::vector<double>>();
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const Points& from : store_->points({run, raw_name(tag)}).points) {
         steps->insert(steps->end(), from.steps, from.steps + from.count);
@@ -130,7 +131,7 @@ class PythonStore {
     };
     std::vector<OfRun> found;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs)
         found.push_back({store_->run(run).first_event(), store_->run(run).listing()});
@@ -174,7 +175,7 @@ class PythonStore {
     for (const auto& [run, tag] : series) wanted.push_back({run, raw_name(tag)});
     Columns columns;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       columns = store_->curves(wanted, options);
     }
@@ -194,7 +195,7 @@ class PythonStore {
     };
     std::vector<OfRun> found;
     {
-      const nb::gil_scoped_release free;
+      const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs) {
         found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
@@ -321,7 +322,7 @@ void bind_live(nb::module_& m) {
       .def(
           "changed",
           [](WatchedPaths& self) {
-            const nb::gil_scoped_release free;
+            const Unlocked free;
             return self.changed();
           },
           "Whether one of the paths changed since the last call, or so shortly before it that the clock of "

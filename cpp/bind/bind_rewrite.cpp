@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "rewrite/rewrite.hpp"
 
 namespace nb = nanobind;
@@ -60,12 +61,13 @@ RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const 
   options.block = block;
   options.general_only = general_only;
   options.tick = [&](uint64_t bytes) {
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(bytes);
+    in_python([&] {
+      look_for_signals();
+      if (!progress.is_none()) call(progress, bytes);
+    });
     return true;
   };
-  const nb::gil_scoped_release free;
+  const Unlocked free;
   return rewrite_run(survey, places, run, rules.all(), options, out);
 }
 

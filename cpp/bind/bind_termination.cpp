@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "io/termination.hpp"
 
 namespace nb = nanobind;
@@ -12,7 +13,7 @@ void bind_termination(nb::module_& m) {
   m.def("catch_termination", &catch_termination, nb::arg("fd"),
         "Let SIGTERM and SIGHUP write their number to this pipe, unless somebody else handles them.");
   m.def("release_termination", &release_termination, "Let SIGTERM and SIGHUP end the process again.");
-  m.def("end_by_signal", &end_by_signal, nb::arg("number"), nb::call_guard<nb::gil_scoped_release>(),
+  m.def("end_by_signal", &end_by_signal, nb::arg("number"), nb::call_guard<Unlocked>(),
         "End this process by a signal.");
 }
 

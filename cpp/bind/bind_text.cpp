@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bytes/number_text.hpp"
 #include "text/text_rows.hpp"
 
@@ -72,7 +73,7 @@ nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_
   } done{rows};
   size_t next;
   {
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     next = rows.write(columns, begin, end, block);
   }
   const nb::object made = nb::cast(TextBlock{rows.held(), rows.text()});

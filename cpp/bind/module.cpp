@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/bind.hpp"
+#include "bind/gil.hpp"
 #include "bytes/crc32c.hpp"
 #include "io/slab.hpp"
 
@@ -19,7 +20,7 @@ NB_MODULE(_core, m) {
   m.def(
       "release_memory",
       [] {
-        const nb::gil_scoped_release free;
+        const tbq::Unlocked free;
         return tbq::release_memory();
       },
       "Give memory back that tbq keeps for the next decode (at most 128 MB); returns how many bytes it was.");

@@ -1,5 +1,6 @@
 #include "bind/options.hpp"
 
+#include "bind/gil.hpp"
 #include "bytes/names.hpp"
 
 namespace nb = nanobind;
@@ -42,18 +43,19 @@ bool TagQuestions::ask(std::string_view tag) {
   const auto known = answers_.find(tag);
   if (known != answers_.end()) return known->second;
   const std::string text = display_name(tag);
-  const nb::gil_scoped_acquire held;
-  const bool wanted = nb::cast<bool>(wants_(nb::str(text.data(), text.size())));
+  const bool wanted =
+      in_python([&] { return nb::cast<bool>(call(wants_, nb::str(text.data(), text.size()))); });
   answers_.emplace(tag, wanted);
   return wanted;
 }
 
 std::string unpacked_path(const nb::object& inflate, const std::string& path) {
-  const nb::gil_scoped_acquire held;
-  const nb::object unpacked = inflate(nb::bytes(path.data(), path.size()));
-  if (unpacked.is_none()) return {};
-  const auto bytes = nb::cast<nb::bytes>(unpacked);
-  return {bytes.c_str(), bytes.size()};
+  return in_python([&]() -> std::string {
+    const nb::object unpacked = call(inflate, nb::bytes(path.data(), path.size()));
+    if (unpacked.is_none()) return {};
+    const auto bytes = nb::cast<nb::bytes>(unpacked);
+    return {bytes.c_str(), bytes.size()};
+  });
 }
 
 }  // namespace tbq

@@ -6,12 +6,13 @@
 namespace tbq {
 
 std::shared_ptr<const Column> dtype_dictionary() {
-  static const std::shared_ptr<const Column> all = [] {
+  // Never destroyed: a thread that reads may outlive every static.
+  static const auto* all = new std::shared_ptr<const Column>([] {
     std::vector<std::string> names;
     for (const DtypeInfo& dtype : kDtypes) names.emplace_back(dtype.name[0] == 0 ? "invalid" : dtype.name);
     return string_dictionary(names);
-  }();
-  return all;
+  }());
+  return *all;
 }
 
 // A string tensor's data are count + 1 offsets (int64) into the bytes that follow them.

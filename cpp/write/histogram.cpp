@@ -16,12 +16,13 @@ namespace {
 
 // Positive edges, ascending.
 const std::vector<double>& positive_edges() {
-  static const std::vector<double> edges = [] {
+  // Never destroyed, as others of this file: a thread that writes may outlive every static.
+  static const auto* edges = new std::vector<double>([] {
     std::vector<double> all;
     for (double edge = 1e-12; edge < 1e20; edge *= 1.1) all.push_back(edge);
     return all;
-  }();
-  return edges;
+  }());
+  return *edges;
 }
 
 // Positive doubles are ordered as their bits are, so comparisons are of integers.
@@ -133,7 +134,7 @@ struct Free {
 template <class T>
 Histogram count(std::span<const T> values) {
   constexpr size_t kBlock = 2048;  // values that stay in the cache between the passes over them
-  static const Cells cells;
+  static const Cells& cells = *new Cells;
   const uint8_t* mixed = cells.mixed.data();
   // Zeroed by the system as it is touched, and little of it is.
   const std::unique_ptr<uint32_t[], Free> table(
@@ -179,7 +180,7 @@ Histogram count(std::span<const T> values) {
 }  // namespace
 
 const std::vector<double>& default_bin_edges() {
-  static const std::vector<double> edges = [] {
+  static const auto* edges = new std::vector<double>([] {
     const auto& positive = positive_edges();
     std::vector<double> all;
     all.reserve(2 * positive.size() + 1);
@@ -187,8 +188,8 @@ const std::vector<double>& default_bin_edges() {
     all.push_back(0);
     all.insert(all.end(), positive.begin(), positive.end());
     return all;
-  }();
-  return edges;
+  }());
+  return *edges;
 }
 
 Histogram default_histogram(std::span<const float> values) { return count(values); }

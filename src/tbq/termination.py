@@ -79,7 +79,8 @@ def _listen() -> bool:
 def leave(code: int) -> NoReturn:
     """End the process as `sys.exit` does, but without waiting for requests that threads still answer.
 
-    A thread that comes back from the core while Python is being taken down would abort the process.
+    A thread that comes back from DuckDB or another library while Python is being taken down may abort the process; one
+    that comes back from the core rests (cpp/bind/gil.hpp).
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from tbq.errors import OutputError
-from tbq.lake.place import Entry, Place
+from tbq.lake.place import Entry, Place, in_arrow
 from tbq.source.store import MissingObjectError, Store, open_store, without_tls
 from tbq.storage import Storage
 
@@ -41,7 +41,7 @@ class Bucket(Place):
         import pyarrow as pa
 
         if size <= _WHOLE:
-            return pa.BufferReader(self.read(key))
+            return in_arrow(self.read(key))
         return pa.PythonFile(_Ranges(self, key, size), mode="r")
 
     def create(self, key: str, data: bytes) -> bool:

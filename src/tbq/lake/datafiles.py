@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import SourceError
 from tbq.lake.layout import SOURCE, delta_schema, lake_schema
+from tbq.lake.place import in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,11 +44,10 @@ def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
 
 def read_file(place: Place, kind: str, path: str) -> pa.Table:
     """The rows of a data file."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with reading(place, kind, path):
-        table = pq.read_table(pa.BufferReader(place.read(f"{kind}/{path}")), schema=None)
+        table = pq.ParquetFile(in_arrow(place.read(f"{kind}/{path}"))).read()
         return table.select(delta_schema(kind).names).cast(lake_schema(kind))
 
 

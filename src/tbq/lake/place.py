@@ -8,10 +8,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.storage import Storage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _WAIT = 0.05  # seconds between two attempts to take the lock
 
@@ -185,6 +188,19 @@ class Local(Place):
                 hint="the lake is as it was; run tbq sync again once there is room and permission",
                 code="lake",
             ) from failure
+
+
+def in_arrow(data: bytes) -> pa.BufferReader:
+    """Bytes as pyarrow reads them, in memory of its own.
+
+    A thread of Arrow may be the last to let go of what it has read, even after the call returned. For memory of Python
+    it takes Python's lock to do so; while Python ends, that aborts the process (apache/arrow#34314).
+    """
+    import pyarrow as pa
+
+    memory = pa.allocate_buffer(len(data))
+    memoryview(memory).cast("B")[:] = data
+    return pa.BufferReader(memory)
 
 
 def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Place:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.lake.layout import OWN
+from tbq.lake.place import in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,7 +177,7 @@ def _table(place: Place, version: int, columns: Sequence[str] = _COLUMNS) -> pa.
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(pa.BufferReader(place.read(_key(version))), columns=list(columns))
+        table = pq.ParquetFile(in_arrow(place.read(_key(version)))).read(list(columns))
     except (FileNotFoundError, pa.ArrowException, OSError):
         return None
     return table if table.column_names == list(columns) and _META in (table.schema.metadata or {}) else None

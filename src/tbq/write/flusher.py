@@ -132,6 +132,7 @@ class Flusher:
             try:
                 self._drain(file, action, due)
             finally:
+                file = None  # it may be taken apart here: after the answer Python may end
                 if done is not None:
                     done.release()
 

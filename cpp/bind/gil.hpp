@@ -1,0 +1,84 @@
+// Python's global lock, let go while the core works and taken for calls of Python.
+//
+// A thread that asks for the lock while Python ends never gets it. Python 3.14 lets it rest; before, it is
+// ended by pthread_exit, for which glibc unwinds its frames. The first destructor on the way (the guard's
+// own, to begin with) may not be left that way, so the whole process would abort: "terminate called without
+// an active exception". So here such a thread rests, too. Nothing else in cpp/bind takes or lets go of the
+// lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#if defined(__GLIBC__) && defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace tbq {
+
+// Until the process ends, which it is about to do.
+[[noreturn]] inline void rest() noexcept {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// Does what may end this thread, in the way above; then it rests instead.
+template <class Work>
+decltype(auto) resting_at_the_end(Work&& work) {
+#if defined(__GLIBC__) && defined(__GLIBCXX__)
+  try {
+    return std::forward<Work>(work)();
+  } catch (abi::__forced_unwind&) {
+    rest();
+  }
+#else
+  return std::forward<Work>(work)();
+#endif
+}
+
+// While it lives, this thread does without the lock.
+class Unlocked {
+ public:
+  Unlocked() noexcept : state_(PyEval_SaveThread()) {}
+  ~Unlocked() {
+    resting_at_the_end([this] { PyEval_RestoreThread(state_); });
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// What `work`, which calls Python, returns: with the lock, on any thread. What it needs is made outside:
+// where a call of Python does not come back, nothing that it made may be taken apart without the lock.
+template <class Work>
+decltype(auto) in_python(Work&& work) {
+  class Locked {
+   public:
+    Locked() noexcept : state_(resting_at_the_end([] { return PyGILState_Ensure(); })) {}
+    ~Locked() { PyGILState_Release(state_); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+   private:
+    PyGILState_STATE state_;
+  };
+  const Locked held;
+  return std::forward<Work>(work)();
+}
+
+// Whether somebody pressed Ctrl-C; inside `in_python`.
+inline void look_for_signals() {
+  if (resting_at_the_end([] { return PyErr_CheckSignals(); }) != 0) throw nanobind::python_error();
+}
+
+// Calls a function of Python, inside `in_python`.
+template <class... Given>
+nanobind::object call(const nanobind::object& function, const Given&... given) {
+  return resting_at_the_end([&] { return function(given...); });
+}
+
+}  // namespace tbq
