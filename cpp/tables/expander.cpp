@@ -10,6 +10,7 @@ void Expander::add_keys(const Value& value, size_t rows) {
   tag_codes_.fill(value.tag, rows);
   steps_.fill(value.row->step, rows);
   walls_.fill(value.row->wall_time, rows);
+  if (numbered_) numbers_of_values_.fill(value.number, rows);
 }
 
 void Expander::add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag) {
@@ -45,6 +46,7 @@ void Expander::finish_keys(Batch& batch, const std::shared_ptr<const Column>& ru
   batch.columns.push_back(dictionary_column("tag", Buffer::of(std::move(tag_codes_)), rows, tags));
   plain("step", "l", Buffer::of(std::move(steps_)));
   plain("wall_time", "g", Buffer::of(std::move(walls_)));
+  if (numbered_) plain(kNumberColumn, "l", Buffer::of(std::move(numbers_of_values_)));
 }
 
 void Expander::report(const Value& value, const char* code, std::string message) {

@@ -26,7 +26,11 @@ struct Value {
   Bytes metadata;
   int32_t run = 0;  // codes into the dictionaries
   int32_t tag = 0;
+  int64_t number = 0;  // its place among all values of its kind
 };
+
+// The column that says which value a row is of. It is made only if it is asked for by name: tables have none.
+inline constexpr const char* kNumberColumn = "value_number";
 
 // Turns values into rows of one table.
 class Expander {
@@ -34,7 +38,10 @@ class Expander {
   explicit Expander(ValueProblems& problems) : problems_(problems) {}
   virtual ~Expander() = default;
   // The columns that shall be made; null for all.
-  void want(const std::vector<std::string>* columns) { wanted_ = columns; }
+  void want(const std::vector<std::string>* columns) {
+    wanted_ = columns;
+    numbered_ = columns && wants(kNumberColumn);
+  }
   // Adds the rows of one value; a value that cannot be decoded is a problem, never a failure.
   virtual void append(const Value& value) = 0;
   // Room for values of so many bytes, before they come.
@@ -48,6 +55,10 @@ class Expander {
   uint64_t rows() const { return steps_.size(); }
   // The keys of rows that were adopted.
   void add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag);
+  // The number of one of these.
+  void add_number(int64_t number) {
+    if (numbered_) numbers_of_values_.push(number);
+  }
   void finish_keys(Batch& batch, const std::shared_ptr<const Column>& runs,
                    const std::shared_ptr<const Column>& tags);
   bool wants(std::string_view column) const {
@@ -67,11 +78,13 @@ class Expander {
  private:
   ValueProblems& problems_;
   const std::vector<std::string>* wanted_ = nullptr;
+  bool numbered_ = false;
   std::string repaired_;
   GrowableBuffer<int32_t> run_codes_;
   GrowableBuffer<int32_t> tag_codes_;
   GrowableBuffer<int64_t> steps_;
   GrowableBuffer<double> walls_;
+  GrowableBuffer<int64_t> numbers_of_values_;
 };
 
 }  // namespace tbq

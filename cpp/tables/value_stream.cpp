@@ -35,7 +35,9 @@ class ValueStream {
     if (wanted) {
       auto picked = std::make_shared<BlobTable>();
       for (const uint32_t index : *wanted) {
-        if (index < rows_->size()) picked->push_back((*rows_)[index]);
+        if (index >= rows_->size()) continue;
+        picked->push_back((*rows_)[index]);
+        numbers_.push_back(index);
       }
       rows_ = std::move(picked);
     }
@@ -58,6 +60,7 @@ class ValueStream {
     if (const size_t end = direct_until(at_); end > 0) {
       const std::span run(rows.data() + at_, end - at_);
       expander_->add_keys(run, static_cast<int32_t>(run[0].run), codes_[place_[run[0].tag]]);
+      for (size_t i = at_; i < end; ++i) expander_->add_number(number_of(i));
       expander_->adopt(run, columns_);
       at_ = end;
       finish(batch);
@@ -72,13 +75,17 @@ class ValueStream {
     expander_->reserve(bytes, end - at_);
     // A value may have many rows; the batch is then ended early.
     do {
-      append(rows[at_++]);
+      append(rows[at_], number_of(at_));
+      ++at_;
     } while (at_ < end && expander_->rows() < kBatchRows && direct_until(at_) == 0);
     finish(batch);
     return true;
   }
 
  private:
+  // Of all values, not only of those that were picked.
+  int64_t number_of(size_t at) const { return static_cast<int64_t>(numbers_.empty() ? at : numbers_[at]); }
+
   // Where the values end that lie in columns one after the other from `at` on; 0 if there are none, or
   // few.
   size_t direct_until(size_t at) {
@@ -119,7 +126,7 @@ class ValueStream {
     tags_ = tag_dictionary(tags);
   }
 
-  void append(const BlobRow& row) {
+  void append(const BlobRow& row, int64_t number) {
     const uint32_t place = place_[row.tag];
     const SeriesReport& series = series_[place];
     const char* what = nullptr;
@@ -139,6 +146,7 @@ class ValueStream {
     }
     value.run = static_cast<int32_t>(row.run);
     value.tag = codes_[place];
+    value.number = number;
     expander_->append(value);
   }
 
@@ -155,7 +163,8 @@ class ValueStream {
   std::vector<std::string> named_;  // columns that are wanted, if not all are
   std::unique_ptr<Expander> expander_;
   std::shared_ptr<const BlobTable> rows_;
-  std::vector<uint32_t> place_;  // of the result's series, in series_
+  std::vector<uint32_t> numbers_;  // of those that were picked
+  std::vector<uint32_t> place_;    // of the result's series, in series_
   std::vector<SeriesReport> series_;
   std::vector<int32_t> codes_;
   std::shared_ptr<const Column> runs_;

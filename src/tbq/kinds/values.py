@@ -11,6 +11,7 @@ from tbq.decode.problems import path_of
 from tbq.decode.reader import Reader, table_of
 from tbq.errors import SelectionError
 from tbq.problems import Problem
+from tbq.schema import schema
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.source.files import present
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tbq.source import Run
 
 
+# The column of the core that says which value a row is of.
+NUMBER = "value_number"
 # The column that is null if a value could not be decoded.
 _CONTENT = {"tensors": "shape", "histograms": "left", "images": "data", "audio": "data", "texts": "text"}
 
@@ -140,11 +143,11 @@ class Values:
         if self.name == "nodes":
             yield from self._layers(rows)
 
-    def arrow(self, rows: Sequence[int] | None = None) -> pa.Table:
-        """The whole table, or that of some rows."""
-        table = self._reader(rows).read_all()
+    def arrow(self, rows: Sequence[int] | None = None, numbered: bool = False) -> pa.Table:
+        """The whole table, or that of some rows. If `numbered`, with a column that says which value each row is of."""
+        table = self._reader(rows, [*schema(self.name).names, NUMBER] if numbered else None).read_all()
         self._tell()
-        layers = self._layers(rows) if self.name == "nodes" else []
+        layers = self._layers(rows, numbered) if self.name == "nodes" else []
         return self._by_run(table, layers) if layers else table
 
     def sibling(self, name: str) -> Values:
@@ -164,19 +167,22 @@ class Values:
         present(self._runs)  # large values are read from their files now
         return self.reader.values(self._result, self.name, [run.name for run in self._runs], picked, columns)
 
-    def _layers(self, rows: Sequence[int] | None) -> list[pa.RecordBatch]:
+    def _layers(self, rows: Sequence[int] | None, numbered: bool = False) -> list[pa.RecordBatch]:
         """The layers of Keras models as nodes: the core reads protobufs, and these are JSON."""
         import pyarrow as pa
 
         from tbq.kinds import keras_models
-        from tbq.schema import schema
 
+        columns, keys = schema("nodes"), ["run", "tag", "step", "wall_time"]
+        if numbered:
+            columns = columns.insert(len(keys), pa.field(NUMBER, pa.int64()))
+            keys.append(NUMBER)
         rows_of_layers: list[dict[str, Any]] = []
         if self.reader.has_layers:
             return []
-        for batch in self.sibling("graphs")._reader(rows):
+        for batch in self.sibling("graphs")._reader(rows, [*schema("graphs").names, NUMBER]):
             for i in (n for n, how in enumerate(batch["format"].to_pylist()) if how == "keras_model"):
-                key = {name: batch[name][i].as_py() for name in ("run", "tag", "step", "wall_time")}
+                key = {name: batch[name][i].as_py() for name in keys}
                 try:
                     layers = keras_models.layers(batch["data"][i].as_py())
                 except ValueError as wrong:
@@ -185,7 +191,7 @@ class Values:
                     continue
                 rows_of_layers += [{**key, **layer._asdict()} for layer in layers]
         self.reader.value_problems(self._result)  # of the same graphs, which have been reported
-        return pa.Table.from_pylist(rows_of_layers, schema("nodes")).to_batches() if rows_of_layers else []
+        return pa.Table.from_pylist(rows_of_layers, columns).to_batches() if rows_of_layers else []
 
     def _by_run(self, table: pa.Table, more: list[pa.RecordBatch]) -> pa.Table:
         import pyarrow as pa

@@ -30,6 +30,21 @@ OVERVIEWS = ("tags", "files", "problems", "runs")
 #: Every table that a lake may have; one without rows is not made.
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
 
+#: The tables of which several rows may be one value.
+SEVERAL = frozenset(
+    (
+        "images",
+        "audio",
+        "texts",
+        "hparams",
+        "hparam_metrics",
+        "hparam_domains",
+        "pr_curves",
+        "nodes",
+        "custom_scalars",
+    )
+)
+
 #: The columns that tables of a lake have beside their own: the event file of a row, and a number that orders the rows
 #: of a run and tag as they were logged.
 SOURCE, ROW = "source", "row"

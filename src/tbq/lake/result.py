@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tbq.columns.codes import codes_of, names_in, numbers, values_of
 from tbq.lake import scan
-from tbq.lake.layout import ROW
+from tbq.lake.layout import ROW, SEVERAL
 from tbq.lake.rows import SESSION
 from tbq.schema import schema
 
@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from tbq.lake.contents import Contents
     from tbq.select import Selection
     from tbq.source import Run
-
-#: The tables of which several rows may be one value.
-_MANY = frozenset(
-    (
-        "images",
-        "audio",
-        "texts",
-        "hparams",
-        "hparam_metrics",
-        "hparam_domains",
-        "pr_curves",
-        "nodes",
-        "custom_scalars",
-    )
-)
 
 
 class LakeResult:
@@ -165,7 +150,7 @@ class LakeValues:
         names = ["run", "tag", "step", "wall_time", ROW]
         names += [name for name in ("index",) if name in schema(kind).names]
         self._rows = result.read(kind, names)
-        starts = _value_starts(self._rows) if kind in _MANY else np.ones(len(self._rows), bool)
+        starts = _value_starts(self._rows) if kind in SEVERAL else np.ones(len(self._rows), bool)
         self._starts = np.flatnonzero(starts)
         self._number = np.cumsum(starts) - 1
         keys = self._rows.select(["run", "tag", "step", "wall_time"]).take(pa.array(self._starts))
@@ -211,6 +196,8 @@ def _value_starts(table: pa.Table) -> Any:
     fresh[1:] = (
         (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
     )
+    number = numbers(table[ROW])
+    fresh[1:] |= number[1:] != number[:-1] + 1  # a gap
     if "index" in table.column_names:
         fresh |= _is_first(table["index"])
     return fresh

@@ -13,8 +13,8 @@ import pyarrow as pa
 from tbq.columns.codes import codes_of, numbers, values_of
 from tbq.columns.rows import recast
 from tbq.decode.reader import Reader, table_of
-from tbq.kinds.values import Values
-from tbq.lake.layout import ROW, SOURCE, lake_schema
+from tbq.kinds.values import NUMBER, Values
+from tbq.lake.layout import ROW, SEVERAL, SOURCE, lake_schema
 from tbq.schema import schema
 from tbq.source.origin import origin
 from tbq.text import shown_path
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tbq._core import Result
     from tbq.source import Run
 
-#: The number of a row is that of its session times this, plus its place among the rows of the run in that session.
+#: The number of a row is that of its session times this, plus its place among the rows of the run in that session. The
+#: rows of a value follow each other without a gap.
 SESSION = 1 << 40
 _NO_LIMIT = np.iinfo(np.int64).max
 
@@ -102,7 +103,9 @@ def rows_of(
         if not len(rows):
             continue
         everything = number is None and len(rows) == len(keys)
-        table = values.arrow(None if everything else rows.tolist())
+        table = values.arrow(None if everything else rows.tolist(), numbered=True)
+        of_value = numbers(table[NUMBER])
+        table = table.drop_columns([NUMBER])
         if number is None:
             codes, run_names = codes_of(table["run"])
             places = {name: index for index, name in enumerate(names)}
@@ -112,7 +115,24 @@ def rows_of(
             session = np.array(by_code, np.int64)[codes]
         else:
             session = np.full(len(table), number, np.int64)
-        yield _numbered(kind, table, session, ranks, files, paths, first)
+        gaps = _gaps(table, of_value) if kind in SEVERAL else None
+        yield _numbered(kind, table, session, ranks, files, paths, first, gaps)
+
+
+def _gaps(table: pa.Table, of_value: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How many numbers are left out before each row: one wherever a value follows another of the same tag, step and
+    time, which nothing else tells apart."""
+    fresh = np.flatnonzero(of_value[1:] != of_value[:-1]) + 1
+    run, tag = codes_of(table["run"])[0], codes_of(table["tag"])[0]
+    step, wall = numbers(table["step"]), numbers(table["wall_time"]).view(np.int64)
+    alike = np.ones(len(fresh), bool)
+    for key in (run, tag, step, wall):
+        alike &= key[fresh] == key[fresh - 1]
+    if not bool(alike.any()):
+        return None
+    gaps = np.zeros(len(table), np.int64)
+    gaps[fresh[alike]] = 1
+    return np.cumsum(gaps)
 
 
 def _numbered(
@@ -123,6 +143,7 @@ def _numbered(
     files: NDArray[np.int64],
     paths: Sequence[str],
     first: Mapping[str, int] | None,
+    gaps: NDArray[np.int64] | None = None,
 ) -> pa.Table:
     """The table with its columns `source` and `row`."""
     used, of_session = np.unique(files, return_inverse=True)
@@ -131,6 +152,8 @@ def _numbered(
     source = pa.DictionaryArray.from_arrays(pa.array(codes), names)
     run, run_names = codes_of(table["run"])
     place = places_in(run.astype(np.int64) * (len(ranks) + 1) + ranks[session])
+    if gaps is not None:
+        place = place + gaps
     if first:
         starts = np.array([first.get(name, 0) for name in run_names.to_pylist()], np.int64)
         place = place + starts[run]
