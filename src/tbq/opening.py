@@ -89,8 +89,10 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
         return None
     from tbq.lake.layout import read_config
     from tbq.lake.opened import open_place
-    from tbq.lake.place import place_of
+    from tbq.lake.place import can_be_lake, place_of
 
+    if not can_be_lake(named[0][1]):
+        return None
     place = place_of(named[0][1], storage)
     return open_place(place) if read_config(place) is not None else None
 

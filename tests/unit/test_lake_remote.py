@@ -10,7 +10,7 @@ import pytest
 
 import tbq
 import tbq.lake
-from tbq.errors import TbqError, UsageError
+from tbq.errors import SourceError, TbqError, UsageError
 from tbq.lake.layout import TABLES
 
 if TYPE_CHECKING:
@@ -98,3 +98,27 @@ def test_no_bucket(bucket: Bucket) -> None:
     bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
     with pytest.raises(TbqError, match="bucket"):
         tbq.lake.sync(bucket.url("runs"), "s3://absent-bucket/lake")
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a%2Fb", "%C3%BC", "a?b", "a#b", "a//b", "a/../b", "a\tb"])
+def test_a_prefix_that_deltalake_takes_for_another(bucket: Bucket, name: str) -> None:
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(5)))
+    lake = bucket.url(f"{name}/lake")
+    for use in (lambda: tbq.lake.sync(bucket.url("runs"), lake), lambda: tbq.lake.open(lake)):
+        with pytest.raises(UsageError, match="cannot be a lake") as caught:
+            use()
+        assert "name a folder without" in str(caught.value.hint)
+    assert bucket.names() == ["runs/a/events.out.tfevents.1.h"]  # nothing was written, here or elsewhere
+    bucket.put("b%20c/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(5)))
+    assert len(tbq.open(bucket.url("b%20c")).scalars()) == 5  # a log may be called so
+    with pytest.raises(SourceError):  # nothing is there
+        tbq.open(lake)
+
+
+@pytest.mark.parametrize("name", ["a b", "100%", "ü", "a+b", "a=b&c", "a\\b", "a*b", "😀", "a:b", "'"])
+def test_a_prefix_of_odd_characters(bucket: Bucket, name: str) -> None:
+    bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(5)))
+    lake = bucket.url(f"{name}/lake")
+    tbq.lake.sync(bucket.url("runs"), lake)
+    assert_same(bucket.url("runs"), lake)
+    assert {key.split("/")[0] for key in bucket.names()} == {"runs", name}

@@ -208,29 +208,47 @@ def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Pl
     from tbq.source.urls import is_remote, local_path
 
     text = os.fspath(lake)
-    if not is_remote(text):
-        place = Local(local_path(text) if text.lower().startswith("file:") else text)
-        _refuse_unreachable(place.url)
-        return place
-    from tbq.lake.bucket import Bucket
+    if is_remote(text):
+        if not can_be_lake(text):
+            raise _unreachable(text, "?, #, control characters, %XX and parts that are empty, . or ..")
+        from tbq.lake.bucket import Bucket
 
-    return Bucket(text, storage)
+        return Bucket(text, storage)
+    place = Local(local_path(text) if text.lower().startswith("file:") else text)
+    if not can_be_lake(place.url):
+        raise _unreachable(place.url, "backslashes, control characters, %XX and bytes that are not UTF-8")
+    return place
 
 
-def _refuse_unreachable(folder: str) -> None:
-    """Raise if deltalake would look elsewhere: it makes a URL of a folder, in which these characters mean others."""
+def can_be_lake(path: str) -> bool:
+    """Whether deltalake looks there for a lake of this name: it makes a URL of it, in which characters mean others.
+
+    >>> can_be_lake("s3://bucket/my runs"), can_be_lake("s3://bucket/my%20runs")
+    (True, False)
+    """
     from urllib.parse import unquote
 
-    if (
-        unquote(folder) != folder
-        or (os.name != "nt" and "\\" in folder)
-        or any(character < " " or "\ud800" <= character <= "\udfff" for character in folder)
-    ):
-        raise UsageError(
-            "cannot be a lake: deltalake takes this name for another one",
-            path=folder,
-            hint="name a folder without backslashes, control characters, %XX and bytes that are not UTF-8",
-        )
+    from tbq.source.urls import is_remote
+    from tbq.source.urls import place_of as url_of
+
+    name = path
+    if is_remote(path):
+        name = url_of(path).key
+        if "?" in name or "#" in name or (name and not {"", ".", ".."}.isdisjoint(name.split("/"))):
+            return False
+    elif os.name != "nt" and "\\" in path:
+        return False
+    return unquote(name) == name and not any(
+        character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in name
+    )
+
+
+def _unreachable(path: str, without: str) -> UsageError:
+    return UsageError(
+        "cannot be a lake: deltalake takes this name for another one",
+        path=path,
+        hint=f"name a folder without {without}",
+    )
 
 
 def _settle(file: IO[bytes]) -> None:
