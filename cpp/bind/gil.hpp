@@ -24,8 +24,8 @@ namespace tbq {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// Does what may end this thread, in the way above; then it rests instead. Once Python has ended, what it would need is
-// gone, too.
+// Does what may end this thread, in the way above; then it rests instead. Once Python has ended, what it
+// would need is gone, too.
 template <class Work>
 decltype(auto) resting_at_the_end(Work&& work) {
   if (!Py_IsInitialized()) rest();
