@@ -62,6 +62,10 @@ class Place(ABC):
         """The files of a folder; none if it does not exist."""
 
     @abstractmethod
+    def names(self, folder: str, after: str = "") -> list[str]:
+        """The names of the files of a folder that sort after this one; none if the folder does not exist."""
+
+    @abstractmethod
     def folders(self) -> list[str]:
         """The names of what lies at the top of the lake, folders and files alike; none if it does not exist."""
 
@@ -145,15 +149,17 @@ class Local(Place):
         except FileNotFoundError:
             return []
 
-    def folders(self) -> list[str]:
+    def names(self, folder: str, after: str = "") -> list[str]:
+        path = os.path.join(self.url, folder) if folder else self.url
         try:
-            return sorted(os.listdir(self.folder))
+            return sorted(name for name in os.listdir(path) if name > after)
         except FileNotFoundError:
             return []
         except OSError as failure:
-            raise SourceError(
-                f"cannot be listed: {_reason(failure)}", path=self.url, code="lake"
-            ) from failure
+            raise SourceError(f"cannot be listed: {_reason(failure)}", path=path, code="lake") from failure
+
+    def folders(self) -> list[str]:
+        return self.names("")
 
     def delete(self, key: str) -> None:
         with contextlib.suppress(OSError):

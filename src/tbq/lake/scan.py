@@ -20,7 +20,7 @@ from tbq.select import MAX_STEP, MIN_STEP
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from tbq.lake.tables import LakeTable
+    from tbq.lake.snapshot import Snapshot
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
 _FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
@@ -56,7 +56,7 @@ class Asked:
 
 
 def rows(
-    table: LakeTable,
+    table: Snapshot,
     columns: Sequence[str] | None = None,
     runs: Collection[str] | None = None,
     tags: Collection[str] | None = None,
@@ -110,7 +110,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
 
 
 def _read(
-    table: LakeTable, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
+    table: Snapshot, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
     """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
     import pyarrow.parquet as pq
@@ -130,8 +130,8 @@ def _read(
         names = [name for name in schema.names if only is None or name != "tag"]
         part = opened.read_row_groups(found.numbers, columns=names, use_threads=found.rows > _FEW_ROWS)
     if only is not None:
-        codes = pa.array(np.zeros(len(part), np.int32))
-        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, pa.array([only], pa.string())))
+        codes, name = pa.array(np.zeros(len(part), np.int32)), pa.array([only], pa.string())
+        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, name, safe=False))
     part = _matching(_typed(part, schema), asked, only)
     if found.sorted or not labels:
         return part
@@ -197,9 +197,11 @@ def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
 
 def _matching(table: pa.Table, asked: Asked, tag: str | None) -> pa.Table:
     """The rows that are asked for; `tag` is the only one that they have, if that is known."""
+    if not len(table) or (asked.bounded == ["tag"] and tag is not None and tag in asked.names["tag"]):
+        return table
     keep = np.ones(len(table), bool)
     for name, names in asked.names.items():
-        if not len(table) or (name == "tag" and tag is not None and tag in names):
+        if name == "tag" and tag is not None and tag in names:
             continue
         codes, known = codes_of(table[name])
         taken = set(names)
