@@ -89,7 +89,8 @@ class Local(Place):
 
     def read(self, key: str) -> bytes:
         try:
-            return (self.folder / key).read_bytes()
+            with open(self._path(key), "rb") as file:
+                return file.read()
         except FileNotFoundError:
             raise
         except OSError as failure:
@@ -100,7 +101,7 @@ class Local(Place):
     def source(self, key: str, size: int) -> Any:  # noqa: ARG002
         import pyarrow as pa
 
-        return pa.OSFile(os.fspath(self.folder / key))
+        return pa.OSFile(self._path(key))
 
     def create(self, key: str, data: bytes) -> bool:
         path = self.folder / key
@@ -150,7 +151,7 @@ class Local(Place):
             return []
 
     def names(self, folder: str, after: str = "") -> list[str]:
-        path = os.path.join(self.url, folder) if folder else self.url
+        path = self._path(folder) if folder else self.url
         try:
             return sorted(name for name in os.listdir(path) if name > after)
         except FileNotFoundError:
@@ -179,6 +180,9 @@ class Local(Place):
             yield
         finally:
             os.close(descriptor)
+
+    def _path(self, key: str) -> str:
+        return f"{self.url}/{key}"
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:

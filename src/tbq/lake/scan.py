@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,13 +34,13 @@ class Asked:
     tags: Collection[str] | None = None
     steps: tuple[int, int] = EVERY_STEP
 
-    @property
+    @cached_property
     def names(self) -> dict[str, Collection[str]]:
         """The columns of labels that are asked for by name."""
         both = {"run": self.runs, "tag": self.tags}
         return {column: names for column, names in both.items() if names is not None}
 
-    @property
+    @cached_property
     def bounded(self) -> list[str]:
         """The columns whose least and largest values tell where such rows may be."""
         return [*self.names, *(["step"] if self.steps != EVERY_STEP else [])]
@@ -117,18 +117,24 @@ def _read(
 
     kind = table.kind
     every = [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+    remote = table.place.readers > 1
     with (
         reading(table.place, kind, file.path),
         table.place.source(f"{kind}/{file.path}", file.size) as source,
-        pq.ParquetFile(source, read_dictionary=every, pre_buffer=True) as opened,
+        pq.ParquetFile(source, read_dictionary=every, pre_buffer=remote) as opened,
     ):
         found = _Groups.of(opened.metadata, asked, file_order(kind))
+        many = found.rows > _FEW_ROWS
         schema = _schema(kind, needed if found.sorted or not labels else {*needed, *labels, ROW})
         if not found.numbers:
             return _schema(kind, needed).empty_table()
         only = found.tag if "tag" in schema.names and len(schema) > 1 else None
         names = [name for name in schema.names if only is None or name != "tag"]
-        part = opened.read_row_groups(found.numbers, columns=names, use_threads=found.rows > _FEW_ROWS)
+        if many and not remote:  # then it pays that others fetch what is read next
+            opened = pq.ParquetFile(
+                source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True
+            )
+        part = opened.read_row_groups(found.numbers, columns=names, use_threads=many)
     if only is not None:
         codes, name = pa.array(np.zeros(len(part), np.int32)), pa.array([only], pa.string())
         part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, name, safe=False))
