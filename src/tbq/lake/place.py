@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import IO, Any, NamedTuple
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.storage import Storage
 
+# In a URL: escapes, which are unquoted; control characters, which are left out; what is not Unicode.
+_MEANT_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\ud800-\udfff]")
 _WAIT = 0.05  # seconds between two attempts to take the lock
 
 
@@ -213,13 +216,7 @@ def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Pl
 
 def _refuse_unreachable(folder: str) -> None:
     """Raise if deltalake would look elsewhere: it makes a URL of a folder, in which these characters mean others."""
-    from urllib.parse import unquote
-
-    if (
-        unquote(folder) != folder
-        or (os.name != "nt" and "\\" in folder)
-        or any(character < " " or "\ud800" <= character <= "\udfff" for character in folder)
-    ):
+    if _MEANT_OTHERWISE.search(folder) or (os.name != "nt" and "\\" in folder):
         raise UsageError(
             "cannot be a lake: deltalake takes this name for another one",
             path=folder,

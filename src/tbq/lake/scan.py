@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers
+from tbq.columns.codes import codes_of, numbers, numbers_array
 from tbq.lake.datafiles import DataFile, reading
 from tbq.lake.layout import ROW, lake_schema
 from tbq.lake.order import file_order, in_log_order, labels_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tbq.lake.snapshot import Snapshot
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
+_UNKNOWN = (None, None)
 _FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
 
 
@@ -48,11 +49,18 @@ class Asked:
     def may_be_in(self, bounds: dict[str, tuple[Any, Any]]) -> bool:
         """Whether such rows may be where columns have these least and largest values."""
         for column, names in self.names.items():
-            least, largest = bounds.get(column, (None, None))
-            if not (least is None or largest is None or any(least <= name <= largest for name in names)):
+            least, largest = bounds.get(column, _UNKNOWN)
+            if least is None or largest is None:
+                continue
+            for name in names:
+                if least <= name <= largest:
+                    break
+            else:
                 return False
-        first, last = bounds.get("step", (None, None))
-        return first is None or last is None or (first <= self.steps[1] and last >= self.steps[0])
+        if self.steps == EVERY_STEP:
+            return True
+        first, last = bounds.get("step", _UNKNOWN)
+        return first is None or last is None or bool(first <= self.steps[1] and last >= self.steps[0])
 
 
 def rows(
@@ -100,7 +108,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
     known = [
         (bounds, file)
         for file in files
-        if None not in (bounds := _bounds_of_file(file).get("run", (None, None)))
+        if None not in (bounds := _bounds_of_file(file).get("run", _UNKNOWN))
     ]
     known.sort(key=lambda each: each[0])
     apart = len(known) == len(files) and all(
@@ -116,7 +124,7 @@ def _read(
     import pyarrow.parquet as pq
 
     kind = table.kind
-    every = [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+    every = _label_columns(kind)
     remote = table.place.readers > 1
     with (
         reading(table.place, kind, file.path),
@@ -135,10 +143,7 @@ def _read(
                 source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True
             )
         part = opened.read_row_groups(found.numbers, columns=names, use_threads=many)
-    if only is not None:
-        codes, name = pa.array(np.zeros(len(part), np.int32)), pa.array([only], pa.string())
-        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, name, safe=False))
-    part = _matching(_typed(part, schema), asked, only)
+    part = _matching(_typed(part, schema, {} if only is None else {"tag": only}), asked, only)
     if found.sorted or not labels:
         return part
     return in_log_order(part, labels).select(_schema(kind, needed).names)
@@ -156,15 +161,16 @@ class _Groups:
     @classmethod
     def of(cls, metadata: pq.FileMetaData, asked: Asked, order: Sequence[str]) -> _Groups:
         """Look at the end of a file."""
-        places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-        looked = [name for name in asked.bounded if name in places]
+        columns = metadata.schema
+        places = {columns.column(i).path: i for i in range(metadata.num_columns)}
+        looked = [(name, places[name]) for name in asked.bounded if name in places]
         by = tuple(places.get(name) for name in order)
         numbers: list[int] = []
         tags: set[str | None] = set()
         rows, as_ours = 0, True
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
-            bounds = {name: _bounds(group.column(places[name])) for name in looked}
+            bounds = {name: _bounds(group.column(place)) for name, place in looked}
             if asked.may_be_in(bounds):
                 numbers.append(number)
                 tags.update(bounds.get("tag", (None,)))
@@ -178,12 +184,24 @@ def _schema(kind: str, names: Collection[str]) -> pa.Schema:
     return pa.schema([field for field in lake_schema(kind) if field.name in names])
 
 
-def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema, with its types; most have them already."""
-    columns = [
-        column if (column := table[field.name]).type == field.type else column.cast(field.type)
-        for field in schema
-    ]
+@cache
+def _label_columns(kind: str) -> list[str]:
+    """The columns that are read as codes and names."""
+    return [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+
+
+def _typed(table: pa.Table, schema: pa.Schema, labels: Mapping[str, str]) -> pa.Table:
+    """The columns of a schema, with its types, which most have already; of `labels`, which were not read, one name in
+    all rows."""
+    columns = []
+    for field in schema:
+        if field.name in labels:
+            codes = numbers_array(np.zeros(len(table), np.int32))
+            name = pa.array([labels[field.name]], pa.string())
+            columns.append(pa.DictionaryArray.from_arrays(codes, name, safe=False))
+        else:
+            column = table[field.name]
+            columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -197,7 +215,7 @@ def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
     """The least and largest value of a column of a row group, if that is known and there are no nulls."""
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max or statistics.null_count:
-        return None, None
+        return _UNKNOWN
     return statistics.min, statistics.max
 
 

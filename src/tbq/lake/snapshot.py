@@ -144,7 +144,7 @@ def _actions(place: Place, log: str) -> Iterator[Iterable[tuple[str, dict[str, A
 
 
 def _of_commit(data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line in data.splitlines():
+    for line in data.decode().split("\n"):
         if line:
             yield from json.loads(line).items()
 
