@@ -31,9 +31,7 @@ class Contents:
         """One of the tables."""
         if kind not in self._tables:
             self._tables[kind] = (
-                snapshot(self._place, kind)
-                if kind in self._there
-                else Snapshot(self._place, kind, False, [])
+                snapshot(self._place, kind) if kind in self._there else Snapshot(self._place, kind, False, [])
             )
         return self._tables[kind]
 

@@ -106,9 +106,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
     if len(files) == 1:
         return list(files)
     known = [
-        (bounds, file)
-        for file in files
-        if None not in (bounds := _bounds_of_file(file).get("run", _UNKNOWN))
+        (bounds, file) for file in files if None not in (bounds := _bounds_of_file(file).get("run", _UNKNOWN))
     ]
     known.sort(key=lambda each: each[0])
     apart = len(known) == len(files) and all(
@@ -139,9 +137,7 @@ def _read(
         only = found.tag if "tag" in schema.names and len(schema) > 1 else None
         names = [name for name in schema.names if only is None or name != "tag"]
         if many and not remote:  # then it pays that others fetch what is read next
-            opened = pq.ParquetFile(
-                source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True
-            )
+            opened = pq.ParquetFile(source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True)
         part = opened.read_row_groups(found.numbers, columns=names, use_threads=many)
     part = _matching(_typed(part, schema, {} if only is None else {"tag": only}), asked, only)
     if found.sorted or not labels:

@@ -1,7 +1,7 @@
 """Which data files a table has now, for those who read it.
 
-A log as tbq's commits leave it is read here, in a fraction of the time that deltalake takes to open a table. Whatever else
-a log may have (features, deletion vectors, partitions, checkpoints in parts, gaps, damage) is left to deltalake.
+A log as tbq's commits leave it is read here, in a fraction of the time that deltalake takes to open a table. Whatever
+else a log may have (features, deletion vectors, partitions, checkpoints in parts, gaps, damage) is left to deltalake.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _LOG = "_delta_log"
 _HINT = "_last_checkpoint"
 _DIGITS = 20  # of a version in a name
 _MOST_COMMITS = 100  # a table of ours has a checkpoint every 20
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9_.=-]+")  # of a file in the folder of the table, the same as text and as URL
+_PLAIN_PATH = re.compile(
+    r"[A-Za-z0-9_.=-]+"
+)  # of a file in the folder of the table, the same as text and as URL
 # What nobody needs to know which files there are.
 _SKIPPED = frozenset(("commitInfo", "txn"))
 _BOUNDED = {"run": str, "tag": str, "step": int}
@@ -60,10 +62,10 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
             replayed.apply(actions)
         columns = replayed.columns()
         files = [_data_file(add) for add in replayed.added.values()]
-    except (_UnusualError, FileNotFoundError, pa.ArrowException):
+    except (_UnusualError, FileNotFoundError):
         return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # what is not as the format has it
-        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
+        return None  # it is not as the format wants it
     check_table(kind, columns, place.table(kind))
     return files
 
