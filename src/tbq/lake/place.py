@@ -8,6 +8,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -86,9 +87,13 @@ class Local(Place):
     """A folder of this machine."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(os.path.abspath(os.path.expanduser(folder)))
-        self.url = os.fspath(self.folder)
+        self.url = os.path.abspath(os.path.expanduser(folder))
         self.options = {}
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder."""
+        return Path(self.url)
 
     def read(self, key: str) -> bytes:
         try:
@@ -154,7 +159,7 @@ class Local(Place):
             return []
 
     def names(self, folder: str, after: str = "") -> list[str]:
-        path = self._path(folder) if folder else self.url
+        path = self._path(folder)
         try:
             return sorted(name for name in os.listdir(path) if name > after)
         except FileNotFoundError:
@@ -185,7 +190,7 @@ class Local(Place):
             os.close(descriptor)
 
     def _path(self, key: str) -> str:
-        return f"{self.url}/{key}"
+        return f"{self.url}/{key}" if key else self.url
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers, numbers_array
+from tbq.columns.codes import codes_of, label, numbers
 from tbq.lake.datafiles import DataFile, reading
 from tbq.lake.layout import ROW, lake_schema
 from tbq.lake.order import file_order, in_log_order, labels_of
@@ -192,9 +192,7 @@ def _typed(table: pa.Table, schema: pa.Schema, labels: Mapping[str, str]) -> pa.
     columns = []
     for field in schema:
         if field.name in labels:
-            codes = numbers_array(np.zeros(len(table), np.int32))
-            name = pa.array([labels[field.name]], pa.string())
-            columns.append(pa.DictionaryArray.from_arrays(codes, name, safe=False))
+            columns.append(label(labels[field.name], len(table)))
         else:
             column = table[field.name]
             columns.append(column if column.type == field.type else column.cast(field.type))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.lake.datafiles import DataFile
 from tbq.lake.layout import check_table
-from tbq.lake.tables import LakeTable, trusted
+from tbq.lake.tables import LakeTable, deltalake_there, trusted
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
@@ -45,6 +45,7 @@ def snapshot(place: Place, kind: str) -> Snapshot:
     files = files_in_log(place, kind)
     if files is not None:
         return Snapshot(place, kind, True, files)
+    deltalake_there()
     table = LakeTable(place, kind, exists=True)
     return Snapshot(place, kind, table.exists, table.files)
 

@@ -147,11 +147,11 @@ def look(place: Place) -> dict[str, LakeTable]:
 
 
 def deltalake_there() -> None:
-    """Raise if the extra is not installed. It is not imported yet: most tables are read without it."""
-    from importlib.util import find_spec
-
-    if find_spec("deltalake") is None:
-        raise missing("deltalake", needed_for="a lake", extra="lake")
+    """Raise if the extra is not installed."""
+    try:
+        import deltalake  # noqa: F401
+    except ImportError:
+        raise missing("deltalake", needed_for="a lake", extra="lake") from None
 
 
 def _opened(place: Place, kind: str) -> DeltaTable | None:
