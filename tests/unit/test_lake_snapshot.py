@@ -19,7 +19,7 @@ from lakes import exact_rows
 
 import tbq
 import tbq.lake
-from tbq.errors import SourceError
+from tbq.errors import SourceError, TbqError
 from tbq.lake.place import Local, place_of
 from tbq.lake.snapshot import files_in_log
 
@@ -177,13 +177,25 @@ def test_a_log_with_a_checkpoint(lake: Path, tmp_path: Path) -> None:
         tbq.lake.sync(tmp_path / "log", lake)
 
 
-def test_deltalake_is_not_imported_to_read(lake: Path) -> None:
+def test_nothing_heavy_is_imported_to_read_a_tag(tmp_path: Path) -> None:
+    """That would take longer than to read it: pyarrow imports pandas if it is given a list or an array of NumPy."""
+    grow(tmp_path / "log", range(5))
+    tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
     code = f"""
 import sys, tbq
-assert len(tbq.open({str(lake)!r}).scalars(tag="loss")) == 9
-assert "deltalake" not in sys.modules
+assert len(tbq.open({str(tmp_path / "lake")!r}).scalars(tag="loss")) == 5
+assert not {{"deltalake", "pandas", "numpy.ma"}}.intersection(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_deltalake(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What we read ourselves is read; of another table, the message says what is missing."""
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    assert len(tbq.open(lake).scalars()) == 9
+    (lake / KIND / "_delta_log" / "_last_checkpoint").write_text('{"version":1,"parts":2}')
+    with pytest.raises(TbqError, match=r"deltalake, which is not installed\n  pip install 'tbq\[lake\]'"):
+        tbq.open(lake).scalars()
 
 
 def test_requests_for_a_log(bucket: Bucket, tmp_path: Path) -> None:
