@@ -69,6 +69,16 @@ def test_order_and_selections_over_many_files(
     assert_reads_the_same(lake, log)
 
 
+def test_many_rows_are_read_by_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And few are not: the answer is the same."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for steps in (range(5), range(5, 9)):
+        grow(log, 4, steps)
+        tbq.lake.sync(log, lake, compact=False)
+    monkeypatch.setattr("tbq.lake.scan._FEW_ROWS", 3)
+    assert_reads_the_same(lake, log)
+
+
 def test_a_table_that_somebody_else_rearranged(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     for steps in (range(5), range(5, 9)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,3 +159,26 @@ def numbers_array(values: NDArray[Any], absent: NDArray[np.bool_] | None = None)
     return pa.Array.from_buffers(
         pa.from_numpy_dtype(kept.dtype), len(kept), [valid, pa.py_buffer(kept)], nulls
     )
+
+
+def label(name: str, count: int) -> pa.DictionaryArray:
+    """A column of labels that has one name in all of its rows. `pa.array` would import pandas if that is installed.
+
+    >>> label("loss", 2).to_pylist()
+    ['loss', 'loss']
+    """
+    text = name.encode()
+    ends = pa.py_buffer(np.array([0, len(text)], np.int32))
+    names = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(text)])
+    zeros = _few_zeros() if count <= _FEW else pa.py_buffer(np.zeros(count, np.int32))
+    codes = pa.Array.from_buffers(pa.int32(), count, [None, zeros], 0)
+    return pa.DictionaryArray.from_arrays(codes, names, safe=False)
+
+
+_FEW = 1 << 18
+
+
+@cache
+def _few_zeros() -> pa.Buffer:
+    """The codes of all labels of few rows share a megabyte: Arrow never writes to it."""
+    return pa.py_buffer(bytes(4 * _FEW))

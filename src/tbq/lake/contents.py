@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
 from tbq.lake import scan
-from tbq.lake.tables import LakeTable
+from tbq.lake.snapshot import Snapshot, snapshot
 from tbq.schema import schema
 from tbq.source.discover import Run
 
@@ -25,12 +25,14 @@ class Contents:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._there = set(place.folders())
-        self._tables: dict[str, LakeTable] = {}
+        self._tables: dict[str, Snapshot] = {}
 
-    def table(self, kind: str) -> LakeTable:
+    def table(self, kind: str) -> Snapshot:
         """One of the tables."""
         if kind not in self._tables:
-            self._tables[kind] = LakeTable(self._place, kind, kind in self._there)
+            self._tables[kind] = (
+                snapshot(self._place, kind) if kind in self._there else Snapshot(self._place, kind, False, [])
+            )
         return self._tables[kind]
 
     def overview(self, kind: str) -> pa.Table:

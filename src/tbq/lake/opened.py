@@ -8,7 +8,6 @@ from functools import partial
 from tbq.errors import SourceError
 from tbq.lake.layout import read_config
 from tbq.lake.place import Place, place_of
-from tbq.lake.tables import deltalake_there
 from tbq.logdir import LogDir
 from tbq.storage import Storage
 
@@ -32,5 +31,4 @@ def open_place(place: Place) -> LogDir:
     """Open the lake at a place where one is."""
     from tbq.lake.reader import LakeReader
 
-    deltalake_there()
     return LogDir(LakeReader(place), partial(open_place, place))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +18,8 @@ from tbq.storage import Storage
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# In a URL: escapes, which are unquoted; control characters, which are left out; what is not Unicode.
+_MEANT_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
 _WAIT = 0.05  # seconds between two attempts to take the lock
 
 
@@ -65,6 +69,10 @@ class Place(ABC):
         """The files of a folder; none if it does not exist."""
 
     @abstractmethod
+    def names(self, folder: str, after: str = "") -> list[str]:
+        """The names of the files of a folder that sort after this one; none if the folder does not exist."""
+
+    @abstractmethod
     def folders(self) -> list[str]:
         """The names of what lies at the top of the lake, folders and files alike; none if it does not exist."""
 
@@ -82,13 +90,18 @@ class Local(Place):
     """A folder of this machine."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(os.path.abspath(os.path.expanduser(folder)))
-        self.url = os.fspath(self.folder)
+        self.url = os.path.abspath(os.path.expanduser(folder))
         self.options = {}
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder."""
+        return Path(self.url)
 
     def read(self, key: str) -> bytes:
         try:
-            return (self.folder / key).read_bytes()
+            with open(self._path(key), "rb") as file:
+                return file.read()
         except FileNotFoundError:
             raise
         except OSError as failure:
@@ -99,7 +112,7 @@ class Local(Place):
     def source(self, key: str, size: int) -> Any:  # noqa: ARG002
         import pyarrow as pa
 
-        return pa.OSFile(os.fspath(self.folder / key))
+        return pa.OSFile(self._path(key))
 
     def create(self, key: str, data: bytes) -> bool:
         path = self.folder / key
@@ -148,15 +161,17 @@ class Local(Place):
         except FileNotFoundError:
             return []
 
-    def folders(self) -> list[str]:
+    def names(self, folder: str, after: str = "") -> list[str]:
+        path = self._path(folder)
         try:
-            return sorted(os.listdir(self.folder))
+            return sorted(name for name in os.listdir(path) if name > after)
         except FileNotFoundError:
             return []
         except OSError as failure:
-            raise SourceError(
-                f"cannot be listed: {_reason(failure)}", path=self.url, code="lake"
-            ) from failure
+            raise SourceError(f"cannot be listed: {_reason(failure)}", path=path, code="lake") from failure
+
+    def folders(self) -> list[str]:
+        return self.names("")
 
     def delete(self, key: str) -> None:
         with contextlib.suppress(OSError):
@@ -176,6 +191,9 @@ class Local(Place):
             yield
         finally:
             os.close(descriptor)
+
+    def _path(self, key: str) -> str:
+        return f"{self.url}/{key}" if key else self.url
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
@@ -226,8 +244,6 @@ def can_be_lake(path: str) -> bool:
     >>> can_be_lake("s3://bucket/my runs"), can_be_lake("s3://bucket/my%20runs")
     (True, False)
     """
-    from urllib.parse import unquote
-
     from tbq.source.urls import is_remote
     from tbq.source.urls import place_of as url_of
 
@@ -238,9 +254,7 @@ def can_be_lake(path: str) -> bool:
             return False
     elif os.name != "nt" and "\\" in path:
         return False
-    return unquote(name) == name and not any(
-        character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in name
-    )
+    return not _MEANT_OTHERWISE.search(name)
 
 
 def _unreachable(path: str, without: str) -> UsageError:

@@ -35,8 +35,12 @@ class LakeReader(Reader):
         # As Reader has them, but each is a table that is read when somebody asks for it.
         self.found = Found([place.url], Runs(self.contents))  # type: ignore[arg-type]
         self.began = Began(self.contents)  # type: ignore[assignment]
-        self.unpacked = Unpacked()
         self.has_read = True
+
+    @cached_property
+    def unpacked(self) -> Unpacked:  # type: ignore[override]
+        """Nothing of a lake is packed as event files may be."""
+        return Unpacked()
 
     @cached_property
     def problems(self) -> dict[Problem, None]:  # type: ignore[override]

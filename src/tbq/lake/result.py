@@ -97,7 +97,8 @@ class LakeResult:
         named = self._options.tag.named
         if named and "tag" in columns:  # what is found need not be looked up
             table = self.read("scalars", columns, tags=named)
-            if len(names_in(table["tag"])) == len(named):
+            found = min(len(table), 1) if len(named) == 1 else len(names_in(table["tag"]))
+            if found == len(named):
                 self._found["scalars"] = sorted(named)
                 return table
         return self.read("scalars", columns)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers
+from tbq.columns.codes import codes_of, label, numbers
 from tbq.lake.datafiles import DataFile, reading
 from tbq.lake.layout import ROW, lake_schema
 from tbq.lake.order import file_order, in_log_order, labels_of
@@ -20,9 +20,10 @@ from tbq.select import MAX_STEP, MIN_STEP
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from tbq.lake.tables import LakeTable
+    from tbq.lake.snapshot import Snapshot
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
+_UNKNOWN = (None, None)
 _FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
 
 
@@ -34,13 +35,13 @@ class Asked:
     tags: Collection[str] | None = None
     steps: tuple[int, int] = EVERY_STEP
 
-    @property
+    @cached_property
     def names(self) -> dict[str, Collection[str]]:
         """The columns of labels that are asked for by name."""
         both = {"run": self.runs, "tag": self.tags}
         return {column: names for column, names in both.items() if names is not None}
 
-    @property
+    @cached_property
     def bounded(self) -> list[str]:
         """The columns whose least and largest values tell where such rows may be."""
         return [*self.names, *(["step"] if self.steps != EVERY_STEP else [])]
@@ -48,15 +49,22 @@ class Asked:
     def may_be_in(self, bounds: dict[str, tuple[Any, Any]]) -> bool:
         """Whether such rows may be where columns have these least and largest values."""
         for column, names in self.names.items():
-            least, largest = bounds.get(column, (None, None))
-            if not (least is None or largest is None or any(least <= name <= largest for name in names)):
+            least, largest = bounds.get(column, _UNKNOWN)
+            if least is None or largest is None:
+                continue
+            for name in names:
+                if least <= name <= largest:
+                    break
+            else:
                 return False
-        first, last = bounds.get("step", (None, None))
-        return first is None or last is None or (first <= self.steps[1] and last >= self.steps[0])
+        if self.steps == EVERY_STEP:
+            return True
+        first, last = bounds.get("step", _UNKNOWN)
+        return first is None or last is None or bool(first <= self.steps[1] and last >= self.steps[0])
 
 
 def rows(
-    table: LakeTable,
+    table: Snapshot,
     columns: Sequence[str] | None = None,
     runs: Collection[str] | None = None,
     tags: Collection[str] | None = None,
@@ -98,9 +106,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
     if len(files) == 1:
         return list(files)
     known = [
-        (bounds, file)
-        for file in files
-        if None not in (bounds := _bounds_of_file(file).get("run", (None, None)))
+        (bounds, file) for file in files if None not in (bounds := _bounds_of_file(file).get("run", _UNKNOWN))
     ]
     known.sort(key=lambda each: each[0])
     apart = len(known) == len(files) and all(
@@ -110,29 +116,30 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
 
 
 def _read(
-    table: LakeTable, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
+    table: Snapshot, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
     """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
     import pyarrow.parquet as pq
 
     kind = table.kind
-    every = [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+    every = _label_columns(kind)
+    remote = table.place.readers > 1
     with (
         reading(table.place, kind, file.path),
         table.place.source(f"{kind}/{file.path}", file.size) as source,
-        pq.ParquetFile(source, read_dictionary=every, pre_buffer=True) as opened,
+        pq.ParquetFile(source, read_dictionary=every, pre_buffer=remote) as opened,
     ):
         found = _Groups.of(opened.metadata, asked, file_order(kind))
+        many = found.rows > _FEW_ROWS
         schema = _schema(kind, needed if found.sorted or not labels else {*needed, *labels, ROW})
         if not found.numbers:
             return _schema(kind, needed).empty_table()
         only = found.tag if "tag" in schema.names and len(schema) > 1 else None
         names = [name for name in schema.names if only is None or name != "tag"]
-        part = opened.read_row_groups(found.numbers, columns=names, use_threads=found.rows > _FEW_ROWS)
-    if only is not None:
-        codes = pa.array(np.zeros(len(part), np.int32))
-        part = part.append_column("tag", pa.DictionaryArray.from_arrays(codes, pa.array([only], pa.string())))
-    part = _matching(_typed(part, schema), asked, only)
+        if many and not remote:  # then it pays that others fetch what is read next
+            opened = pq.ParquetFile(source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True)
+        part = opened.read_row_groups(found.numbers, columns=names, use_threads=many)
+    part = _matching(_typed(part, schema, {} if only is None else {"tag": only}), asked, only)
     if found.sorted or not labels:
         return part
     return in_log_order(part, labels).select(_schema(kind, needed).names)
@@ -150,15 +157,16 @@ class _Groups:
     @classmethod
     def of(cls, metadata: pq.FileMetaData, asked: Asked, order: Sequence[str]) -> _Groups:
         """Look at the end of a file."""
-        places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-        looked = [name for name in asked.bounded if name in places]
+        columns = metadata.schema
+        places = {columns.column(i).path: i for i in range(metadata.num_columns)}
+        looked = [(name, places[name]) for name in asked.bounded if name in places]
         by = tuple(places.get(name) for name in order)
         numbers: list[int] = []
         tags: set[str | None] = set()
         rows, as_ours = 0, True
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
-            bounds = {name: _bounds(group.column(places[name])) for name in looked}
+            bounds = {name: _bounds(group.column(place)) for name, place in looked}
             if asked.may_be_in(bounds):
                 numbers.append(number)
                 tags.update(bounds.get("tag", (None,)))
@@ -172,12 +180,22 @@ def _schema(kind: str, names: Collection[str]) -> pa.Schema:
     return pa.schema([field for field in lake_schema(kind) if field.name in names])
 
 
-def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema, with its types; most have them already."""
-    columns = [
-        column if (column := table[field.name]).type == field.type else column.cast(field.type)
-        for field in schema
-    ]
+@cache
+def _label_columns(kind: str) -> list[str]:
+    """The columns that are read as codes and names."""
+    return [field.name for field in lake_schema(kind) if pa.types.is_dictionary(field.type)]
+
+
+def _typed(table: pa.Table, schema: pa.Schema, labels: Mapping[str, str]) -> pa.Table:
+    """The columns of a schema, with its types, which most have already; of `labels`, which were not read, one name in
+    all rows."""
+    columns = []
+    for field in schema:
+        if field.name in labels:
+            columns.append(label(labels[field.name], len(table)))
+        else:
+            column = table[field.name]
+            columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -191,15 +209,17 @@ def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
     """The least and largest value of a column of a row group, if that is known and there are no nulls."""
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max or statistics.null_count:
-        return None, None
+        return _UNKNOWN
     return statistics.min, statistics.max
 
 
 def _matching(table: pa.Table, asked: Asked, tag: str | None) -> pa.Table:
     """The rows that are asked for; `tag` is the only one that they have, if that is known."""
+    if not len(table) or (asked.bounded == ["tag"] and tag is not None and tag in asked.names["tag"]):
+        return table
     keep = np.ones(len(table), bool)
     for name, names in asked.names.items():
-        if not len(table) or (name == "tag" and tag is not None and tag in names):
+        if name == "tag" and tag is not None and tag in names:
             continue
         codes, known = codes_of(table[name])
         taken = set(names)

@@ -173,14 +173,14 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
 def _data_file(row: dict[str, Any]) -> DataFile:
     stats = {
         "numRecords": row["num_records"],
-        "minValues": _trusted(row.get("min")),
-        "maxValues": _trusted(row.get("max")),
+        "minValues": trusted(row.get("min")),
+        "maxValues": trusted(row.get("max")),
         "nullCount": row.get("null_count") or {},
     }
     return DataFile(row["path"], row["size_bytes"], stats)
 
 
-def _trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
+def trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
     """Bounds that say where rows are. Characters that take two UTF-16 units may be others than were written: lakes
     had them as JSON escapes, which deltalake reads wrongly."""
     return {

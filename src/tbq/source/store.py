@@ -74,14 +74,15 @@ class Store:
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.place, self.storage)
 
-    def list(self, prefix: str = "") -> Iterator[list[Object]]:
-        """The objects below, page by page: one request each."""
+    def list(self, prefix: str = "", after: str = "") -> Iterator[list[Object]]:
+        """The objects below, or those whose name there sorts after this one, page by page: one request each."""
         import obstore
 
         above = self._key(prefix)
         cut = len(self.place.key) + 1 if self.place.key else 0
         with _explained(self._url(prefix)):
-            for page in obstore.list(self._asked, prefix=above or None, chunk_size=PAGE):
+            offset = f"{above}/{after}" if after else None
+            for page in obstore.list(self._asked, prefix=above or None, offset=offset, chunk_size=PAGE):
                 yield [_object(meta, meta["path"][cut:]) for meta in page]
 
     def head(self, key: str = "") -> Object | None:

@@ -1,0 +1,181 @@
+"""Which data files a table has now, for those who read it.
+
+A log as tbq's commits leave it is read here, in a fraction of the time that deltalake takes to open a table. Whatever
+else a log may have (features, deletion vectors, partitions, checkpoints in parts, gaps, damage) is left to deltalake.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tbq.lake.datafiles import DataFile
+from tbq.lake.layout import check_table
+from tbq.lake.place import in_arrow
+from tbq.lake.tables import LakeTable, deltalake_there, trusted
+
+if TYPE_CHECKING:
+    from tbq.lake.place import Place
+
+_LOG = "_delta_log"
+_HINT = "_last_checkpoint"
+_DIGITS = 20  # of a version in a name
+_MOST_COMMITS = 100  # a table of ours has a checkpoint every 20
+_PLAIN_PATH = re.compile(
+    r"[A-Za-z0-9_.=-]+"
+)  # of a file in the folder of the table, the same as text and as URL
+# What nobody needs to know which files there are.
+_SKIPPED = frozenset(("commitInfo", "txn"))
+_BOUNDED = {"run": str, "tag": str, "step": int}
+
+
+class Snapshot(NamedTuple):
+    """A table as it was when it was looked at."""
+
+    place: Place
+    kind: str
+    exists: bool
+    files: list[DataFile]
+
+
+def snapshot(place: Place, kind: str) -> Snapshot:
+    """A table as it is now."""
+    files = files_in_log(place, kind)
+    if files is not None:
+        return Snapshot(place, kind, True, files)
+    deltalake_there()
+    table = LakeTable(place, kind, exists=True)
+    return Snapshot(place, kind, table.exists, table.files)
+
+
+def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
+    """The data files of a table, if its log has nothing but what tbq's commits have; else None.
+
+    Raises if the table has other columns than ours.
+    """
+    import pyarrow as pa
+
+    replayed = _Replayed()
+    try:
+        for actions in _actions(place, f"{kind}/{_LOG}"):
+            replayed.apply(actions)
+        columns = replayed.columns()
+        files = [_data_file(add) for add in replayed.added.values()]
+    except (_UnusualError, FileNotFoundError):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
+        return None  # it is not as the format wants it
+    check_table(kind, columns, place.table(kind))
+    return files
+
+
+class _UnusualError(Exception):
+    """A log has something that deltalake must read."""
+
+
+class _Replayed:
+    """What the actions so far make of a table."""
+
+    def __init__(self) -> None:
+        self.added: dict[str, dict[str, Any]] = {}  # path → its Add action
+        self._protocol: dict[str, Any] | None = None
+        self._metadata: dict[str, Any] | None = None
+
+    def apply(self, actions: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """One commit, or a checkpoint."""
+        touched: set[str] = set()
+        for name, action in actions:
+            if name in ("add", "remove"):
+                path = action["path"]
+                if path in touched or not _PLAIN_PATH.fullmatch(path) or action.get("deletionVector"):
+                    raise _UnusualError
+                touched.add(path)
+                if name == "remove":
+                    self.added.pop(path, None)
+                elif action["partitionValues"]:
+                    raise _UnusualError
+                else:
+                    self.added[path] = action
+            elif name == "metaData":
+                self._metadata = action
+            elif name == "protocol":
+                self._protocol = action
+            elif name not in _SKIPPED:
+                raise _UnusualError
+
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        if self._protocol is None or self._metadata is None:
+            raise _UnusualError
+        if self._protocol["minReaderVersion"] != 1 or self._protocol.get("readerFeatures"):
+            raise _UnusualError
+        if self._metadata["partitionColumns"] or self._metadata["format"]["provider"] != "parquet":
+            raise _UnusualError
+        return [field["name"] for field in json.loads(self._metadata["schemaString"])["fields"]]
+
+
+def _actions(place: Place, log: str) -> Iterator[Iterable[tuple[str, dict[str, Any]]]]:
+    """The actions of the last checkpoint, if there is one, and of each commit after it."""
+    try:
+        hint = json.loads(place.read(f"{log}/{_HINT}"))
+    except FileNotFoundError:
+        first, after = 0, ""
+    else:
+        if hint.get("parts") is not None:
+            raise _UnusualError
+        after = f"{hint['version']:0{_DIGITS}}.json"
+        first = hint["version"] + 1
+    names = place.names(log, after)
+    commits = sorted(name for name in names if name.endswith(".json") and name[:-5].isdigit())
+    last = first + len(commits) - 1
+    if (
+        len(commits) > _MOST_COMMITS
+        or commits != [f"{version:0{_DIGITS}}.json" for version in range(first, last + 1)]
+        or any(name[:_DIGITS].isdigit() and int(name[:_DIGITS]) > last for name in names)
+    ):
+        raise _UnusualError
+    keys = [f"{log}/{name}" for name in commits]
+    if after:
+        yield _of_checkpoint(place.read(f"{log}/{after[:_DIGITS]}.checkpoint.parquet"))
+    if len(keys) < 2 or place.readers == 1:
+        yield from map(_of_commit, map(place.read, keys))
+    else:
+        with ThreadPoolExecutor(min(len(keys), place.readers)) as pool:
+            yield from map(_of_commit, pool.map(place.read, keys))
+
+
+def _of_commit(data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line in data.decode().split("\n"):
+        if line:
+            yield from json.loads(line).items()
+
+
+def _of_checkpoint(data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(in_arrow(data)) as file:
+        names = [name for name in file.schema_arrow.names if name not in ("remove", *_SKIPPED)]
+        table = file.read(names, use_threads=False)
+    for name in names:  # most rows are of files that are gone: null in all of these columns
+        yield from ((name, action) for action in table[name].drop_null().to_pylist())
+
+
+def _data_file(add: dict[str, Any]) -> DataFile:
+    size, stats = add["size"], json.loads(add["stats"])
+    bounds = [
+        {name: bound for name in _BOUNDED if (bound := stats[which].get(name)) is not None}
+        for which in ("minValues", "maxValues")
+    ]
+    nulls = {name: count for name in _BOUNDED if (count := stats["nullCount"].get(name)) is not None}
+    every = [(name, bound) for each in bounds for name, bound in each.items()]
+    if (
+        any(type(bound) is not _BOUNDED[name] for name, bound in every)
+        or any(type(count) is not int for count in (size, stats["numRecords"], *nulls.values()))
+    ):  # fmt: skip
+        raise _UnusualError
+    least, largest = map(trusted, bounds)
+    about = {"numRecords": stats["numRecords"], "minValues": least, "maxValues": largest, "nullCount": nulls}
+    return DataFile(add["path"], size, about)
