@@ -126,7 +126,7 @@ def test_a_directory_above_runs_selects_them(log: tbq.LogDir) -> None:
         log.scalars("lr=0.")
 
 
-def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir) -> None:
+def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir, tmp_path: Path) -> None:
     with pytest.warns(TbqWarning, match="no tag matches 'vall/loss'; closest: val/loss"):
         log.summary(tag=["vall/loss", "lr"])
     for call in (
@@ -134,9 +134,30 @@ def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir) -> None:
         lambda: log.scan(tag="vall/loss").read_all(),
         lambda: log.tags(tag="vall/loss"),
         lambda: log.table("tags", tag="vall/loss"),
+        lambda: log.scalars().wide("vall/loss"),
+        lambda: log.scalars().summary(tag=["vall/loss"]),
+        lambda: log.report(tmp_path / "x.html", tag="vall/loss"),
     ):
         with pytest.raises(SelectionError, match="closest: val/loss"):
             call()
+
+
+def test_a_misspelt_run_or_name_is_reported_too(log: tbq.LogDir, tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="no run matches 'divergd'; closest: diverged"):
+        log.report(tmp_path / "x.html", run="divergd")
+    with pytest.raises(SelectionError, match="no hyperparameter matches 'optimiser'; closest: optimizer"):
+        log.hparams().wide("optimiser")
+    with pytest.raises(SelectionError, match="'lr,seed'; to select several, pass a list"):
+        log.hparams().wide("lr,seed")
+    with pytest.raises(SelectionError, match="no tag matches 'nots'; closest: notes\\n"):
+        log.show("nots")  # logged as notes/text_summary
+    assert log.hparams().wide("optim*").columns == ["run", "optimizer", "group", "status"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_without_rows_keeps_the_columns_asked_for(log: tbq.LogDir) -> None:
+    assert log.scalars().head(0).wide(["lr", "val/loss"]).columns == ["run", "step", "lr", "val/loss"]
+    assert log.hparams().head(0).wide("lr").columns == ["run", "lr", "group", "status"]
 
 
 def test_commas_do_not_separate_names(log: tbq.LogDir) -> None:

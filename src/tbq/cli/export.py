@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tbq.cli.options import (
+    STATS,
     curve_options,
     curves,
     logdir_argument,
     opened,
     read_options,
     select_options,
+    stat_option,
     timed_output_options,
 )
 from tbq.errors import UsageError
@@ -49,13 +51,7 @@ Examples:
     show_default=True,
     help="One row per value; one row per step, one column per tag; or one row per run.",
 )
-@click.option(
-    "--stat",
-    default="last",
-    show_default=True,
-    metavar="LIST",
-    help="Statistics of --layout summary: first,last,min,max,mean,std,count,min_step,max_step.",
-)
+@stat_option("last", f"Statistics of --layout summary: {STATS}.")
 @click.option(
     "--kind",
     type=click.Choice(("all", *KINDS)),
@@ -74,7 +70,7 @@ def command(
     logdir: tuple[str, ...],
     kind: str,
     layout: str,
-    stat: str,
+    stats: str,
     wall_time: bool,
     elements: bool,
     selection: dict[str, Any],
@@ -135,7 +131,7 @@ def command(
     _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stat, wall_time))
+    out.emit(_laid_out(table, layout, stats, wall_time))
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -162,9 +158,9 @@ def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
     return log.table(kind, **options)
 
 
-def _laid_out(table: Table, layout: str, stat: str, wall_time: bool) -> Table:
+def _laid_out(table: Table, layout: str, stats: str, wall_time: bool) -> Table:
     if layout == "wide":
         return table.wide(wall_time=wall_time)
     if layout == "summary":
-        return table.summary(stat)
+        return table.summary(stats)
     return table

@@ -174,24 +174,24 @@ class Table:
         keywords("table.write", options, WRITING)
         return write(self, path, **options)
 
-    def wide(self, tags: Names = None, *, wall_time: bool = False) -> Table:
+    def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
         """One row per run and step, one column per tag: those asked for, in that order, else all by name.
 
         `wall_time=True` adds the column `wall_time`: when the last value of the row was logged.
         """
         from tbq.table.wide import wide
 
-        arrow = wide(self._scalars("wide"), self._order(tags), wall_time)
+        arrow = wide(self._scalars("wide"), self._order(tag), wall_time)
         return self._derived(arrow, "wide")
 
-    def summary(self, stats: Sequence[str] | str = ("last",), *, tags: Names = None) -> Table:
+    def summary(self, stats: Sequence[str] | str = ("last",), *, tag: Names = None) -> Table:
         """One row per run: `last` of each tag under its name, other statistics as `<tag>.<stat>`.
 
         Statistics: first, last, min, max, mean, std, count, and min_step, max_step, the steps of min and max.
         """
         from tbq.table.summary import summary
 
-        return self._derived(summary(self._scalars("summary"), stats, self._order(tags)), "summary")
+        return self._derived(summary(self._scalars("summary"), stats, self._order(tag)), "summary")
 
     def with_relative_time(self) -> Table:
         """The table with a column `relative_time`: seconds since the run began, whatever rows were selected."""
@@ -296,13 +296,13 @@ class Table:
             )
         return self._arrow
 
-    def _order(self, tags: Names) -> list[str] | None:
-        if tags is None:
+    def _order(self, tag: Names) -> list[str] | None:
+        if tag is None:
             return self._tags
-        selection = Selection.of(tags)
+        selection = Selection.of(tag)
         known = self._arrow.column("tag").unique().to_pylist()
-        if selection.resolve(known).names:
-            selection.require(known)  # warns of what matched nothing
+        if known:  # a table without rows has the columns that were asked for
+            selection.require(known, where=self.logdir)
         return selection.columns(known)
 
     def _same(self, arrow: pa.Table) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tbq.arguments import described
+from tbq.select import TEXT_SUFFIX
 from tbq.write import wire
 from tbq.write.arguments import as_tag, bad
 from tbq.write.core import Core
@@ -144,7 +145,7 @@ class Media(Core):
         if not isinstance(text_string, str):
             raise bad("text_string", f"got {described(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
-        self._add(as_tag(tag) + "/text_summary", wire.TENSOR, payload, _TEXT, global_step, walltime)
+        self._add(as_tag(tag) + TEXT_SUFFIX, wire.TENSOR, payload, _TEXT, global_step, walltime)
 
 
 def _utf8(text: str) -> bytes:
