@@ -30,7 +30,7 @@ from tables import examples
 import tbq
 from tbq import limits
 from tbq.errors import SourceError, TbqWarning, UsageError
-from tbq.results import weights
+from tbq.results import weight_elements, weights
 from tbq.results.files import read_array, write_predictions
 from tbq.source.inflate import Unpacked
 
@@ -238,7 +238,7 @@ def test_predictions_of_a_bomb_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.warns(TbqWarning, match=r"no statistics for 'logits': it unpacks to 400\.0 MB"):
         assert weights(path).to_arrow()["mean"].to_pylist() == [None]
     with pytest.raises(SourceError, match=r"it unpacks to 400\.0 MB"):
-        weights(path, elements=True).to_arrow()
+        weight_elements(path).to_arrow()
 
 
 @pytest.mark.long

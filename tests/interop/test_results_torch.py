@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tbq.errors import SourceError, TbqWarning
-from tbq.results import MetricsTable, metrics, predictions, weights, weights_diff
+from tbq.results import MetricsTable, metrics, predictions, weight_elements, weights, weights_diff
 
 MODEL = torch.nn.Sequential(
     torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(12, 4, bias=False)
@@ -19,7 +19,7 @@ MODEL = torch.nn.Sequential(
 
 
 def elements(source, **options):
-    rows = weights(source, elements=True, **options).to_arrow().to_pylist()
+    rows = weight_elements(source, **options).to_arrow().to_pylist()
     return {(f"{r['layer']}.{r['parameter']}", r["index"]): r["value"] for r in rows}
 
 
@@ -151,7 +151,7 @@ def test_diff_of_two_epochs(tmp_path):
 
 def test_predictions_of_tensors_and_of_a_loader(tmp_path):
     logits, labels = torch.randn(30, 5, requires_grad=True), torch.randint(0, 5, (30,))
-    got = predictions(logits, labels, activation="softmax").to_arrow()
+    got = predictions(logits, labels=labels, activation="softmax").to_arrow()
     want = logits.softmax(1).detach().numpy()
     assert got["predicted"].to_pylist() == want.argmax(1).tolist()
     np.testing.assert_allclose(got["confidence"].to_numpy(), want.max(1), rtol=1e-6)

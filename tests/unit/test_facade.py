@@ -63,7 +63,33 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize(("name", "method"), PUBLIC)
+#: Functions of two things of the same rank: what is read and where it goes, or what is compared.
+OF_TWO = {"compare", "rewrite", "sync", "weights_diff", "write_predictions"}
+FUNCTIONS = [
+    (name, function)
+    for owner in (tbq, tbq.lake, tbq.ray, tbq.results)
+    for name, function in ((name, getattr(owner, name)) for name in owner.__all__)
+    if inspect.isfunction(function)
+]
+OF_CLASSES = [
+    (f"{owner.__name__}.{name}", method)
+    for owner in (tbq.Table, tbq.Follower, tbq.results.Rows, *tbq.Table.__subclasses__())
+    for name, method in inspect.getmembers(owner, inspect.isfunction)
+    if not name.startswith("_") and name not in ("image",)  # a cell: row and column
+]
+
+
+@pytest.mark.parametrize(("name", "method"), FUNCTIONS)
+def test_functions_take_keywords_after_the_first_argument(name: str, method: Any) -> None:
+    positional = [
+        parameter.name
+        for parameter in inspect.signature(method).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    assert len(positional) <= (2 if name in OF_TWO else 1), positional
+
+
+@pytest.mark.parametrize(("name", "method"), [*PUBLIC, *OF_CLASSES])
 def test_everything_after_the_first_argument_is_keyword_only(name: str, method: Any) -> None:
     positional = [
         parameter.name

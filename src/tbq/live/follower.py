@@ -213,7 +213,7 @@ class Follower:
         """Whether `close()` was called."""
         return self._ended.is_set()
 
-    def poll(self, rows: bool = True, most: int | None = None) -> Update:
+    def poll(self, *, rows: bool = True, most: int | None = None) -> Update:
         """Look once: what is new since the last look, at once and without waiting for anything.
 
         With `rows=False` what is new is read, but no table is made of it: the update says which runs changed, and has

@@ -148,7 +148,7 @@ def _direct(ax: Axes) -> bool:
     wanted = {name: float(ax.transData.transform((x, y))[1]) for name, (x, y, _) in ends.items()}
     wanted = {name: min(max(y, box.y0), box.y1) for name, y in wanted.items()}
     order = sorted(wanted, key=wanted.__getitem__)
-    places = apart([wanted[name] for name in order], height, box.y0, box.y1)
+    places = spread([wanted[name] for name in order], height, box.y0, box.y1)
     for name, place in zip(order, places, strict=True):
         _, _, colour = ends[name]
         text = ax.annotate(
@@ -167,10 +167,10 @@ def _direct(ax: Axes) -> bool:
     return True
 
 
-def apart(places: Sequence[float], height: float, low: float, high: float) -> list[float]:
+def spread(places: Sequence[float], height: float, low: float, high: float) -> list[float]:
     """Ascending places moved as little as needed so that each is `height` from the next, from low to high.
 
-    >>> apart([1.0, 1.0, 9.0], 2.0, 0.0, 10.0)
+    >>> spread([1.0, 1.0, 9.0], 2.0, 0.0, 10.0)
     [0.0, 2.0, 9.0]
     """
     blocks: list[list[float]] = []  # the sum of wished starts, the count, of labels that touch

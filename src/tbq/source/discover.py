@@ -313,10 +313,10 @@ def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None 
     ] + [os.path.abspath(path) for path in absent]
     try:
         return os.path.commonpath(folders)
-    except ValueError as apart:
+    except ValueError as error:
         raise UsageError(
             "the paths lie on different drives", hint="name them apart, e.g. a:first/path b:second/path"
-        ) from apart
+        ) from error
 
 
 def _common_url(urls: list[str]) -> str:
