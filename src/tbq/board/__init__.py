@@ -21,6 +21,8 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     `flags` are those of `tensorboard`, such as `["--port", "0", "--samples_per_plugin", "scalars=0"]`; 0 keeps every
     point. By default the page gets every image and clip, and 1,000 points of each curve, peaks among them. Needs the
     extra "board".
+
+    >>> tbq.board("runs", flags=["--port", "0"])  # doctest: +SKIP
     """
     check_version()
     if words := dashboards_lost():

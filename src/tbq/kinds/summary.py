@@ -140,7 +140,12 @@ class SummaryTable(Table):
     curves: Curves | None = None  # what sparklines are drawn of
 
     def having(self, arrow: pa.Table) -> SummaryTable:
-        """The same table with other rows, or in another order."""
+        """The same table with other rows, or in another order.
+
+        >>> summary = log.summary()
+        >>> len(summary.having(summary.to_arrow().slice(0, 2)))
+        2
+        """
         table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
         table.best, table.curves = self.best, self.curves
         return table

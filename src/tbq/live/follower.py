@@ -74,7 +74,7 @@ def follow(
     ...     for update in follower:
     ...         print(len(update.tables["scalars"]))
     ...         break
-    70
+    80
     """
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
@@ -210,7 +210,14 @@ class Follower:
 
     @property
     def closed(self) -> bool:
-        """Whether `close()` was called."""
+        """Whether `close()` was called.
+
+        >>> with tbq.follow("runs") as follower:
+        ...     follower.closed
+        False
+        >>> follower.closed
+        True
+        """
         return self._ended.is_set()
 
     def poll(self, *, rows: bool = True, most: int | None = None) -> Update:
@@ -339,7 +346,11 @@ class Follower:
         return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
     def core_kind(self, kind: str) -> str:
-        """What the core calls the values of a table; an error if they are not followed."""
+        """What the core calls the values of a table; an error if they are not followed.
+
+        >>> tbq.follow("runs").core_kind("nodes")
+        'graphs'
+        """
         of_kind = self._kind_of[choice("kind", kind, list(self._kind_of))]
         if of_kind not in self._read:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
