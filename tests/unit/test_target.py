@@ -279,7 +279,7 @@ def test_an_unknown_ending(path: str, tmp_path: Path) -> None:
 
 
 def test_parquet_is_not_squeezed_twice(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not compressed from outside"):
+    with pytest.raises(UsageError, match="does not compress parquet files again"):
         write(pa.table({"a": [1]}), tmp_path / "out.parquet.gz")
 
 

@@ -52,12 +52,12 @@ def binary() -> str:
     check_version()
     beside = str(Path(sys.argv[0]).absolute().parent)
     places = [sysconfig.get_path("scripts"), beside, os.environ.get("PATH", "")]
-    found = shutil.which("tbq-board", path=os.pathsep.join(places))
-    if found is None:
+    program = shutil.which("tbq-board", path=os.pathsep.join(places))
+    if program is None:
         raise SourceError(
             "the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there"
         )
-    return found
+    return program
 
 
 def check_version() -> None:

@@ -129,9 +129,9 @@ class Reader:
         with reporting(options.progress) as call:
             sizes = [sum(map(self.size_of, part)) if call is not None else 0 for part in parts]
             counts = [sum(len(run.files) for run in part) if call is not None else 0 for part in parts]
-            whole = Parts(call, sum(sizes), sum(counts))
+            total = Parts(call, sum(sizes), sum(counts))
             for part, size, files in zip(parts, sizes, counts, strict=True):
-                given = replace(options, progress=whole.part(size, files))
+                given = replace(options, progress=total.part(size, files))
                 result, problems = self.read_quietly(
                     part, kinds, given, verify=on_error == "raise" and not count, count=count
                 )

@@ -36,7 +36,7 @@ class Finding:
         )
         return printable(where + self.message)
 
-    def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
+    def order(self) -> tuple[int, str, list[tuple[int, float, str]], str, int, str]:
         """A sort key: the most important first, then by code and place.
 
         >>> findings = tbq.doctor("runs")

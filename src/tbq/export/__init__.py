@@ -240,7 +240,7 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
         )
     if compression and not FORMATS[name].compressible:
         raise UsageError(
-            f"{name} files are not compressed from outside", path=path, hint=f"omit .{compression}"
+            f"tbq does not compress {name} files again", path=path, hint=f"omit .{compression}"
         )
     return name, compression
 

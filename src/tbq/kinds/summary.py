@@ -126,9 +126,9 @@ class Curves:
         of_tag = tags == tag_names.to_pylist().index(tag)
         for name in names:
             if name in run_names.to_pylist():
-                mine = of_tag & (runs == run_names.to_pylist().index(name))
-                if int(mine.sum()) > 1:
-                    x, y = (numbers(self.scalars[each])[mine] for each in ("step", "value"))
+                of_run = of_tag & (runs == run_names.to_pylist().index(name))
+                if int(of_run.sum()) > 1:
+                    x, y = (numbers(self.scalars[each])[of_run] for each in ("step", "value"))
                     return f" {spark_svg(x.astype(float), y)}"
         return ""
 

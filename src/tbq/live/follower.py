@@ -428,8 +428,8 @@ class Follower:
         fewer = not self._tag.everything and any(self._tag.matches(tag) and tag not in names for tag in known)
         if kind != "scalars":
             values = Values(self.reader, kind, result, runs, names if fewer else None, self._on_error)
-            made: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
-            return made
+            table: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
+            return table
         arrow = self.reader.scalars(result, runs)
         return Table(
             having(arrow, "tag", names) if fewer else arrow,

@@ -98,14 +98,16 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     rows = max(1, int(height * share * 72 / (size * _LINE)))
     handles, labels = _entries(axes, chart, min(MOST, max(rows * columns, 2)))
     if place == "inside":
-        made = axes[0].legend(handles, labels, loc="best")
+        legend = axes[0].legend(handles, labels, loc="best")
     elif not figure.get_constrained_layout():  # a figure of the user's, which makes no room
-        made = axes[0].legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+        legend = axes[0].legend(
+            handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0
+        )
     elif over:
-        made = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
+        legend = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
     else:
-        made = figure.legend(handles, labels, loc="outside right upper")
-    for text in made.get_texts():
+        legend = figure.legend(handles, labels, loc="outside right upper")
+    for text in legend.get_texts():
         literal(text)
 
 

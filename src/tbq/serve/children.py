@@ -197,12 +197,12 @@ class Children:
     def of(cls, log: LiveLog) -> Children:
         """Those of this log."""
         with log.lock:
-            found = log.caches.get("children")
-            if found is None:
-                found = log.caches["children"] = cls(AT_ONCE + 1)
-                log.at_end.append(found.close)
-        made: Children = found
-        return made
+            cached = log.caches.get("children")
+            if cached is None:
+                cached = log.caches["children"] = cls(AT_ONCE + 1)
+                log.at_end.append(cached.close)
+        children: Children = cached
+        return children
 
     def ask(self, job: Job, call: str, rows: int = 0, **message: Any) -> Reply:
         """The answer to a question; what is wrong with it is an error. `rows` is how many scalars the log has."""

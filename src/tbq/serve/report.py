@@ -108,25 +108,25 @@ def _page(
     log: LiveLog, chosen: tuple[list[str], list[str]], text: str, by: str | None, band: str, smooth: float
 ) -> tuple[str, list[str]]:
     tags, left_out = chosen
-    made = Embedded(log)
-    made.left_out += left_out
+    embedded = Embedded(log)
+    embedded.left_out += left_out
     for path in ("state", "runs", "hparams"):
-        made.ask(path)
-    made.json("tags", {"version": log.version, "tags": _listed(log, tags)})
+        embedded.ask(path)
+    embedded.json("tags", {"version": log.version, "tags": _listed(log, tags)})
     if by is not None:
-        made.ask("groups", by=by)
-    made.metrics(tags)
-    made.curves(tags, by, band, smooth)
-    made.images()
-    made.texts()
-    made.health()
+        embedded.ask("groups", by=by)
+    embedded.metrics(tags)
+    embedded.curves(tags, by, band, smooth)
+    embedded.images()
+    embedded.texts()
+    embedded.health()
     facts = {
         "title": log.title, "text": text, "tags": tags, "by": by, "band": band, "smooth": smooth,
-        "views": made.views, "made": time.time(), "left_out": made.left_out,
+        "views": embedded.views, "made": time.time(), "left_out": embedded.left_out,
         "commands": _commands(log, tags, by, band, smooth),
     }  # fmt: skip
-    made.json("report", facts)
-    return html(log.title, made.blocks), made.left_out
+    embedded.json("report", facts)
+    return html(log.title, embedded.blocks), embedded.left_out
 
 
 def _chosen(log: LiveLog, tag: Names, where: str) -> tuple[list[str], list[str]]:

@@ -16,7 +16,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.urls import LAKE, common_parts, is_remote, local_path, place_of, refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
-from tbq.text import natural, shown_name, shown_path
+from tbq.text import shown_name, shown_path, with_digits
 
 if TYPE_CHECKING:
     from tbq.source.remote import Remote
@@ -339,4 +339,4 @@ def _below(path: str, base: str) -> str:
 
 
 def _by_name(path: str) -> list[tuple[int, int, str]]:
-    return natural(os.path.basename(path))
+    return with_digits(os.path.basename(path))

@@ -132,8 +132,8 @@ class Store:
         import obstore
 
         with _explained(self._url(key)):
-            found = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
-        paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
+            listed = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
+        paths = [*listed["common_prefixes"], *(meta["path"] for meta in listed["objects"])]
         return [path.rpartition("/")[2] for path in paths]
 
     def put(self, key: str, data: bytes | Path, replace: bool = True) -> str:

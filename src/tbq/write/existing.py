@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from tbq import _core
+from tbq.source.walk import is_event_file
 
 # How much of a file's end is read to find its last step; the larger size if the smaller has no step.
 _TAILS = (1 << 16, 1 << 23)
@@ -20,9 +21,7 @@ def event_files(directory: str) -> list[Path]:
         names = sorted(entry.name for entry in os.scandir(directory))
     except OSError:
         return []
-    return [
-        Path(directory, name) for name in names if "tfevents" in name and not name.endswith(".profile-empty")
-    ]
+    return [Path(directory, name) for name in names if is_event_file(name)]
 
 
 def last_step(files: list[Path]) -> int | None:
