@@ -1,4 +1,4 @@
-"""The Arrow schema of each table: the columns that DESIGN promises, by kind."""
+"""The Arrow schema of each table, by kind."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def times_of(root: Path) -> list[tuple[float, float]]:
     from tbq.decode import Options, decode
     from tbq.source.discover import discover
 
-    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, details=True)
+    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, session_tables=True)
     sessions = pa.table(result.sessions()).to_pylist()
     return [(one["begin"], one["end"]) for one in sessions if one["timed"]]
 

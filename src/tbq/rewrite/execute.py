@@ -105,7 +105,7 @@ def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | Selec
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
     options = _decode.Options(restarts="keep", threads=threads)
-    return _decode.decode(runs, [], options, unpacked, details=True, verify=True)
+    return _decode.decode(runs, [], options, unpacked, session_tables=True, verify=True)
 
 
 def _refuse_damage(
