@@ -278,3 +278,24 @@ def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Pat
     done = tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html", "--strict")
     assert (done.returncode, (tmp_path / "strict.html").exists()) == (1, False)
     assert tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--stat", "min"], "--stat is for --layout summary"),
+        (["--layout", "wide", "--stat", "min"], "--stat is for --layout summary"),
+        (["--method", "minmax"], "--method says how --max-points chooses"),
+    ],
+)
+def test_export_ignores_no_option(tbq: Run, seeds: Path, options: list[str], says: str) -> None:
+    done = tbq("export", seeds, *options)
+    assert (done.returncode, done.stdout, says in done.stderr) == (2, "", True)
+
+
+def test_every_table_has_its_name() -> None:
+    from typing import get_args
+
+    from tbq import schema
+
+    assert list(get_args(schema.TableName)) == list(schema._COLUMNS) == list(schema.KINDS)

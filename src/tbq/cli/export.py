@@ -24,6 +24,7 @@ from tbq.schema import schema
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
     from tbq.logdir import LogDir
+    from tbq.schema import TableName
     from tbq.table.table import Table
 
 KINDS = tuple(name for name in _TABLES if name != "media")
@@ -68,7 +69,7 @@ Examples:
 @timed_output_options
 def command(
     logdir: tuple[str, ...],
-    kind: str,
+    kind: TableName | Literal["all"],
     layout: str,
     stats: str,
     wall_time: bool,
@@ -102,6 +103,10 @@ def command(
         raise UsageError(
             "--wall-time is for --layout wide: other layouts have wall times or cannot have them"
         )
+    if stats != "last" and layout != "summary":
+        raise UsageError("--stat is for --layout summary", hint="add --layout summary, or omit --stat")
+    if method != "triangle" and max_points is None:
+        raise UsageError("--method says how --max-points chooses", hint="add --max-points, or omit --method")
     if elements and kind != "tensors":
         raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
@@ -145,7 +150,7 @@ def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) ->
     tell(f"{log.path}: no {kind}\n  {hint}")
 
 
-def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
+def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
     """The table; an option that it cannot honour is an error only if it was given."""
     if kind in ("runs", "tags", "files", "problems", "projector"):
         defaults = {"tag": None, "steps": None, "restarts": "resume", "threads": None, "on_error": "warn"}
