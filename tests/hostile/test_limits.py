@@ -133,7 +133,7 @@ def test_commands_say_it_and_take_the_option(tmp_path: Path, small: int) -> None
     assert new.code == 0 and "10 records" not in new.stderr
     for wrong in ("4 gigs", "-1", "", "1e9"):
         done = piped(["ls", root, "--max-unpacked", wrong])
-        assert done.code == 2 and "is not a size" in done.stderr
+        assert done.code == 2 and "want bytes, or a size with its unit" in done.stderr
 
 
 @pytest.mark.long
@@ -387,7 +387,7 @@ def test_what_a_refusal_suggests_is_enough(unpacked: int, most: int | None, pack
 
 @pytest.mark.parametrize("wrong", ["", "GB", "4 G B", "1e3", "-1", 0, -5, True, 1.5, "٣MB"])
 def test_sizes_that_are_none(wrong: Any) -> None:
-    with pytest.raises(UsageError, match="is not a size"):
+    with pytest.raises(UsageError, match="want bytes, or a size with its unit"):
         tbq.open(".", max_unpacked=wrong)
 
 

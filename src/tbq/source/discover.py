@@ -212,7 +212,7 @@ def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: 
     if places.setdefault(run, folder) != folder:
         raise UsageError(
             f"two runs are called {_shown(run)!r}: {shown_path(places[run])} and {shown_path(folder)}",
-            hint="name them apart, e.g. a:first/path b:second/path",
+            hint="give them names, e.g. a:first/path b:second/path",
         )
     known = files.setdefault(run, more)
     if known is not more:
@@ -315,7 +315,7 @@ def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None 
         return os.path.commonpath(folders)
     except ValueError as error:
         raise UsageError(
-            "the paths lie on different drives", hint="name them apart, e.g. a:first/path b:second/path"
+            "the paths lie on different drives", hint="give them names, e.g. a:first/path b:second/path"
         ) from error
 
 
@@ -325,7 +325,7 @@ def _common_url(urls: list[str]) -> str:
     schemes = {store.partition("://")[0] for store, *_ in parts}
     if len(parts) < len(urls) or len(schemes) > 1:
         raise UsageError(
-            "the paths lie in different stores", hint="name them apart, e.g. a:first/path b:s3://bucket/path"
+            "the paths lie in different stores", hint="give them names, e.g. a:first/path b:s3://bucket/path"
         )
     shared = common_parts(parts)
     return "/".join(shared).rstrip("/") if shared else f"{schemes.pop()}://"

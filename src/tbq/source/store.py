@@ -268,7 +268,7 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
     if isinstance(failure, exceptions.PreconditionError):
         return ChangedError("was replaced while it was read", path=url, code="changed")
     if isinstance(failure, exceptions.NotSupportedError):
-        return NoRangesError("the server gives no parts of a file", path=url, code="no_ranges")
+        return NoRangesError("the server does not serve parts of a file", path=url, code="no_ranges")
     if isinstance(failure, exceptions.InvalidPathError) or _NOT_A_PATH in text:
         name = re.search(r'Path "(.*?)"', text, re.DOTALL)
         what = f" ({name[1]!r})" if name else ""
