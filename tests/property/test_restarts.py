@@ -1,4 +1,4 @@
-"""Restart policies against a plain reading of DESIGN.md, over sessions in several files and in merged ones."""
+"""Restart policies against a plain reading of docs/restarts.md, over sessions in several files and in merged ones."""
 
 from __future__ import annotations
 
