@@ -36,11 +36,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
-        "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch", "ray", "read",
-        "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
+        "__version__", "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name
+    code = "import tbq; tbq.compat.install(); tbq.compat.uninstall(); tbq.results.weights; tbq.lake.sync"
+    subprocess.run([sys.executable, "-c", code], check=True)
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
 
