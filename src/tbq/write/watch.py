@@ -33,11 +33,11 @@ class Models(Core):
     def watch(
         self,
         model: Any,
+        *,
         every: int = 100,
         gradients: bool = True,
         parameters: bool = True,
-        statistics: Iterable[str] = ("norm",),
-        *,
+        statistics: Iterable[str] | str = ("norm",),
         histograms: bool = True,
         ranks: Ranks = "zero",
         start: int = 0,
@@ -89,7 +89,7 @@ class Models(Core):
         global_step: Any = None,
         walltime: Any = None,
         *,
-        statistics: Iterable[str] = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite"),
+        statistics: Iterable[str] | str = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite"),
         gradients: bool = True,
     ) -> None:
         """Add statistics of all parameters of a torch model, and of their gradients if there are any, as scalars.
@@ -332,10 +332,12 @@ def _check_model(model: Any) -> None:
         raise bad("model", f"got {described(model)}, want a torch.nn.Module")
 
 
-def _checked(statistics: Iterable[str]) -> tuple[str, ...]:
+def _checked(statistics: Iterable[str] | str) -> tuple[str, ...]:
+    """A list of statistics, or one text with commas between them."""
     from tbq.write.model_tensors import STATISTICS
 
-    names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
+    listed = statistics.split(",") if isinstance(statistics, str) else statistics
+    names = tuple(name.strip() if isinstance(name, str) else name for name in listed)
     for name in names:
         if name not in STATISTICS:
             raise bad("statistics", f"got {described(name)}, want some of {', '.join(STATISTICS)}")
