@@ -44,6 +44,9 @@ def write_rows(
 
 def _chosen(batches: Batches, options: Options) -> Batches:
     """The batches with the columns that are asked for."""
+    if options.columns is None:
+        yield from batches
+        return
     names = None
     for batch in batches:
         if names is None:

@@ -105,7 +105,8 @@ class Options:
         from tbq import _core
 
         dropped = given["drop_kind"]
-        kinds = [] if dropped in (None, (), []) else choices("drop_kind", dropped, _core.kinds())
+        nothing = dropped is None or (isinstance(dropped, list | tuple) and not dropped)
+        kinds = [] if nothing else choices("drop_kind", dropped, _core.kinds())
         choice("restarts", given["restarts"], RESTARTS)
         merge: dict[str, list[str]] = {}
         merged = given["merge_runs"] if given["merge_runs"] is not None else {}

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import bad
 from tbq.errors import UsageError
@@ -162,7 +162,8 @@ def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> l
 
 
 def _codes(argument: str, spec: str | Sequence[str] | None) -> list[str]:
-    items = [spec] if isinstance(spec, str) else spec if spec is not None else ()
-    if not isinstance(items, Iterable) or not all(isinstance(item, str) for item in items):
+    given: object = spec if spec is not None else ()
+    items: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not all(isinstance(item, str) for item in items):
         raise bad(argument, spec, "codes or beginnings of codes, such as TBQ2")
     return [code.strip().upper() for item in items for code in item.split(",") if code.strip()]
