@@ -135,3 +135,10 @@ def test_the_library_imports_nothing_heavy() -> None:
     code = "import sys, tbq; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {*HEAVY, "numpy", "pyarrow"} & set(done.stdout.split())
+
+
+def test_the_writer_imports_nothing_of_the_readers() -> None:
+    code = "import sys, tbq; tbq.SummaryWriter; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert not {*HEAVY, "pyarrow", "tbq.source", "tbq.decode", "tbq.select", "tbq.table", "tbq.kinds"} & modules

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 from tbq import _core
-from tbq.source.walk import is_event_file
 
 # How much of a file's end is read to find its last step; the larger size if the smaller has no step.
 _TAILS = (1 << 16, 1 << 23)
@@ -21,6 +20,12 @@ def event_files(directory: str) -> list[Path]:
         names = sorted(entry.name for entry in os.scandir(directory))
     except OSError:
         return []
+    if not names:
+        return []
+    from tbq.source.walk import (
+        is_event_file,  # takes longer to import than a writer to begin in a new directory
+    )
+
     return [Path(directory, name) for name in names if is_event_file(name)]
 
 

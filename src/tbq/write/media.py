@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tbq.arguments import described
-from tbq.select import TEXT_SUFFIX
 from tbq.write import wire
 from tbq.write.arguments import as_tag, bad
 from tbq.write.core import Core
@@ -142,6 +141,8 @@ class Media(Core):
 
         >>> writer.add_text("config", "**lr** = 0.1", 0)
         """
+        from tbq.select import TEXT_SUFFIX
+
         if not isinstance(text_string, str):
             raise bad("text_string", f"got {described(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
