@@ -234,7 +234,7 @@ def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: P
     from tbq.rewrite.options import RESTARTS as OF_REWRITE
 
     for command, known in ((export, RESTARTS), (rewrite, OF_REWRITE)):
-        (option,) = [one for one in command.params if one.name == "restarts"]
+        (option,) = [each for each in command.params if each.name == "restarts"]
         assert tuple(option.type.choices) == known
 
 

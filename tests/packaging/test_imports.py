@@ -141,4 +141,6 @@ def test_the_writer_imports_nothing_of_the_readers() -> None:
     code = "import sys, tbq; tbq.SummaryWriter; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(done.stdout.split())
-    assert not {*HEAVY, "pyarrow", "tbq.source", "tbq.decode", "tbq.select", "tbq.table", "tbq.kinds"} & modules
+    assert (
+        not {*HEAVY, "pyarrow", "tbq.source", "tbq.decode", "tbq.select", "tbq.table", "tbq.kinds"} & modules
+    )

@@ -217,7 +217,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is the source itself"):
         tbq.rewrite(path, source / "a")
     assert path.read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["runs", "there"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["runs", "there"]
 
 
 def test_sources_that_are_refused(tmp_path: Path) -> None:

@@ -215,8 +215,8 @@ def test_metadata_moves_to_the_first_value_that_is_left(tmp_path: Path) -> None:
     write(tmp_path / "runs", header(), *map(value, range(10)))
     tbq.rewrite(tmp_path / "runs", tmp_path / "new", steps="4:")
     made = [event.summary.value[0] for event in events(new(tmp_path / "new"))[1:]]
-    assert [one.metadata.plugin_data.plugin_name for one in made] == ["scalars", *[""] * 5]
-    assert [one.tensor.float_val[0] for one in made] == [4, 5, 6, 7, 8, 9]
+    assert [each.metadata.plugin_data.plugin_name for each in made] == ["scalars", *[""] * 5]
+    assert [each.tensor.float_val[0] for each in made] == [4, 5, 6, 7, 8, 9]
     table = tbq.open(tmp_path / "new").scalars().to_arrow()
     assert table["step"].to_pylist() == [4, 5, 6, 7, 8, 9]
 

@@ -123,7 +123,7 @@ def test_metadata_in_one_session_holds_for_all(
     """A tag's metadata may stand on any one of its events: its values are what they are in the whole run."""
     root = tmp_path_factory.mktemp("log")
     places = {
-        kind: [(i, j) for i, kinds in enumerate(sessions) for j, one in enumerate(kinds) if one == kind]
+        kind: [(i, j) for i, kinds in enumerate(sessions) for j, each in enumerate(kinds) if each == kind]
         for kind in KINDS
     }
     saying = {data.draw(st.sampled_from(found)) for found in places.values() if found}
