@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 import tbq
-from tbq.kinds import tables  # noqa: F401 - imports the tables of all kinds
-from tbq.kinds.histograms import Histogram
+from tbq.kinds.audio import AudioTable
+from tbq.kinds.histograms import Histogram, HistogramTable
+from tbq.kinds.hparams import HparamTable
 from tbq.kinds.meshes import Mesh
+from tbq.kinds.summary import SummaryTable
+from tbq.kinds.tags import TagTable
+from tbq.kinds.tensors import TensorTable
 from tbq.query.dataset import LogDataset
 
 ROOT = Path(tbq.__file__).parent
@@ -65,7 +69,8 @@ def test_examples(name: str, names: dict[str, Any]) -> None:
 
 
 #: What a log gives that is not in `tbq` itself.
-GIVEN = (*tbq.Table.__subclasses__(), Histogram, Mesh, LogDataset)
+TABLES = (AudioTable, HistogramTable, HparamTable, SummaryTable, TagTable, TensorTable)
+GIVEN = (*TABLES, Histogram, Mesh, LogDataset)
 CLASSES = (*(item for item in (getattr(tbq, name) for name in tbq.__all__) if inspect.isclass(item)), *GIVEN)
 #: Methods that Arrow explains: they give what its own datasets do.
 OF_ARROW = {"get_fragments", "join", "join_asof", "replace_schema", "sort_by"}

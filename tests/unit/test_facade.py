@@ -18,6 +18,9 @@ import pytest
 
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
+from tbq.kinds.histograms import HistogramTable
+from tbq.kinds.hparams import HparamTable
+from tbq.kinds.tensors import TensorTable
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,7 @@ FUNCTIONS = [
 ]
 OF_CLASSES = [
     (f"{owner.__name__}.{name}", method)
-    for owner in (tbq.Table, tbq.Follower, tbq.results.Rows, *tbq.Table.__subclasses__())
+    for owner in (tbq.Table, tbq.Follower, tbq.results.Rows, HistogramTable, HparamTable, TensorTable)
     for name, method in inspect.getmembers(owner, inspect.isfunction)
     if not name.startswith("_") and name not in ("image",)  # a cell: row and column
 ]
