@@ -70,7 +70,7 @@ def tbq_elements(path: str, out: str) -> Callable[[], object]:
     import tbq.results.elements
 
     def run() -> dict[str, Any]:
-        tbq.results.weights(path, elements=True).write(out)
+        tbq.results.weight_elements(path).write(out)
         return {}
 
     return fresh(run, out)

@@ -178,7 +178,7 @@ class Bench:
         """
         if self.quick:
             rounds, warmup = min(rounds, 3), min(warmup, 1)
-            contestants = {name: one for name, one in contestants.items() if name not in once}
+            contestants = {name: each for name, each in contestants.items() if name not in once}
         results: dict[str, list[dict[str, Any]]] = {}
         running = dict(contestants)
 
@@ -191,18 +191,18 @@ class Bench:
                 return None
 
         try:
-            for name, one in contestants.items():
-                attempt(name, one.start)
+            for name, each in contestants.items():
+                attempt(name, each.start)
             for number in range(-warmup, rounds):
-                for name, one in list(running.items()):
+                for name, each in list(running.items()):
                     if name in once and number != 0:
                         continue
-                    answer = attempt(name, one.round)
+                    answer = attempt(name, each.round)
                     if isinstance(answer, dict) and number >= 0:
                         results.setdefault(name, []).append(answer)
         finally:
-            for one in contestants.values():
-                one.stop()
+            for each in contestants.values():
+                each.stop()
         timings = {name: Timing(answers) for name, answers in results.items() if name in running}
         for name, timing in timings.items():
             self.times.append((title, name, timing))

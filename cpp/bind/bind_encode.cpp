@@ -12,6 +12,7 @@
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
+#include "event/dtype.hpp"
 #include "record/framing.hpp"
 #include "write/event_buffer.hpp"
 #include "write/histogram.hpp"
@@ -240,6 +241,18 @@ void bind_encode(nb::module_& m) {
   m.def(
       "last_step", [](nb::bytes tail) { return last_step(span_of(tail)); }, nb::arg("tail"),
       "The largest step among the records in the last bytes of an event file.");
+  m.def(
+      "dtypes",
+      [] {
+        nb::dict all;
+        for (size_t number = 1; number < kDtypeCount; ++number) {
+          const DtypeInfo& dtype = kDtypes[number];
+          if (dtype.list != 0) all[dtype.name] = nb::make_tuple(number, dtype.list);
+        }
+        return all;
+      },
+      nb::sig("def dtypes() -> dict[str, tuple[int, int]]"),
+      "The dtypes of tensors: each one's number, and the field of TensorProto that holds its elements.");
   m.def(
       "packed_varints",
       [](Vector<int64_t> values) {

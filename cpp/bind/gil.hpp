@@ -24,11 +24,9 @@ namespace tbq {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// Does what may end this thread, in the way above; then it rests instead. Once Python has ended, what it
-// would need is gone, too.
+// Does what may end this thread, in the way above; then it rests instead.
 template <class Work>
 decltype(auto) resting_at_the_end(Work&& work) {
-  if (!Py_IsInitialized()) rest();
 #if defined(__GLIBC__) && defined(__GLIBCXX__)
   try {
     return std::forward<Work>(work)();
@@ -60,12 +58,18 @@ template <class Work>
 decltype(auto) in_python(Work&& work) {
   class Locked {
    public:
-    Locked() noexcept : state_(resting_at_the_end([] { return PyGILState_Ensure(); })) {}
+    Locked() noexcept : state_(resting_at_the_end(take)) {}
     ~Locked() { PyGILState_Release(state_); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
 
    private:
+    // Python does not ask by itself whether it has ended already. Its own last thread is known to the end.
+    static PyGILState_STATE take() {
+      if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) rest();
+      return PyGILState_Ensure();
+    }
+
     PyGILState_STATE state_;
   };
   const Locked held;

@@ -99,18 +99,18 @@ inline char* write_middling(char* to, float number) {
   const uint64_t decimal = closest ^ ((closest ^ tens) & (0 - tens_do));  // compilers make a branch of `?:`
 
   const uint64_t scaled = decimal * scale.factor;
-  const uint64_t high = scaled / 100000000;  // the whole part and 4 places
+  const uint64_t high = scaled / 100000000;  // the integer part and 4 places
   uint64_t first = high;
   if (high < 10000) {
     *to++ = '0';
   } else {
-    const uint64_t whole = high / 10000;
-    const uint32_t digits = four_digits(static_cast<uint32_t>(whole));
+    const uint64_t integer = high / 10000;
+    const uint32_t digits = four_digits(static_cast<uint32_t>(integer));
     const int zeros = std::countr_zero(digits) / 8;
     const uint32_t ascii = (digits + 0x30303030U) >> (8 * zeros);
     std::memcpy(to, &ascii, 4);
     to += 4 - zeros;
-    first = high - 10000 * whole;
+    first = high - 10000 * integer;
   }
   const uint32_t four = four_digits(static_cast<uint32_t>(first));
   const uint64_t eight = eight_digits(scaled - 100000000 * high);
@@ -229,7 +229,7 @@ char* write_seconds(char* to, double value) {
   constexpr uint64_t kHalf = uint64_t{1} << (kBits - 1);
   const uint64_t significand =
       (std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1)) | (uint64_t{1} << 52);
-  const uint64_t whole = significand >> kBits;
+  const uint64_t integer = significand >> kBits;
   const uint64_t part = significand & ((uint64_t{1} << kBits) - 1);
   uint64_t decimals = (part * 1000000 + kHalf) >> kBits;
   const int64_t off = static_cast<int64_t>(decimals << kBits) - static_cast<int64_t>(part * 1000000);
@@ -245,10 +245,10 @@ char* write_seconds(char* to, double value) {
   }
   if (decimals >= 10000000)
     return nullptr;  // rounds up to the next second: rare, and left to the general algorithm
-  const uint64_t high = whole / 100000000;  // 10 to 21
+  const uint64_t high = integer / 100000000;  // 10 to 21
   to[0] = static_cast<char>('0' + high / 10);
   to[1] = static_cast<char>('0' + high % 10);
-  const uint64_t low = eight_digits(whole % 100000000) + 0x3030303030303030U;
+  const uint64_t low = eight_digits(integer % 100000000) + 0x3030303030303030U;
   std::memcpy(to + 2, &low, 8);
   const uint64_t after = eight_digits(decimals);  // the leading digit is 0, and gives way to the point
   const uint64_t ascii = ((after + 0x3030303030303030U) & ~uint64_t{0xff}) | '.';
@@ -283,9 +283,9 @@ char* write_float64(char* to, double value, bool narrow) {
     value = -value;
   }
   if (value < 1e16) {
-    const auto whole = static_cast<uint64_t>(value);
-    if (static_cast<double>(whole) == value) {
-      to = append_uint(to, whole);
+    const auto integer = static_cast<uint64_t>(value);
+    if (static_cast<double>(integer) == value) {
+      to = append_uint(to, integer);
       std::memcpy(to, ".0", 2);
       return to + 2;
     }

@@ -151,8 +151,8 @@ void Accumulator::note_plain(int64_t step, double wall_time) {
 Accumulator::Tag* Accumulator::known(std::string_view name) {
   Tag* tag = predictor_.guess();
   if (tag && tag->name == name) return tag;
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+  const auto entry = by_name_.find(name);
+  return entry == by_name_.end() ? nullptr : entry->second;
 }
 
 void Accumulator::add_value(const EventRef& event, const ValueRef& value, Bytes bytes,
@@ -228,8 +228,8 @@ void Accumulator::purge(const EventRef& event, Bytes bytes, bool by_tags) {
       const std::string_view name = as_text(within(bytes, value.tag));
       if (name.empty()) {  // TensorBoard takes no name for every name
         purge_all(event.step, note.purged);
-      } else if (const auto found = by_name_.find(name); found != by_name_.end()) {
-        purge_tag(*found->second, event.step, note.purged);
+      } else if (const auto entry = by_name_.find(name); entry != by_name_.end()) {
+        purge_tag(*entry->second, event.step, note.purged);
       }
     }
   } else {
@@ -273,8 +273,8 @@ Accumulator::Tag& Accumulator::tag_named(std::string_view name) {
 }
 
 const Accumulator::Tag* Accumulator::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+  const auto entry = by_name_.find(name);
+  return entry == by_name_.end() ? nullptr : entry->second;
 }
 
 std::vector<std::string_view> Accumulator::tags(LegacyKind kind) const {

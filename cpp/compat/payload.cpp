@@ -43,11 +43,8 @@ bool Payload::read(std::string& room, std::string_view& out) const {
   BlockReader reader;
   reader.reset(&file, file.size());
   const uint8_t* record = reader.view(large_->place.offset, static_cast<size_t>(large_->record + kOverhead));
-  uint64_t length;
-  if (!record || !read_header(record, length) || length != large_->record) return false;
+  if (!record || !record_agrees(record, large_->record)) return false;
   const uint8_t* payload = record + kHeader;
-  if (!payload_agrees(payload, static_cast<size_t>(length), load_le<uint32_t>(payload + length)))
-    return false;
   room.assign(reinterpret_cast<const char*>(payload + large_->begin), static_cast<size_t>(large_->size));
   out = room;
   return true;

@@ -121,9 +121,9 @@ void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const 
     report.metadata = *known->parsed;
     report.metadata_bytes = as_text(known->bytes);
   } else if (const KnownTags* elsewhere = options_.known_tags(run)) {
-    if (const auto found = elsewhere->find(report.tag); found != elsewhere->end()) {
-      report.metadata = found->second.parsed;
-      report.metadata_bytes = found->second.bytes;
+    if (const auto stated = elsewhere->find(report.tag); stated != elsewhere->end()) {
+      report.metadata = stated->second.parsed;
+      report.metadata_bytes = stated->second.bytes;
     }
   }
   std::vector<Source> numbers;

@@ -15,8 +15,8 @@ BlobSeries& BlobsByKind::operator[](uint8_t kind) {
 }
 
 const BlobSeries* BlobsByKind::find(uint8_t kind) const {
-  const auto found = std::find_if(begin(), end(), [&](const auto& each) { return each.first == kind; });
-  return found == end() ? nullptr : &found->second;
+  const auto entry = std::find_if(begin(), end(), [&](const auto& each) { return each.first == kind; });
+  return entry == end() ? nullptr : &entry->second;
 }
 
 size_t TagTable::slot_of(std::string_view tag) const {

@@ -42,7 +42,7 @@ std::string strings(std::initializer_list<std::string> texts) {
 std::string plugin(std::string_view name, std::string_view content = {}) {
   return message(9, message(1, message(1, name) + (content.empty() ? "" : message(2, content))));
 }
-std::string triples(size_t size) {
+std::string histogram_tensor(size_t size) {
   const size_t rows = size / 24 + 1;
   return number(1, 2) + shape({rows, 3}) + message(4, doubles(rows * 3));
 }
@@ -89,9 +89,9 @@ std::string content(Form form, const std::string& tag, size_t size) {
                                   message(7, doubles(count))));
     }
     case Form::histogram:
-      return value(message(8, triples(size)) + metadata("histograms"));
+      return value(message(8, histogram_tensor(size)) + metadata("histograms"));
     case Form::bare_histogram:
-      return value(message(8, triples(size)));
+      return value(message(8, histogram_tensor(size)));
     case Form::old_image:
       return value(message(4, number(1, 5) + number(2, 7) + number(3, 3) + message(4, png(size))));
     case Form::image:

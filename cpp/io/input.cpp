@@ -96,8 +96,9 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 uint64_t File::next_data(uint64_t offset) const {
   if (memory_) return offset;
 #if defined(SEEK_DATA) && !defined(_WIN32)
-  const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
-  if (found >= 0) return std::max(offset, static_cast<uint64_t>(found));
+  const off_t data_at =
+      ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
+  if (data_at >= 0) return std::max(offset, static_cast<uint64_t>(data_at));
   if (errno == ENXIO) return std::max(offset, status_.size);  // nothing but a hole to the end
 #endif
   return offset;

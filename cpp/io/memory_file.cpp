@@ -10,7 +10,7 @@ namespace {
 struct Register {
   std::mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<std::string>> files;
-  uint64_t made = 0;
+  uint64_t count = 0;
 };
 
 Register& all() {
@@ -22,7 +22,7 @@ Register& all() {
 
 MemoryFile::MemoryFile(std::string content) : content_(std::make_shared<std::string>(std::move(content))) {
   const std::lock_guard lock(all().mutex);
-  path_ = std::string(1, '\0') + "memory/" + std::to_string(++all().made);
+  path_ = std::string(1, '\0') + "memory/" + std::to_string(++all().count);
   all().files.emplace(path_, content_);
 }
 
@@ -33,8 +33,8 @@ MemoryFile::~MemoryFile() {
 
 std::shared_ptr<std::string> MemoryFile::find(const std::string& path) {
   const std::lock_guard lock(all().mutex);
-  const auto found = all().files.find(path);
-  return found == all().files.end() ? nullptr : found->second;
+  const auto entry = all().files.find(path);
+  return entry == all().files.end() ? nullptr : entry->second;
 }
 
 }  // namespace tbq

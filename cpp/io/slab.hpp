@@ -69,21 +69,21 @@ struct SlabAllocator {
   T* allocate(size_t count) {
     if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = count * sizeof(T);
-    return static_cast<T*>(bytes < kSlab ? ::operator new(bytes) : acquire_slab(whole(bytes)));
+    return static_cast<T*>(bytes < kSlab ? ::operator new(bytes) : acquire_slab(rounded_up(bytes)));
   }
   void deallocate(T* memory, size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < kSlab) {
       ::operator delete(memory);
     } else {
-      recycle_slab(memory, whole(bytes));
+      recycle_slab(memory, rounded_up(bytes));
     }
   }
   bool operator==(const SlabAllocator&) const = default;
 
  private:
   // Few sizes, so that they are found again.
-  static size_t whole(size_t bytes) { return (bytes + kSlab - 1) / kSlab * kSlab; }
+  static size_t rounded_up(size_t bytes) { return (bytes + kSlab - 1) / kSlab * kSlab; }
 };
 
 }  // namespace tbq

@@ -25,8 +25,8 @@ struct Pipe {
 
 // Whether the number still means our pipe: daemons close all files, and numbers are used again.
 bool is_ours(int fd) {
-  struct stat found;
-  return fstat(fd, &found) == 0 && found.st_dev == g_pipe.device && found.st_ino == g_pipe.inode;
+  struct stat status;
+  return fstat(fd, &status) == 0 && status.st_dev == g_pipe.device && status.st_ino == g_pipe.inode;
 }
 
 void set_default(int number) {
@@ -65,14 +65,14 @@ bool is_default(const struct sigaction& action) {
 bool catch_termination(int fd) {
   // The kernel keeps signals without a handler from process 1: there, nothing would end the process.
   if (getpid() == 1) return false;
-  struct stat found;
-  if (fstat(fd, &found) != 0) return false;
+  struct stat status;
+  if (fstat(fd, &status) != 0) return false;
   if (g_pipe.fd != fd || g_pipe.process != getpid() || !is_ours(fd)) {
     release_termination();
     g_pipe.fd = fd;
     g_pipe.process = getpid();
-    g_pipe.device = found.st_dev;
-    g_pipe.inode = found.st_ino;
+    g_pipe.device = status.st_dev;
+    g_pipe.inode = status.st_ino;
   }
   bool caught = false;
   for (const int number : kSignals) {

@@ -43,15 +43,15 @@ FileChange LiveFile::compare(const FileStatus& found) const {
 }
 
 Fingerprint Fingerprint::of(BlockReader& reader, uint64_t begin, uint64_t end) {
-  Fingerprint made;
+  Fingerprint fingerprint;
   const auto count = static_cast<size_t>(end - begin);
   const uint8_t* data = count > 0 ? reader.view(begin, count) : nullptr;
   if (data) {
-    made = {begin, static_cast<uint32_t>(count), crc32c(0, data, count)};
+    fingerprint = {begin, static_cast<uint32_t>(count), crc32c(0, data, count)};
   } else if (count > 0) {
-    made.crc = 1;  // the file is shorter by now: no file has this
+    fingerprint.crc = 1;  // the file is shorter by now: no file has this
   }
-  return made;
+  return fingerprint;
 }
 
 bool Fingerprint::is_of(const File& file) const {

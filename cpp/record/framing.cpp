@@ -116,16 +116,23 @@ bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked) {
   return crc_mask(crc32c(0, payload, length)) == masked;
 }
 
+bool record_agrees(const uint8_t* record, uint64_t length) {
+  uint64_t stored;
+  const uint8_t* payload = record + kHeader;
+  return read_header(record, stored) && stored == length &&
+         payload_agrees(payload, static_cast<size_t>(length), load_le<uint32_t>(payload + length));
+}
+
 size_t whole_records(Bytes records) {
   Cursor cursor(records);
-  size_t whole = 0;
+  size_t end = 0;
   uint64_t length;
   uint32_t crc;
   Bytes payload;
   while (cursor.fixed(length) && cursor.fixed(crc) && cursor.bytes(length, payload) && cursor.fixed(crc)) {
-    whole = static_cast<size_t>(cursor.position() - records.data());
+    end = static_cast<size_t>(cursor.position() - records.data());
   }
-  return whole;
+  return end;
 }
 
 void frame_in_place(uint8_t* payload, size_t size) {

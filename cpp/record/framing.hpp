@@ -49,6 +49,9 @@ size_t find_header_table(Bytes bytes, uint64_t longest);
 
 bool payload_agrees(const uint8_t* payload, size_t length, uint32_t masked);
 
+// Whether the `length` + kOverhead bytes at `record` are a record of that length with both of its CRCs right.
+bool record_agrees(const uint8_t* record, uint64_t length);
+
 // How many bytes at the start of back-to-back records are whole records, by their lengths alone.
 size_t whole_records(Bytes records);
 

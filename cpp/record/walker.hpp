@@ -159,9 +159,9 @@ class RecordWalker {
   }
 
   void lose(FaultCode code) {
-    const Recovery::Found found = recovery_.find_record(at_ + 1);
-    if (!found.settled) unsettle();
-    lose(code, found.resume);
+    const Recovery::Found recovered = recovery_.find_record(at_ + 1);
+    if (!recovered.settled) unsettle();
+    lose(code, recovered.resume);
   }
 
   void lose(FaultCode code, uint64_t resume) {
@@ -172,8 +172,8 @@ class RecordWalker {
   // What starts here is not all there: the file is still being written, unless records come after it.
   void tail() {
     unsettle();
-    const Recovery::Found found = recovery_.find_record(at_ + 1);
-    if (found.record) return lose(FaultCode::torn, found.resume);
+    const Recovery::Found recovered = recovery_.find_record(at_ + 1);
+    if (recovered.record) return lose(FaultCode::torn, recovered.resume);
     unfinished_ = reader_.end() - at_;
     at_ = reader_.end();
   }

@@ -33,9 +33,9 @@ WavHead wav_head(Bytes bytes) {
       head.frames = block > 0 ? static_cast<int64_t>(there / block) : 0;
       return head;
     }
-    const uint64_t whole = 8 + size + (size & 1);
-    if (whole > chunk.size()) return head;
-    at += static_cast<size_t>(whole);
+    const uint64_t chunk_size = 8 + size + (size & 1);
+    if (chunk_size > chunk.size()) return head;
+    at += static_cast<size_t>(chunk_size);
   }
   return head;
 }

@@ -87,11 +87,11 @@ void keep_extremes(const double* values, size_t count, size_t points, uint8_t* k
     return;
   }
   const size_t stretches = points / 2;
-  const size_t whole = count / stretches;
+  const size_t per_stretch = count / stretches;
   const size_t longer = count % stretches;  // the first so many have one more
   size_t begin = 0;
   for (size_t stretch = 0; stretch < stretches; ++stretch) {
-    const size_t end = begin + whole + (stretch < longer ? 1 : 0);
+    const size_t end = begin + per_stretch + (stretch < longer ? 1 : 0);
     size_t low = count;
     size_t high = count;
     for (size_t i = begin; i < end; ++i) {

@@ -46,8 +46,8 @@ class CustomScalars final : public Expander {
   // The last field of that number.
   static std::string_view text_of(Bytes message, uint32_t number) {
     std::string_view text;
-    walk(message, [&](uint32_t found, Bytes bytes) {
-      if (found == number) text = as_text(bytes);
+    walk(message, [&](uint32_t field, Bytes bytes) {
+      if (field == number) text = as_text(bytes);
       return true;
     });
     return text;
@@ -93,9 +93,9 @@ class CustomScalars final : public Expander {
             std::string_view pattern, Bytes layout, uint64_t first) {
     const bool leads = rows() == first;
     add_keys(value);
-    bool whole = append_repeated(category_, utf8(value, category), budget_);
-    whole = append_repeated(chart_, utf8(value, chart), budget_) && whole;
-    if (!whole) report_repeated(value);
+    bool complete = append_repeated(category_, utf8(value, category), budget_);
+    complete = append_repeated(chart_, utf8(value, chart), budget_) && complete;
+    if (!complete) report_repeated(value);
     if (type < 0) {
       type_.append_null();
     } else {

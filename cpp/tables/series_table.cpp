@@ -15,7 +15,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
   FixedBuilder<double> first_wall, last_wall;
   BoolBuilder selected;
-  const auto whole = [](uint64_t value) { return static_cast<int64_t>(value); };
+  const auto as_int64 = [](uint64_t value) { return static_cast<int64_t>(value); };
   const auto text = [](BytesBuilder& column, std::string_view value) {
     if (value.empty()) {
       column.append_null();
@@ -33,13 +33,13 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
     text(display_name, report.metadata.display_name);
     text(description, report.metadata.description);
     selected.append(report.selected);
-    count.append(whole(report.seen.steps.count));
-    rows.append(whole(report.rows));
-    dropped.append(whole(report.dropped.count));
+    count.append(as_int64(report.seen.steps.count));
+    rows.append(as_int64(report.rows));
+    dropped.append(as_int64(report.dropped.count));
     dropped_first.append(report.dropped.min);
     dropped_last.append(report.dropped.max);
-    rounded.append(whole(report.rounded));
-    refused.append(whole(report.refused));
+    rounded.append(as_int64(report.rounded));
+    refused.append(as_int64(report.refused));
     first_step.append(report.seen.steps.first);
     last_step.append(report.seen.steps.last);
     min_step.append(report.seen.steps.min);

@@ -6,7 +6,7 @@
 namespace tbq {
 namespace {
 
-int64_t whole(uint64_t value) { return static_cast<int64_t>(value); }
+int64_t as_int64(uint64_t value) { return static_cast<int64_t>(value); }
 
 // Columns by name, filled row by row in the same order.
 class Rows {
@@ -71,13 +71,13 @@ void export_files(const Result& result, ArrowArrayStream* out) {
         rows.put("state", static_cast<int64_t>(report.state));
         rows.put("error", int64_t{report.error});
         rows.put("compressed", int64_t{report.compressed});
-        rows.put("bytes", whole(report.bytes));
-        rows.put("resume", whole(report.resume));
-        rows.put("records", whole(report.records));
-        rows.put("values", whole(report.steps.count));
-        rows.put("truncated", whole(report.truncated));
-        rows.put("faults", whole(report.faults.size() + report.more_faults));
-        rows.put("sessions", whole(report.sessions));
+        rows.put("bytes", as_int64(report.bytes));
+        rows.put("resume", as_int64(report.resume));
+        rows.put("records", as_int64(report.records));
+        rows.put("values", as_int64(report.steps.count));
+        rows.put("truncated", as_int64(report.truncated));
+        rows.put("faults", as_int64(report.faults.size() + report.more_faults));
+        rows.put("sessions", as_int64(report.sessions));
         rows.put("timed", int64_t{report.times.known});
         rows.put("first_wall_time", report.times.start());
         rows.put("last_wall_time", report.times.end);
@@ -92,14 +92,14 @@ void export_sessions(const Result& result, ArrowArrayStream* out) {
       [](Rows& rows, const SessionReport& report) {
         rows.put("run", int64_t{report.run});
         rows.put("file", int64_t{report.file});
-        rows.put("offset", whole(report.offset));
+        rows.put("offset", as_int64(report.offset));
         rows.put("begin", report.times.begin);
         rows.put("end", report.times.end);
         rows.put("timed", int64_t{report.times.known});
         rows.put("has_start", int64_t{report.start.known});
         rows.put("start_step", report.start.step);
-        rows.put("records", whole(report.records));
-        rows.put("values", whole(report.steps.count));
+        rows.put("records", as_int64(report.records));
+        rows.put("values", as_int64(report.steps.count));
         rows.put("first_step", report.steps.first);
         rows.put("last_step", report.steps.last);
         rows.put("max_step", report.steps.max);
@@ -113,7 +113,7 @@ void export_segments(const Result& result, ArrowArrayStream* out) {
       [](Rows& rows, const SegmentReport& report) {
         rows.put("series", int64_t{report.series});
         rows.put("session", int64_t{report.session});
-        rows.put("count", whole(report.seen.steps.count));
+        rows.put("count", as_int64(report.seen.steps.count));
         rows.put("first_step", report.seen.steps.first);
         rows.put("last_step", report.seen.steps.last);
         rows.put("min_step", report.seen.steps.min);

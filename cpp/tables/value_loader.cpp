@@ -31,11 +31,8 @@ Bytes ValueLoader::load(const BlobRow& row, const char*& what) {
     return {buffer(), static_cast<size_t>(row.payload_length)};
   }
   if (!read(row.record, length + kOverhead, what)) return {};
-  uint64_t stored;
   const uint8_t* data = buffer();
-  if (!read_header(data, stored) || stored != length ||
-      !payload_agrees(data + kHeader, static_cast<size_t>(length),
-                      load_le<uint32_t>(data + kHeader + length))) {
+  if (!record_agrees(data, length)) {
     what = "a record's data does not agree with its checksum";
     return {};
   }

@@ -27,46 +27,46 @@ std::vector<uint8_t> tensor(uint8_t rows, double first) {
 
 }  // namespace
 
-TEST(triples_take_only_what_is_exactly_k_by_3_doubles) {
-  tbq::HistogramColumns triples;
+TEST(columns_take_only_what_is_exactly_k_by_3_doubles) {
+  tbq::HistogramColumns columns;
   const auto good = tensor(4, 1);
-  CHECK(triples.numbers(good).size() == 96);
-  CHECK(triples.numbers(good).size() == 96);  // now by its head alone
-  CHECK(triples.numbers(tensor(30, 1)).size() == 720);
+  CHECK(columns.numbers(good).size() == 96);
+  CHECK(columns.numbers(good).size() == 96);  // now by its head alone
+  CHECK(columns.numbers(tensor(30, 1)).size() == 720);
   auto four_wide = good;
   four_wide[11] = 0x04;
-  CHECK(triples.numbers(four_wide).empty());
+  CHECK(columns.numbers(four_wide).empty());
   auto floats = good;
   floats[1] = 0x01;
-  CHECK(triples.numbers(floats).empty());
-  auto more_behind = good;
-  more_behind.insert(more_behind.end(), {0x08, 0x01});  // another dtype, and the last one counts
-  CHECK(triples.numbers(more_behind).empty());
+  CHECK(columns.numbers(floats).empty());
+  auto more_after = good;
+  more_after.insert(more_after.end(), {0x08, 0x01});  // another dtype, and the last one counts
+  CHECK(columns.numbers(more_after).empty());
   auto cut = good;
   cut.pop_back();
-  CHECK(triples.numbers(cut).empty());
-  CHECK(triples.numbers({}).empty());
-  CHECK(triples.numbers(tensor(0, 1)).empty());
+  CHECK(columns.numbers(cut).empty());
+  CHECK(columns.numbers({}).empty());
+  CHECK(columns.numbers(tensor(0, 1)).empty());
 }
 
-TEST(triples_lie_in_three_columns_whatever_the_rows_widths) {
-  tbq::HistogramColumns triples;
+TEST(numbers_lie_in_three_columns_whatever_the_rows_widths) {
+  tbq::HistogramColumns columns;
   tbq::Pool pool;
   std::vector<std::pair<tbq::BlobRow, double>> rows;
   std::vector<tbq::Pool::Block> blocks;
   double next = 0;
   for (const uint32_t width : {1U, 2U, 5U, 8U, 16U, 3U, 30U, 7U, 64U, 1U, 1U, 9U}) {
-    if (width > triples.left()) {
+    if (width > columns.left()) {
       blocks.push_back(pool.raw(64 * tbq::HistogramColumns::kBin));
-      triples.grow(blocks.back().data, 64);
+      columns.grow(blocks.back().data, 64);
     }
     const auto bytes = tensor(static_cast<uint8_t>(width), next);
     auto& [row, first] = rows.emplace_back(tbq::BlobRow{}, next);
-    triples.append(triples.numbers(bytes), row);
+    columns.append(columns.numbers(bytes), row);
     CHECK(row.bins == width);
     next += 3.0 * width;
   }
-  triples.flush();
+  columns.flush();
   CHECK(blocks.size() > 1);
   for (const auto& [row, first] : rows) {
     const auto* values = reinterpret_cast<const double*>(row.payload);

@@ -42,11 +42,13 @@ void fail_each(Work&& work) {
 std::string log_of_every_path() {
   using namespace bytes;
   std::string file = record(version(1e9));
-  const std::string triples = number(1, 2) + message(2, message(2, number(1, 2)) + message(2, number(1, 3))) +
-                              message(4, std::string(48, '\1'));
+  const std::string histogram = number(1, 2) +
+                                message(2, message(2, number(1, 2)) + message(2, number(1, 3))) +
+                                message(4, std::string(48, '\1'));
   for (int64_t step = 1; step < 40; ++step) {
     file += record(scalar("loss", step, 0.5F)) + record(scalar("accuracy", step, 0.5F));
-    file += record(event(1e9, step, summary(message(1, "h") + message(8, triples) + metadata("histograms"))));
+    file +=
+        record(event(1e9, step, summary(message(1, "h") + message(8, histogram) + metadata("histograms"))));
   }
   const std::string text =
       number(1, 7) + message(2, message(2, number(1, 1))) + message(8, std::string(5000, 't'));

@@ -23,14 +23,16 @@ constexpr unsigned kThreads = 8;
 std::string log_file(int64_t steps, double wall) {
   using namespace bytes;
   std::string file = record(version(wall));
-  const std::string triples = number(1, 2) + message(2, message(2, number(1, 2)) + message(2, number(1, 3))) +
-                              message(4, std::string(48, '\1'));
+  const std::string histogram = number(1, 2) +
+                                message(2, message(2, number(1, 2)) + message(2, number(1, 3))) +
+                                message(4, std::string(48, '\1'));
   const std::string text =
       number(1, 7) + message(2, message(2, number(1, 1))) + message(8, std::string(6000, 't'));
   for (int64_t step = 0; step < steps; ++step) {
     const double now = wall + 1 + static_cast<double>(step);
     file += record(scalar("loss", step, 0.5F, now)) + record(scalar("accuracy", step, 0.25F, now));
-    file += record(event(now, step, summary(message(1, "h") + message(8, triples) + metadata("histograms"))));
+    file +=
+        record(event(now, step, summary(message(1, "h") + message(8, histogram) + metadata("histograms"))));
     if (step % 50 == 7) {
       file += record(event(now, step, summary(message(1, "t") + message(8, text) + metadata("text"))));
     }
@@ -82,10 +84,10 @@ TEST(many_files_in_eight_threads) {
     specs.push_back({files.back()->path(), i / 3});
   }
   for (const auto restarts : {tbq::Restarts::resume, tbq::Restarts::last}) {
-    for (const bool details : {false, true}) {
+    for (const bool session_tables : {false, true}) {
       tbq::DecodeOptions chosen = options(kThreads);
       chosen.restarts = restarts;
-      chosen.session_tables = details;
+      chosen.session_tables = session_tables;
       std::atomic<int> asked = 0;
       chosen.select = [&](uint32_t, std::string_view tag) {
         ++asked;

@@ -62,14 +62,14 @@ void EventBuffer::watch_first(Stamp stamp) {
 }
 
 void EventBuffer::watch(std::string_view tag, Stamp stamp) {
-  auto found = tags_.find(tag);
-  if (found == tags_.end()) found = tags_.emplace(std::string(tag), TagState{}).first;
-  TagState& state = found->second;
+  auto entry = tags_.find(tag);
+  if (entry == tags_.end()) entry = tags_.emplace(std::string(tag), TagState{}).first;
+  TagState& state = entry->second;
   if (state.seen && !state.told && stamp.step <= state.last) {
     state.told = true;
     if (notes_.size() < kMaxNotes) {
       const auto kind = stamp.step < state.last ? Note::backwards : Note::stuck;
-      notes_.push_back({kind, found->first, state.last, stamp.step});
+      notes_.push_back({kind, entry->first, state.last, stamp.step});
     }
   }
   state.seen = true;

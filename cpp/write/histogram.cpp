@@ -90,31 +90,31 @@ struct Moments {
 
   void add(std::span<const T> values) {
     const T* value = values.data();
-    const size_t whole = values.size() - values.size() % kWide;
+    const size_t in_lanes = values.size() - values.size() % kWide;
     double sums[kWide] = {};
     double squares[kWide] = {};
-    for (size_t i = 0; i < whole; i += kWide) {
+    for (size_t i = 0; i < in_lanes; i += kWide) {
       for (size_t lane = 0; lane < kWide; ++lane) {
-        const auto one = static_cast<double>(value[i + lane]);
-        sums[lane] += one;
-        squares[lane] += one * one;
+        const auto number = static_cast<double>(value[i + lane]);
+        sums[lane] += number;
+        squares[lane] += number * number;
       }
     }
     T lows[kWide];
     T highs[kWide];
     std::fill_n(lows, kWide, low);
     std::fill_n(highs, kWide, high);
-    for (size_t i = 0; i < whole; i += kWide) {
+    for (size_t i = 0; i < in_lanes; i += kWide) {
       for (size_t lane = 0; lane < kWide; ++lane) {
-        const T one = value[i + lane];
-        lows[lane] = one < lows[lane] ? one : lows[lane];
-        highs[lane] = one > highs[lane] ? one : highs[lane];
+        const T number = value[i + lane];
+        lows[lane] = number < lows[lane] ? number : lows[lane];
+        highs[lane] = number > highs[lane] ? number : highs[lane];
       }
     }
-    for (size_t i = whole; i < values.size(); ++i) {
-      const auto one = static_cast<double>(value[i]);
-      sums[0] += one;
-      squares[0] += one * one;
+    for (size_t i = in_lanes; i < values.size(); ++i) {
+      const auto number = static_cast<double>(value[i]);
+      sums[0] += number;
+      squares[0] += number * number;
       lows[0] = value[i] < lows[0] ? value[i] : lows[0];
       highs[0] = value[i] > highs[0] ? value[i] : highs[0];
     }
@@ -156,10 +156,10 @@ Histogram count(std::span<const T> values) {
     moments.add(block);
     size_t left = 0;
     for (const T value : block) {
-      const auto one = static_cast<double>(value);
-      const uint64_t cell = bits_of(one) >> kCellShift;
+      const auto number = static_cast<double>(value);
+      const uint64_t cell = bits_of(number) >> kCellShift;
       ++in_cell[cell];
-      rest[left] = one;
+      rest[left] = number;
       left += mixed[cell];
     }
     for (size_t i = 0; i < left; ++i) {

@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # as typing has it, which takes as long to import as Pyth
 if TYPE_CHECKING:
     from typing import Any
 
+    from tbq import compat as compat
     from tbq import errors as errors
     from tbq import lake as lake
     from tbq import ray as ray
@@ -75,6 +76,7 @@ __all__ = [
     "Update",
     "__version__",
     "board",
+    "compat",
     "demo",
     "doctor",
     "errors",
@@ -94,7 +96,7 @@ __all__ = [
 ]
 
 # Parts that are used as `tbq.results.weights(...)` without an import of their own.
-_MODULES = {"errors", "lake", "ray", "results"}
+_MODULES = {"compat", "errors", "lake", "ray", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]

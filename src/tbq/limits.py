@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tbq.errors import UsageError
+from tbq.arguments import bad
 from tbq.text import sized
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def size_of(text: Size, name: str = "max_unpacked") -> int:
     if isinstance(text, int) and not isinstance(text, bool) and text > 0:
         return text
     if match is None:
-        raise UsageError(f"{name}={text!r} is not a size", hint="want bytes, or a size with its unit: 4GB")
+        raise bad(name, text, "bytes, or a size with its unit, such as 4GB")
     unit = (1024 if match[3] else 1000) ** (" kmgt".index(match[2].lower()) if match[2] else 0)
     return int(float(match[1]) * unit)
 

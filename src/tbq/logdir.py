@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
     from tbq.query.written import Export, Paths
+    from tbq.schema import TableName
     from tbq.table.scalars import Series
     from tbq.table.table import Table
 
@@ -145,7 +146,7 @@ class LogDir:
         """
         return tables.table(self._reader.given(reading), "tags", run, tag=tag, **reading)
 
-    def table(self, name: str, *, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def table(self, name: TableName, *, run: Names = None, **selected: Unpack[Selected]) -> Table:
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all).
 
         >>> log.table("runs")["health"][0]
@@ -343,7 +344,9 @@ class LogDir:
 
         return show(self._reader.given(which), tag, **which)
 
-    def write(self, path: StrPath, *, kind: str = "all", **options: Unpack[Export]) -> Paths:
+    def write(
+        self, path: StrPath, *, kind: TableName | Literal["all"] = "all", **options: Unpack[Export]
+    ) -> Paths:
         """Write every table into a folder or into one xlsx, sqlite or duckdb file, or the one `kind` into a file.
 
         Takes the keywords of a table, and those of `table.write`. Returns the paths that were written.
@@ -397,7 +400,7 @@ class LogDir:
         return sql(self._reader.given(reading), query, params, unsafe=unsafe, **reading)
 
     def dataset(
-        self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+        self, kind: TableName = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
     ) -> LogDataset:
         """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for.
 
@@ -412,7 +415,7 @@ class LogDir:
 
     def scan(
         self,
-        kind: str = "scalars",
+        kind: TableName = "scalars",
         *,
         run: Names = None,
         relative_time: bool = False,
@@ -430,7 +433,7 @@ class LogDir:
         return scan(self._reader.given(selected), kind, run, relative_time, **selected)
 
     def lazy(
-        self, kind: str = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+        self, kind: TableName = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
     ) -> pl.LazyFrame:
         """A table as a polars LazyFrame: filters, columns and limits reach the reader.
 

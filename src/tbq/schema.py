@@ -1,9 +1,9 @@
-"""The Arrow schema of each table: the columns that DESIGN promises, by kind."""
+"""The Arrow schema of each table, by kind."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tbq.errors import UsageError
 
@@ -72,7 +72,13 @@ _COLUMNS = {
     ),
 }
 
-KINDS = tuple(_COLUMNS)
+#: The tables by name, for type checkers.
+TableName = Literal[
+    "scalars", "tensors", "histograms", "images", "audio", "texts", "hparams", "hparam_metrics", "hparam_domains",
+    "pr_curves", "meshes", "graphs", "nodes", "run_metadata", "custom_scalars", "others", "logs", "projector", "media",
+    "runs", "tags", "files", "problems",
+]  # fmt: skip
+KINDS: tuple[TableName, ...] = get_args(TableName)
 #: Those whose rows are values of series, ordered by run, tag, then as logged.
 SERIES = tuple(kind for kind, columns in _COLUMNS.items() if columns.startswith(_KEYS))
 

@@ -19,7 +19,8 @@ Steps = str | int | tuple[int | None, int | None] | None
 
 MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
 
-_TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
+_OPTIONS = ("run", "tag", "layer")  # what can be selected by an option of its name
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -87,7 +88,7 @@ class Selection:
     def names_of_patterns(self) -> list[str]:
         """What tags would be called that patterns are the names of: then these take that tag alone."""
         patterns = [item for item in self.items or () if _is_pattern(item)]
-        return [*patterns, *(item + _TEXT_SUFFIX for item in patterns)]
+        return [*patterns, *(item + TEXT_SUFFIX for item in patterns)]
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
@@ -123,7 +124,7 @@ class Selection:
             matches = self._found(item, known, there)
             taken.update(dict.fromkeys(matches))
             if not matches:
-                unmatched.append(Unmatched(item, closest(item, known)))
+                unmatched.append(Unmatched(item, closest(item, self._as_asked(known))))
         return Resolved(list(taken), unmatched)
 
     def columns(self, names: Iterable[str]) -> list[str]:
@@ -154,8 +155,8 @@ class Selection:
     def _found(self, item: str, known: list[str], there: set[str]) -> list[str]:
         if item in there:
             return [item]
-        if item + _TEXT_SUFFIX in there:
-            return [item + _TEXT_SUFFIX]
+        if item + TEXT_SUFFIX in there:
+            return [item + TEXT_SUFFIX]
         below = self._below(item, known)
         if below:
             return below
@@ -174,19 +175,25 @@ class Selection:
         session = re.compile(re.escape(item) + r"@\d+~*")
         return [name for name in known if name.startswith(folder) or session.fullmatch(name)]
 
+    def _as_asked(self, known: list[str]) -> list[str]:
+        """Names as their users know them."""
+        return [plain_tag(name) for name in known] if self.what == "tag" else known
+
     def _say(self, miss: Unmatched) -> str:
         return f"no {self.what} matches {miss.item!r}{self._tip(miss)}"
 
     def _tip(self, miss: Unmatched) -> str:
         if "," in miss.item:
-            return f"; to select several, repeat --{self.what}, or pass a list: {self.what}=[…]"
+            option = f"repeat --{self.what}, or pass a list: {self.what}=[…]"
+            return f"; to select several, {option if self.what in _OPTIONS else 'pass a list'}"
         return f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
 
     def _hint(self, known: list[str]) -> str | None:
         if not known:
             return f"there is no {self.what} at all"
-        shown = ", ".join(sorted(set(known))[:5])
-        more = len(set(known)) - 5
+        shown_names = sorted(set(self._as_asked(known)))
+        shown = ", ".join(shown_names[:5])
+        more = len(shown_names) - 5
         return f"{self.what}s here: {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
@@ -196,7 +203,7 @@ def plain_tag(tag: str) -> str:
     >>> plain_tag("notes/text_summary")
     'notes'
     """
-    return tag.removesuffix(_TEXT_SUFFIX) or tag
+    return tag.removesuffix(TEXT_SUFFIX) or tag
 
 
 def several(what: str, names: Sequence[str]) -> SelectionError:

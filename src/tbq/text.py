@@ -143,11 +143,22 @@ class Screen(io.RawIOBase):
             left = left[self._raw.write(left) or 0 :]
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that compares the digits in names as numbers.
+def natural(name: str) -> list[tuple[int, float, str]]:
+    """A key that sorts names as people do: numbers by value, letters in either case alike.
 
-    >>> sorted(["run_10", "run_9"], key=natural)
-    ['run_9', 'run_10']
+    >>> sorted(["lr=1e-3", "lr=0.03", "lr=0.1", "Run_10", "run_9"], key=natural)
+    ['lr=1e-3', 'lr=0.03', 'lr=0.1', 'run_9', 'Run_10']
+    """
+    parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", name)
+    key = [(1, float(part), part) if i % 2 else (0, 0.0, part.casefold()) for i, part in enumerate(parts)]
+    return [*key, (2, 0.0, name)]
+
+
+def with_digits(name: str) -> list[tuple[int, int, str]]:
+    """The key of the order of files: digits are compared as numbers, everything else as it is.
+
+    >>> sorted(["events.10", "events.9"], key=with_digits)
+    ['events.9', 'events.10']
     """
     return [
         (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)

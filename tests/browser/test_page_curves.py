@@ -197,14 +197,14 @@ def test_a_link_shows_the_same(demo: str, tab: Tab, tabs: Any) -> None:
     tab.page.fill("#filter", "lr=0.03")
     tab.page.locator("#smooth").fill("0.5")
     drag(tab, "train/loss", 0.3, 0.7)
-    mine = tab.drawn(
+    ours = tab.drawn(
         "train/loss", "c.curves.series.length === 2 && c.curves.high < 190 && c.curves.series[0].rawMin"
     )
     other = tabs()
     other.open(demo, tab.page.url.split("#", 1)[1])
     theirs = other.drawn("train/loss", "c.curves.series.length === 2")
-    assert [each["id"] for each in theirs["series"]] == [each["id"] for each in mine["series"]]
-    assert theirs["x"] == pytest.approx(mine["x"], rel=1e-6)
+    assert [each["id"] for each in theirs["series"]] == [each["id"] for each in ours["series"]]
+    assert theirs["x"] == pytest.approx(ours["x"], rel=1e-6)
 
 
 def test_keys(demo: str, tab: Tab) -> None:

@@ -2,6 +2,9 @@
 
 import csv
 import io
+import json
+import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -176,6 +179,12 @@ def test_compare(tbq: Run, seeds: Path) -> None:
         ("scalar", "val/loss", "min", "0.5", "0.25", "-0.25"),
         ("scalar", "val/loss", "max", "4.5", "4.25", "-0.25"),
     ]
+    done = tbq(
+        "compare", seeds, "lr=0.5/seed=0", "lr=0.25/seed=0", "--tag", "val/loss", "--stat", "first, mean"
+    )
+    assert [row["stat"] for row in records(done.stdout)] == ["", "first", "mean"]
+    done = tbq("compare", seeds, "lr=0.5/seed=0", "lr=0.25/seed=0", "--stat", "median")
+    assert (done.returncode, "want one of first, last" in done.stderr) == (2, True)
     done = tbq("compare", seeds, "lr=0.5/seed=0", "lr=0.5/sed=1")
     assert (done.returncode, "closest: lr=0.5/seed=1" in done.stderr) == (1, True)
 
@@ -225,7 +234,7 @@ def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: P
     from tbq.rewrite.options import RESTARTS as OF_REWRITE
 
     for command, known in ((export, RESTARTS), (rewrite, OF_REWRITE)):
-        (option,) = [one for one in command.params if one.name == "restarts"]
+        (option,) = [each for each in command.params if each.name == "restarts"]
         assert tuple(option.type.choices) == known
 
 
@@ -244,3 +253,49 @@ def test_merge_runs_names_the_form_it_takes(
 ) -> None:
     done = tbq(words[0], seeds, *words[1:], cwd=tmp_path)
     assert done.returncode == 2 and says in done.stderr
+
+
+def test_help_names_every_statistic() -> None:
+    """The words stand in the options, since the module that owns them takes long to import."""
+    from tbq.cli.options import STATS
+    from tbq.table import summary
+
+    assert STATS.split(", ") == list(summary.STATS)
+
+
+def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = tbq("report", seeds, "-o", page, "--merge-runs", r"re:(lr=.*)/seed=\d")
+    assert done.returncode == 0
+    (runs,) = re.findall(r'data-url="api/runs"[^>]*>(.*?)</script>', page.read_text())
+    names = {row["name"] for row in json.loads(runs)["runs"]}
+    assert {"lr=0.25", "lr=0.5"} <= names and not {"lr=0.25/seed=0", "lr=0.5/seed=0"} & names
+    damaged = tmp_path / "runs" / "a"
+    damaged.mkdir(parents=True)
+    cut = damaged / "events.out.tfevents.1.a"
+    cut.write_bytes(next(seeds.rglob("*tfevents*")).read_bytes()[:-5])
+    os.utime(cut, (1e9, 1e9))  # so that nobody seems to write it
+    done = tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html", "--strict")
+    assert (done.returncode, (tmp_path / "strict.html").exists()) == (1, False)
+    assert tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--stat", "min"], "--stat is for --layout summary"),
+        (["--layout", "wide", "--stat", "min"], "--stat is for --layout summary"),
+        (["--method", "minmax"], "--method says how --max-points chooses"),
+    ],
+)
+def test_export_ignores_no_option(tbq: Run, seeds: Path, options: list[str], says: str) -> None:
+    done = tbq("export", seeds, *options)
+    assert (done.returncode, done.stdout, says in done.stderr) == (2, "", True)
+
+
+def test_every_table_has_its_name() -> None:
+    from typing import get_args
+
+    from tbq import schema
+
+    assert list(get_args(schema.TableName)) == list(schema._COLUMNS) == list(schema.KINDS)

@@ -34,13 +34,13 @@ def both(path: Any, size_guidance: Any = None, **options: Any) -> tuple[Any, Any
     )
 
 
-def reload_both(mine: Any, other: Any) -> None:
+def reload_both(ours: Any, other: Any) -> None:
     with logged() as expected:
         other.Reload()
     with logged() as messages:
-        assert mine.Reload() is mine
+        assert ours.Reload() is ours
     assert messages == expected
-    assert state(mine) == state(other)
+    assert state(ours) == state(other)
 
 
 @pytest.mark.long
@@ -55,7 +55,7 @@ def test_every_answer_is_the_same_while_a_log_grows(
 ) -> None:
     """Files that are written piece by piece, and begun one after the other, with reloads in between."""
     folder = tmp_path_factory.mktemp("run")
-    mine, other = both(str(folder), sizes, purge_orphaned_data=purge)
+    ours, other = both(str(folder), sizes, purge_orphaned_data=purge)
     early = data.draw(st.booleans(), label="first event before any reload")
     for place, records in enumerate(logs):
         path = folder / f"events.out.tfevents.{place}"
@@ -65,15 +65,15 @@ def test_every_answer_is_the_same_while_a_log_grows(
                 file.write(b"".join(records[start:end]))
             if early:
                 early = False
-                assert outcome(mine.FirstEventTimestamp) == outcome(other.FirstEventTimestamp)
-                assert outcome(mine.GetSourceWriter) == outcome(other.GetSourceWriter)
-                assert state(mine) == state(other)
+                assert outcome(ours.FirstEventTimestamp) == outcome(other.FirstEventTimestamp)
+                assert outcome(ours.GetSourceWriter) == outcome(other.GetSourceWriter)
+                assert state(ours) == state(other)
             if data.draw(st.booleans(), label="reload"):
-                reload_both(mine, other)
-    reload_both(mine, other)
-    reload_both(mine, other)
+                reload_both(ours, other)
+    reload_both(ours, other)
+    reload_both(ours, other)
     shutil.rmtree(folder)
-    assert outcome(mine.Reload) == outcome(other.Reload)
+    assert outcome(ours.Reload) == outcome(other.Reload)
 
 
 @pytest.mark.long
@@ -104,11 +104,11 @@ def test_long_series_have_the_same_survivors(tmp_path: Path, size: int) -> None:
             step = max(0, step - 300)
             records.append(_start(step))
     path = tmp_path / "events.out.tfevents.1"
-    mine, other = both(str(tmp_path), {"scalars": size, "tensors": size})
+    ours, other = both(str(tmp_path), {"scalars": size, "tensors": size})
     for end in (1500, 1501, len(records)):
         path.write_bytes(b"".join(records[:end]))
-        reload_both(mine, other)
-    assert len(mine.Scalars("a")) <= (size or 4000)
+        reload_both(ours, other)
+    assert len(ours.Scalars("a")) <= (size or 4000)
 
 
 def _start(step: int) -> bytes:
@@ -131,11 +131,11 @@ def test_sizes_that_are_none(tmp_path: Path, size: Any) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    mine, other = both(str(tmp_path / "absent"))
+    ours, other = both(str(tmp_path / "absent"))
     for name in ("Reload", "FirstEventTimestamp"):
-        assert outcome(getattr(mine, name)) == outcome(getattr(other, name))
+        assert outcome(getattr(ours, name)) == outcome(getattr(other, name))
     with pytest.raises(_theirs_deleted()):
-        mine.Reload()
+        ours.Reload()
 
 
 def _theirs_deleted() -> type[Exception]:
@@ -195,16 +195,16 @@ def test_loaders_give_the_same_events(
         "TimestampedEventFileLoader",
     ):
         path.write_bytes(b"".join(records[:cut]))
-        mine, other = getattr(our_loaders, name)(str(path)), getattr(their_loaders, name)(str(path))
+        ours, other = getattr(our_loaders, name)(str(path)), getattr(their_loaders, name)(str(path))
         taken = data.draw(st.integers(0, 2))
         for _ in range(taken):
-            assert _canonical(next(mine.Load(), None)) == _canonical(next(other.Load(), None))
-        mine.Load()
-        assert [_canonical(each) for each in mine.Load()] == [_canonical(each) for each in other.Load()]
+            assert _canonical(next(ours.Load(), None)) == _canonical(next(other.Load(), None))
+        ours.Load()
+        assert [_canonical(each) for each in ours.Load()] == [_canonical(each) for each in other.Load()]
         with path.open("ab") as file:
             file.write(b"".join(records[cut:]))
-        assert [_canonical(each) for each in mine.Load()] == [_canonical(each) for each in other.Load()]
-        assert list(mine.Load()) == []
+        assert [_canonical(each) for each in ours.Load()] == [_canonical(each) for each in other.Load()]
+        assert list(ours.Load()) == []
 
 
 def _canonical(event: Any) -> Any:
@@ -223,48 +223,48 @@ def test_multiplexers(
     tmp_path_factory: pytest.TempPathFactory, logs: dict[str, list[bytes]], data: st.DataObject
 ) -> None:
     root = tmp_path_factory.mktemp("logs")
-    mine, other = EventMultiplexer(), TheirMultiplexer(size_guidance=theirs.STORE_EVERYTHING_SIZE_GUIDANCE)
+    ours, other = EventMultiplexer(), TheirMultiplexer(size_guidance=theirs.STORE_EVERYTHING_SIZE_GUIDANCE)
     name = data.draw(st.sampled_from([None, "exp"]))
     early = data.draw(st.booleans())
     if early:
-        assert mine.Reload() is mine
+        assert ours.Reload() is ours
         other.Reload()
     for run, records in logs.items():
         folder = root / run
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "events.out.tfevents.1").write_bytes(b"".join(records))
         if data.draw(st.booleans()):
-            assert mine.AddRunsFromDirectory(str(root), name) is mine
+            assert ours.AddRunsFromDirectory(str(root), name) is ours
             other.AddRunsFromDirectory(str(root), name)
-            _same_runs(mine, other)
-    mine.AddRunsFromDirectory(str(root), name).Reload()
+            _same_runs(ours, other)
+    ours.AddRunsFromDirectory(str(root), name).Reload()
     other.AddRunsFromDirectory(str(root), name).Reload()
-    _same_runs(mine, other)
+    _same_runs(ours, other)
     if logs:
         gone = sorted(logs)[-1]
         shutil.rmtree(root / gone)
         with logged() as expected:
             other.Reload()
         with logged() as messages:
-            mine.Reload()
+            ours.Reload()
         assert sorted(messages) == sorted(expected)
-        _same_runs(mine, other)
+        _same_runs(ours, other)
 
 
-def _same_runs(mine: Any, other: Any) -> None:
-    assert mine.Runs() == other.Runs()
-    assert mine.RunPaths() == other.RunPaths()
-    assert mine.PluginRunToTagToContent("mine") == other.PluginRunToTagToContent("mine")
+def _same_runs(ours: Any, other: Any) -> None:
+    assert ours.Runs() == other.Runs()
+    assert ours.RunPaths() == other.RunPaths()
+    assert ours.PluginRunToTagToContent("mine") == other.PluginRunToTagToContent("mine")
     for run, tags in other.Runs().items():
-        assert outcome(mine.FirstEventTimestamp, run) == outcome(other.FirstEventTimestamp, run)
-        assert outcome(mine.GetSourceWriter, run) == outcome(other.GetSourceWriter, run)
-        assert outcome(mine.Graph, run) == outcome(other.Graph, run)
+        assert outcome(ours.FirstEventTimestamp, run) == outcome(other.FirstEventTimestamp, run)
+        assert outcome(ours.GetSourceWriter, run) == outcome(other.GetSourceWriter, run)
+        assert outcome(ours.Graph, run) == outcome(other.Graph, run)
         for kind, method in KINDS.items():
             for tag in tags[kind]:
-                events = [plain(event) for event in getattr(mine, method)(run, tag)]
+                events = [plain(event) for event in getattr(ours, method)(run, tag)]
                 assert events == [plain(event) for event in getattr(other, method)(run, tag)]
     for call in ("Scalars", "Tensors", "SummaryMetadata"):
-        assert outcome(getattr(mine, call), "absent", "x") == outcome(getattr(other, call), "absent", "x")
+        assert outcome(getattr(ours, call), "absent", "x") == outcome(getattr(other, call), "absent", "x")
 
 
 def test_multiplexer_runs_by_path(tmp_path: Path) -> None:
@@ -272,15 +272,15 @@ def test_multiplexer_runs_by_path(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.tfevents").write_bytes(header() + scalar(name, 1, 2.0))
     paths = {"first": str(tmp_path / "one")}
-    mine, other = EventMultiplexer(paths).Reload(), TheirMultiplexer(paths).Reload()
-    for multiplexer in (mine, other):
+    ours, other = EventMultiplexer(paths).Reload(), TheirMultiplexer(paths).Reload()
+    for multiplexer in (ours, other):
         before = multiplexer.GetAccumulator("first")
         assert multiplexer.AddRun(str(tmp_path / "one"), "first") is multiplexer
         assert multiplexer.GetAccumulator("first") is before
         multiplexer.AddRun(str(tmp_path / "two"), "first").AddRun(str(tmp_path / "two"))
         assert multiplexer.GetAccumulator("first") is not before
-    _same_runs(mine, other)
-    assert outcome(mine.AddRunsFromDirectory, str(tmp_path / "one" / "x.tfevents")) == outcome(
+    _same_runs(ours, other)
+    assert outcome(ours.AddRunsFromDirectory, str(tmp_path / "one" / "x.tfevents")) == outcome(
         other.AddRunsFromDirectory, str(tmp_path / "one" / "x.tfevents")
     )
 
@@ -289,10 +289,10 @@ def test_plugin_assets(tmp_path: Path) -> None:
     folder = tmp_path / "plugins" / "projector"
     folder.mkdir(parents=True)
     (folder / "a.txt").write_text("hello")
-    mine, other = both(str(tmp_path))
+    ours, other = both(str(tmp_path))
     for plugin in ("projector", "absent"):
-        assert mine.PluginAssets(plugin) == other.PluginAssets(plugin)
-        assert outcome(mine.RetrievePluginAsset, plugin, "a.txt") == outcome(
+        assert ours.PluginAssets(plugin) == other.PluginAssets(plugin)
+        assert outcome(ours.RetrievePluginAsset, plugin, "a.txt") == outcome(
             other.RetrievePluginAsset, plugin, "a.txt"
         )
 

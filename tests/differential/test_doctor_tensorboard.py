@@ -110,12 +110,12 @@ def test_counts_are_those_of_tensorboard(name: str, tmp_path: Path) -> None:
         if survey.kind(series) != "scalars":
             continue
         key = (survey.run_of(series), survey.tags[series])
-        mine = shown(survey, series)
-        assert mine.rust == len(rust[key]), key
-        assert mine.python == len(python[key]), key
+        ours = shown(survey, series)
+        assert ours.rust == len(rust[key]), key
+        assert ours.python == len(python[key]), key
         kept = tbq.open(root).scalars(tag=key[1], run=key[0], on_error="ignore").to_arrow()
-        assert mine.tbq == len(kept), key
-        assert mine.logged == int(survey.series["count"][series])
+        assert ours.tbq == len(kept), key
+        assert ours.logged == int(survey.series["count"][series])
 
 
 def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
     rust, python = rust_points(root, tmp_path), python_points(root)
     for series, tag in enumerate(survey.tags):
         if tag != "session_log":
-            mine = shown(survey, series)
-            assert (mine.rust, mine.python) == (len(rust[".", tag]), len(python[".", tag]))
+            ours = shown(survey, series)
+            assert (ours.rust, ours.python) == (len(rust[".", tag]), len(python[".", tag]))
     (found,) = tbq.doctor(root)
     assert found.code == "TBQ403" and "was resumed 3 times" in found.message
     numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", found.message)][1:]

@@ -90,8 +90,8 @@ def test_images_v2_several_to_an_event(tmp_path: Path) -> None:
     assert rows["format"].to_pylist() == ["png", "jpeg", "gif", "bmp", "webp", "tiff"]
     assert rows["index"].to_pylist() == list(range(6))
     assert rows["data"].to_pylist() == encoded
-    for i, one in enumerate(encoded):
-        assert log.image("x", index=i).tobytes() == Image.open(io.BytesIO(one)).tobytes()
+    for i, each in enumerate(encoded):
+        assert log.image("x", index=i).tobytes() == Image.open(io.BytesIO(each)).tobytes()
     with pytest.raises(tbq.TbqError, match="6 images"):
         log.image("x", index=6)
 

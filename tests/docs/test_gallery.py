@@ -31,13 +31,13 @@ def test_the_page_has_ten_pictures_and_no_other_is_there() -> None:
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 def test_pictures_are_what_their_commands_draw(tmp_path: Path) -> None:
-    for made in script().draw(tmp_path):
-        baseline = DOCS / "images" / "gallery" / made.name
+    for each in script().draw(tmp_path):
+        baseline = DOCS / "images" / "gallery" / each.name
         small, widths = [], []
-        for path in (made, baseline):
+        for path in (each, baseline):
             with Image.open(path) as image:
                 widths.append(image.width)
                 small.append(np.asarray(image.convert("RGB").resize((400, 400), Image.Resampling.BOX), float))
-        assert abs(widths[0] - widths[1]) <= 2, made.name
+        assert abs(widths[0] - widths[1]) <= 2, each.name
         difference = float(np.sqrt(((small[0] - small[1]) ** 2).mean()))
-        assert difference < 8, f"{made.name} differs by {difference:.1f}; look at it, then: make gallery"
+        assert difference < 8, f"{each.name} differs by {difference:.1f}; look at it, then: make gallery"

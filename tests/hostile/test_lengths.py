@@ -54,10 +54,10 @@ def test_a_length_that_is_not_there_allocates_nothing(tmp_path: Path) -> None:
     at_the_end = [BEFORE + header(length) + b"payload" for length in lengths]
     followed = [data + BEHIND for data in at_the_end]
     found = decode_limited(*files(tmp_path, at_the_end + followed), memory=64 * MB)
-    for one in found[: len(lengths)]:
-        assert (one["rows"], one["records"], one["truncated"], one["faults"]) == (1, 2, 12 + 7, [])
-    for one in found[len(lengths) :]:
-        assert (one["rows"], one["truncated"], one["faults"], one["lost"]) == (2, 0, ["torn"], 12 + 7)
+    for each in found[: len(lengths)]:
+        assert (each["rows"], each["records"], each["truncated"], each["faults"]) == (1, 2, 12 + 7, [])
+    for each in found[len(lengths) :]:
+        assert (each["rows"], each["truncated"], each["faults"], each["lost"]) == (2, 0, ["torn"], 12 + 7)
 
 
 def nested(count: int, length_of: str) -> bytes:

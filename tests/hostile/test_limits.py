@@ -30,7 +30,7 @@ from tables import examples
 import tbq
 from tbq import limits
 from tbq.errors import SourceError, TbqWarning, UsageError
-from tbq.results import weights
+from tbq.results import weight_elements, weights
 from tbq.results.files import read_array, write_predictions
 from tbq.source.inflate import Unpacked
 
@@ -74,13 +74,13 @@ def test_a_bomb_is_read_up_to_the_limit_and_told(tmp_path: Path, small: int) -> 
     ) as told:
         assert len(log.scalars()) == 10
     assert len(told) == 1
-    (problem,) = [one for one in log.problems if one.code == "unpacking"]
+    (problem,) = [each for each in log.problems if each.code == "unpacking"]
     assert problem.severity == "error" and "max_unpacked=" in problem.message
     size = next(root.iterdir()).stat().st_size
     assert small <= in_folder(log._reader.unpacked._scratch.folder) <= small + 21 * size
     with pytest.raises(tbq.errors.DamageError):
         tbq.open(root).scalars(on_error="raise")
-    assert [one.code for one in tbq.doctor(root)] == ["TBQ110", "TBQ205", "TBQ109"]
+    assert [each.code for each in tbq.doctor(root)] == ["TBQ110", "TBQ205", "TBQ109"]
 
 
 @pytest.mark.long
@@ -90,8 +90,8 @@ def test_the_limit_can_be_raised_and_lowered(tmp_path: Path, small: int, limit: 
     log = tbq.open(root, max_unpacked=limit)
     with pytest.warns(TbqWarning, match="zeros where a record should start"):
         assert len(log.scalars()) == 10
-    assert not [one for one in log.problems if one.code == "unpacking"]
-    assert "TBQ110" not in [one.code for one in tbq.doctor(root, max_unpacked=limit)]
+    assert not [each for each in log.problems if each.code == "unpacking"]
+    assert "TBQ110" not in [each.code for each in tbq.doctor(root, max_unpacked=limit)]
     with pytest.warns(TbqWarning, match=r"the limit of 100 B: only its beginning is read; to raise it"):
         assert len(tbq.open(root, max_unpacked=100).scalars()) == 1
 
@@ -104,7 +104,7 @@ def test_many_bombs_share_what_is_spare(tmp_path: Path, small: int) -> None:
         log.scalars()
     sizes = sum(path.stat().st_size for path in root.iterdir())
     assert in_folder(log._reader.unpacked._scratch.folder) <= small + 21 * sizes
-    assert len([one for one in log.problems if one.code == "unpacking"]) == 5
+    assert len([each for each in log.problems if each.code == "unpacking"]) == 5
 
 
 @pytest.mark.long
@@ -133,7 +133,7 @@ def test_commands_say_it_and_take_the_option(tmp_path: Path, small: int) -> None
     assert new.code == 0 and "10 records" not in new.stderr
     for wrong in ("4 gigs", "-1", "", "1e9"):
         done = piped(["ls", root, "--max-unpacked", wrong])
-        assert done.code == 2 and "is not a size" in done.stderr
+        assert done.code == 2 and "want bytes, or a size with its unit" in done.stderr
 
 
 @pytest.mark.long
@@ -238,7 +238,7 @@ def test_predictions_of_a_bomb_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.warns(TbqWarning, match=r"no statistics for 'logits': it unpacks to 400\.0 MB"):
         assert weights(path).to_arrow()["mean"].to_pylist() == [None]
     with pytest.raises(SourceError, match=r"it unpacks to 400\.0 MB"):
-        weights(path, elements=True).to_arrow()
+        weight_elements(path).to_arrow()
 
 
 @pytest.mark.long
@@ -287,7 +287,7 @@ def test_hdf5_chunks_that_unpack_to_more_than_their_dataset(tmp_path: Path) -> N
     assert (tmp_path / "m.h5").stat().st_size < 4 * MB
     with pytest.warns(TbqWarning) as told:
         rows = weights(tmp_path / "m.h5").to_arrow().to_pylist()
-    assert sorted(str(one.message).split("'")[1] for one in told) == ["a/chunk", "a/large"]
+    assert sorted(str(each.message).split("'")[1] for each in told) == ["a/chunk", "a/large"]
     assert {row["parameter"]: row["mean"] for row in rows} == {"chunk": None, "large": None, "own": 1.0}
     rows = weights(tmp_path / "m.h5", layer="a", max_unpacked="2GB").to_arrow().to_pylist()
     assert {row["parameter"]: row["mean"] for row in rows} == {"chunk": 1.0, "large": 0.0, "own": 1.0}
@@ -387,7 +387,7 @@ def test_what_a_refusal_suggests_is_enough(unpacked: int, most: int | None, pack
 
 @pytest.mark.parametrize("wrong", ["", "GB", "4 G B", "1e3", "-1", 0, -5, True, 1.5, "٣MB"])
 def test_sizes_that_are_none(wrong: Any) -> None:
-    with pytest.raises(UsageError, match="is not a size"):
+    with pytest.raises(UsageError, match="want bytes, or a size with its unit"):
         tbq.open(".", max_unpacked=wrong)
 
 

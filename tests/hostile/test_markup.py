@@ -131,7 +131,7 @@ pieces = st.lists(
 
 @pytest.mark.long
 @given(pieces)
-@example("".join(f"{one}\n\n" for one in ATTACKS))
+@example("".join(f"{each}\n\n" for each in ATTACKS))
 @examples(600)
 def test_a_document_of_a_text_starts_nothing(text: str) -> None:
     made = inert(text)
@@ -178,7 +178,7 @@ def _cells(markdown: str) -> list[str]:
 
 @pytest.mark.long
 @given(pieces)
-@example("".join(f"{one}\n\n" for one in ATTACKS))
+@example("".join(f"{each}\n\n" for each in ATTACKS))
 @examples(600)
 def test_a_cell_shows_its_text_and_nothing_else(text: str) -> None:
     table = f"| head |\n| --- |\n| {literal(text)} |\n"
@@ -188,7 +188,7 @@ def test_a_cell_shows_its_text_and_nothing_else(text: str) -> None:
 
 def _words(text: str) -> list[str]:
     """The words of a text; what cannot be printed stands between words."""
-    return "".join(one if one.isprintable() and one != "\ufffd" else " " for one in text).split()
+    return "".join(each if each.isprintable() and each != "\ufffd" else " " for each in text).split()
 
 
 @pytest.mark.parametrize("format", ["md", "html"])
@@ -208,7 +208,7 @@ def test_tables_of_attacks(tmp_path: Path, format: str) -> None:
 
 def test_media_writes_texts_that_start_nothing(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
-    rows = [ef.text("note", step, one.encode(), ef.WALL + step) for step, one in enumerate(ATTACKS)]
+    rows = [ef.text("note", step, each.encode(), ef.WALL + step) for step, each in enumerate(ATTACKS)]
     (tmp_path / "log" / "events.out.tfevents.1").write_bytes(ef.event_file([ef.version(), *rows]))
     log = tbq.open(tmp_path / "log")
     log.write_media(tmp_path / "out")

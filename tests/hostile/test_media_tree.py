@@ -119,15 +119,15 @@ def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
     log.write_media(out, tag="a")
     with pytest.raises(tbq.TbqError, match="already there"):
         log.write_media(out)
-    mine = out / "root" / "a" / "00000000.gif"
-    mine.write_bytes(b"mine")
+    ours = out / "root" / "a" / "00000000.gif"
+    ours.write_bytes(b"mine")
     (out / "manifest.csv").unlink()
     with pytest.raises(tbq.TbqError, match="already there"):
         log.write_media(out)
-    assert mine.read_bytes() == b"mine"
+    assert ours.read_bytes() == b"mine"
     assert not (out / "manifest.csv").exists()
     log.write_media(out, force=True)
-    assert mine.read_bytes() == GIF + b"a"
+    assert ours.read_bytes() == GIF + b"a"
 
 
 def test_every_steps_and_kinds(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_paths_stay_usable_and_are_shown(odd: Path) -> None:
     try:
         broken.write_bytes(b"garbage" * 100)
         log = tbq.open(odd)
-        problem = next(one for one in log.problems if one.code == "not_events")
+        problem = next(each for each in log.problems if each.code == "not_events")
         assert Path(problem.path or "").is_file() and r"\xfe/events" in str(problem)
         assert log.table("problems").to_arrow().num_rows
         found = [finding.to_dict() for finding in tbq.doctor(odd)]

@@ -163,12 +163,12 @@ def test_an_empty_folder_in_which_a_process_was_killed_is_empty(place: Path, way
 
 def test_what_a_living_process_has_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with begin(place, "csv", "sys.stdin.readline(); time.sleep(0.5)") as it:
-        (mine,) = [name for name in left(place) if name != "old"]
+        (ours,) = [name for name in left(place) if name != "old"]
         for name in ("one", "two"):
             monkeypatch.setattr(scratch, "_swept", {})
             with output(place / "out" / name):
                 pass
-        assert mine in left(place)
+        assert ours in left(place)
         it.kill()
     monkeypatch.setattr(scratch, "_swept", {})
     with output(place / "out" / "three"):

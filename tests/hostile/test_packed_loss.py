@@ -41,7 +41,7 @@ def test_a_file_that_is_cut_is_a_problem(tmp_path: Path, pack, cut: float) -> No
     ):
         steps = log.scalars().to_arrow()["step"].to_pylist()
     assert steps == list(range(len(steps))) and 0 < len(steps) <= ROWS
-    problem = next(one for one in log.problems if one.code == "unpacking")
+    problem = next(each for each in log.problems if each.code == "unpacking")
     assert (problem.severity, problem.path) == ("error", str(path))
     with pytest.raises(DamageError, match="is cut off"):
         log.scalars(on_error="raise")
@@ -71,7 +71,7 @@ def test_rewrite_refuses_and_repair_reports(tmp_path: Path) -> None:
     assert refused.value.path == str(path) and refused.value.code == "unpacking"
     assert not (tmp_path / "new").exists()
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", repair=True)
-    assert [(one.code, one.path) for one in report.gone] == [("unpacking", str(path))]
+    assert [(each.code, each.path) for each in report.gone] == [("unpacking", str(path))]
     assert "damage skipped: 1 place" in str(report) and "is cut off" in str(report)
     got = tbq.open(tmp_path / "new").scalars().to_arrow()["step"].to_pylist()
     assert got == list(range(len(got))) and 1_000 < len(got) < ROWS

@@ -16,7 +16,7 @@ import pytest
 import safetensors.numpy
 
 from tbq.errors import SourceError, TbqError, TbqWarning
-from tbq.results import weights
+from tbq.results import weight_elements, weights
 from tbq.results.files import read_array
 
 
@@ -145,7 +145,7 @@ def test_npz_with_a_pickle_is_refused_and_nothing_runs(tmp_path):
     with pytest.warns(TbqWarning, match="never loads"):
         weights(tmp_path / "m.npz")
     with pytest.raises(SourceError, match="pickle"):
-        weights(tmp_path / "m.npz", elements=True).to_arrow()
+        weight_elements(tmp_path / "m.npz").to_arrow()
     np.save(tmp_path / "p.npy", np.array([Bomb(marker)], dtype=object), allow_pickle=True)
     with pytest.raises(SourceError, match="never loads") as error:
         read_array(str(tmp_path / "p.npy"))
@@ -341,7 +341,7 @@ def test_names_that_are_no_unicode_are_escaped(tmp_path, ending):
     path = tmp_path / "m.safetensors"
     path.write_bytes(pack(b'{"a\\ud800.w": %b}' % json.dumps(entry([1], 0, 4)).encode(), bytes(4)))
     assert weights(path).to_arrow()["layer"].to_pylist() == ["a\\ud800"]
-    found = weights(path, elements=True)
+    found = weight_elements(path)
     assert found.to_arrow()["layer"].to_pylist() == ["a\\ud800"]
     found.write(tmp_path / f"w.{ending}")
     assert b"ud800" in (tmp_path / f"w.{ending}").read_bytes()
@@ -350,6 +350,6 @@ def test_names_that_are_no_unicode_are_escaped(tmp_path, ending):
 def test_names_of_layers_cannot_break_a_line(tmp_path):
     import csv
 
-    weights({'a"b\nc,d.w': np.ones(1)}, elements=True).write(tmp_path / "w.csv")
+    weight_elements({'a"b\nc,d.w': np.ones(1)}).write(tmp_path / "w.csv")
     with open(tmp_path / "w.csv", newline="") as file:
         assert list(csv.reader(file))[1] == ['a"b\nc,d', "w", "0", "1.0"]

@@ -120,8 +120,8 @@ DATA: dict[str, list[Any]] = {
 def arguments(given: list[Any], log: Path, model: Path, out: Path) -> list[str]:
     places = {"LOG": log, "MODEL": model, "OUT": out}
     return [
-        re.sub("^(LOG|MODEL|OUT)(?=$|[/:.\x1b])", lambda found: str(places[found[1]]), str(one))
-        for one in given
+        re.sub("^(LOG|MODEL|OUT)(?=$|[/:.\x1b])", lambda found: str(places[found[1]]), str(each))
+        for each in given
     ]
 
 
@@ -170,7 +170,7 @@ def test_data_in_pipes_is_exact_and_words_are_not_in_it(
     values = json.loads(piped([*args, "--format", "json"]).stdout)
     assert len(values) == len(rows) - 1 > 0
     cells = {cell for row in rows for cell in row}
-    texts = {one for row in values for one in (*row, *row.values()) if isinstance(one, str)}
+    texts = {each for row in values for each in (*row, *row.values()) if isinstance(each, str)}
     assert texts - cells == set() or name == "elements"
     if name != "sql problems":
         assert any(TAG in cell or RUN in cell for cell in cells)
@@ -189,12 +189,12 @@ def test_python_says_nothing_raw_and_keeps_the_exact_names(log: Path, tmp_path: 
         opened = tbq.open(log)
         table = opened.scalars()
         opened.scalars(tag=[TAG, "tagg"]).wide()
-    assert told and all(raw(str(one.message)) == [] for one in told)
+    assert told and all(raw(str(each.message)) == [] for each in told)
     for value in (opened, table, table.wide(), *opened.problems, *tbq.doctor(log)):
         for text in (str(value), repr(value)):
             assert raw(text) == []
     assert raw(table._repr_html_()) == []
-    assert any(one.path and "\x1b" in one.path for one in opened.problems)
+    assert any(each.path and "\x1b" in each.path for each in opened.problems)
     assert RUN in opened.runs and TAG in opened.tags().to_arrow()["tag"].to_pylist()
     report = tbq.rewrite(log, tmp_path / "new\x1b", repair=True)
     assert raw(str(report)) == [] and "\x1b" in report.out
@@ -209,10 +209,10 @@ def test_commands_that_are_suggested_are_harmless_in_a_shell(log: Path, tmp_path
     lines = [finding.hint or "" for finding in tbq.doctor(log)]
     lines += piped(["show", str(log), f"{TAG}/image", "--run", RUN]).stdout.splitlines()
     commands = [line[line.index("tbq ") :] for line in lines if "tbq " in line]
-    assert any("--rename" in one for one in commands) and any("tbq media" in one for one in commands)
+    assert any("--rename" in each for each in commands) and any("tbq media" in each for each in commands)
     script = tmp_path / "script"
     stub = "tbq() { printf '%s\\0' \"$@\" >> words; }\n"
-    script.write_text(stub + "\n".join(one.split(", where ")[0] for one in commands), encoding="utf-8")
+    script.write_text(stub + "\n".join(each.split(", where ")[0] for each in commands), encoding="utf-8")
     subprocess.run(["bash", str(script)], cwd=tmp_path, check=False, capture_output=True, timeout=60)
     assert not (tmp_path / "pwned").exists()
     words = (tmp_path / "words").read_bytes().split(b"\0")

@@ -337,7 +337,7 @@ def test_memory_is_bounded_while_the_disk_refuses(tmp_path, monkeypatch, read_ev
             writer.add_scalar("x", 1.0, step)
         assert writer._file.buffer.pending_bytes <= 100_000
     said = [str(warning.message) for warning in caught]
-    assert sum("Events are lost until" in one for one in said) == 1
+    assert sum("Events are lost until" in each for each in said) == 1
     dropped = writer._file.buffer.dropped
     assert dropped > 10_000
     with pytest.warns(TbqWarning, match=f"closed, but {dropped:,} events could not be written"):

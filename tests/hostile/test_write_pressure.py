@@ -112,7 +112,7 @@ def test_a_broken_disk_is_not_waited_for(tmp_path, disk, small, read_events, err
             writer.add_scalar("x", 1.0, step)
     said = told(caught)
     assert len(said) == 2  # that it fails, and that events are lost
-    assert all(os.strerror(error) in one and str(writer.path) in one for one in said)
+    assert all(os.strerror(error) in each and str(writer.path) in each for each in said)
     dropped = writer._file.buffer.dropped
     assert dropped > 10_000
     disk.error = None
@@ -139,7 +139,7 @@ def test_a_disk_that_hangs_is_waited_for_and_then_given_up(tmp_path, disk, small
             writer.add_scalar("x", 1.0, step)
     said = told(caught)
     assert len(said) == 2
-    assert all("nothing could be written for 0.2 seconds (max_wait)" in one for one in said)
+    assert all("nothing could be written for 0.2 seconds (max_wait)" in each for each in said)
     dropped = writer._file.buffer.dropped
     assert dropped > 10_000
     disk.stuck.set()

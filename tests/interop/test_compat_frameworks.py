@@ -84,8 +84,8 @@ def test_accumulators(logs: Path, run: str, sizes: Any) -> None:
 def test_loaders_and_iterators(logs: Path, run: str) -> None:
     (path, *_) = sorted((logs / run).glob("*tfevents*"))
     for name in ("RawEventFileLoader", "LegacyEventFileLoader", "EventFileLoader"):
-        mine = [_bytes(each) for each in getattr(our_loaders, name)(str(path)).Load()]
-        assert mine == [_bytes(each) for each in getattr(their_loaders, name)(str(path)).Load()]
+        ours = [_bytes(each) for each in getattr(our_loaders, name)(str(path)).Load()]
+        assert ours == [_bytes(each) for each in getattr(their_loaders, name)(str(path)).Load()]
     iterated = [event.SerializeToString() for event in tf.compat.v1.train.summary_iterator(str(path))]
     assert [event.SerializeToString() for event in summary_iterator(path)] == iterated
     tbq.compat.install()
@@ -154,10 +154,10 @@ def test_pictures_and_sounds_of_tensors(logs: Path) -> None:
         ("weights", "tensor_to_histogram"),
     ):
         value = tensors[tensors["tag"] == tag]["value"].iloc[0]
-        mine, other = getattr(SummaryReader, name)(value), getattr(tbparse.SummaryReader, name)(value)
-        assert list(mine) == list(other)
-        for key in mine:
-            _same(np.asarray(mine[key]), np.asarray(other[key]))
+        ours, other = getattr(SummaryReader, name)(value), getattr(tbparse.SummaryReader, name)(value)
+        assert list(ours) == list(other)
+        for key in ours:
+            _same(np.asarray(ours[key]), np.asarray(other[key]))
 
 
 def test_a_script_that_imports_tensorflow(logs: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import tbq
 
 
 def findings(path: Path) -> list[str]:
-    return [f"{one.code} {one}" for one in tbq.doctor(path)]
+    return [f"{each.code} {each}" for each in tbq.doctor(path)]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -119,8 +119,8 @@ def test_keras_and_a_second_fit_into_the_same_directory(tmp_path: Path) -> None:
     assert findings(tmp_path) == []
     fit("batches", update_freq="batch")  # the same directory again: the most common mistake
     found = tbq.doctor(tmp_path)
-    assert [(one.code, one.run) for one in found] == [
+    assert [(each.code, each.run) for each in found] == [
         ("TBQ408", "batches/train"),
         ("TBQ408", "batches/validation"),
     ]
-    assert all("(50 %)" in one.message and "its own directory" in (one.hint or "") for one in found)
+    assert all("(50 %)" in each.message and "its own directory" in (each.hint or "") for each in found)

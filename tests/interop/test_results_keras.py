@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 
 import tbq
-from tbq.results import MetricsTable, metrics, predictions, weights
+from tbq.results import MetricsTable, metrics, predictions, weight_elements, weights
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -43,7 +43,7 @@ MODEL = make()
 
 
 def elements(source):
-    rows = weights(source, elements=True).to_arrow().to_pylist()
+    rows = weight_elements(source).to_arrow().to_pylist()
     return {(f"{r['layer']}/{r['parameter']}", r["index"]): r["value"] for r in rows}
 
 
@@ -75,7 +75,7 @@ def test_each_element_of_a_file_under_the_names_of_the_model(tmp_path, name):
 def test_predictions_of_tensors_and_model_outputs():
     scores = tf.nn.softmax(tf.random.stateless_normal((20, 3), seed=(1, 2)))
     labels = tf.one_hot(tf.random.stateless_uniform((20,), (1, 2), 0, 3, tf.int32), 3)
-    got = predictions(scores, labels, classes=["a", "b", "c"]).to_arrow()
+    got = predictions(scores, labels=labels, classes=["a", "b", "c"]).to_arrow()
     assert got["predicted"].to_pylist() == ["abc"[n] for n in scores.numpy().argmax(1)]
     assert got["label"].to_pylist() == ["abc"[n] for n in labels.numpy().argmax(1)]
     assert got["confidence"].to_pylist() == scores.numpy().max(1).tolist()
@@ -83,7 +83,8 @@ def test_predictions_of_tensors_and_model_outputs():
     assert predictions(iter(data)).to_arrow()["class_1"].to_pylist() == scores.numpy()[:, 1].tolist()
     outputs = MODEL.predict(np.zeros((5, 8)), verbose=0)
     assert (
-        predictions(outputs, np.zeros(5) + 0.5).to_arrow()["predicted"].to_pylist() == outputs[:, 0].tolist()
+        predictions(outputs, labels=np.zeros(5) + 0.5).to_arrow()["predicted"].to_pylist()
+        == outputs[:, 0].tolist()
     )
 
 

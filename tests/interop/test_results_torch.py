@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tbq.errors import SourceError, TbqWarning
-from tbq.results import MetricsTable, metrics, predictions, weights, weights_diff
+from tbq.results import MetricsTable, metrics, predictions, weight_elements, weights, weights_diff
 
 MODEL = torch.nn.Sequential(
     torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(12, 4, bias=False)
@@ -19,7 +19,7 @@ MODEL = torch.nn.Sequential(
 
 
 def elements(source, **options):
-    rows = weights(source, elements=True, **options).to_arrow().to_pylist()
+    rows = weight_elements(source, **options).to_arrow().to_pylist()
     return {(f"{r['layer']}.{r['parameter']}", r["index"]): r["value"] for r in rows}
 
 
@@ -151,7 +151,7 @@ def test_diff_of_two_epochs(tmp_path):
 
 def test_predictions_of_tensors_and_of_a_loader(tmp_path):
     logits, labels = torch.randn(30, 5, requires_grad=True), torch.randint(0, 5, (30,))
-    got = predictions(logits, labels, activation="softmax").to_arrow()
+    got = predictions(logits, labels=labels, activation="softmax").to_arrow()
     want = logits.softmax(1).detach().numpy()
     assert got["predicted"].to_pylist() == want.argmax(1).tolist()
     np.testing.assert_allclose(got["confidence"].to_numpy(), want.max(1), rtol=1e-6)
@@ -226,8 +226,8 @@ def test_tensors_that_claim_more_than_their_file_stores(tmp_path):
     torch.save(held, tmp_path / "m.pt")
     with pytest.warns(TbqWarning) as told:
         rows = weights(tmp_path / "m.pt").to_arrow().to_pylist()
-    assert sorted(str(one.message).split("'")[1] for one in told) == ["a.expanded", "a.sparse"]
-    assert all("unpacks to 4.4 TB, the limit is" in str(one.message) for one in told)
+    assert sorted(str(each.message).split("'")[1] for each in told) == ["a.expanded", "a.sparse"]
+    assert all("unpacks to 4.4 TB, the limit is" in str(each.message) for each in told)
     assert {row["parameter"]: row["mean"] for row in rows} == {
         "own": 1.0,
         "tied": 1.0,

@@ -315,7 +315,7 @@ def test_a_gradient_of_nan_is_named_and_the_others_are_logged(tmp_path, read_eve
     model = model_of(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with tbq.SummaryWriter(tmp_path) as writer:
-        writer.watch(model, every=1, parameters=False, statistics=("norm", "nonfinite"))
+        writer.watch(model, every=1, parameters=False, statistics="norm, nonfinite")
         for p in model.parameters():
             p.grad = torch.ones_like(p)
         model[2].bias.grad.fill_(float("nan"))

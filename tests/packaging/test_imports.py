@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tbq
@@ -40,22 +41,21 @@ def imported(*args: object) -> set[str]:
     return set(done.stderr.rpartition("\nimported ")[2].split())
 
 
-@pytest.mark.parametrize(
-    ("args", "needs"),
-    [
-        (("ls", "RUNS"), ()),
-        (("tags", "RUNS"), ()),
-        (("export", "RUNS", "-o", "x.csv"), ()),
-        (("export", "RUNS", "--layout", "wide", "-o", "x.jsonl"), ()),
-        (("summary", "RUNS"), ()),
-        (("show", "RUNS", "notes"), ()),
-        (("reduce", "RUNS", "--tag", "lr"), ()),
-        (("doctor", "RUNS", "--select", "TBQ1"), ()),
-        (("export", "RUNS", "-o", "x.parquet"), ("pyarrow.parquet", "ssl")),
-        (("sql", "RUNS", "select 1"), ("duckdb", "pyarrow.dataset", "ssl", "email")),
-    ],
-    ids=lambda value: " ".join(value),
-)
+FIRST: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    (("ls", "RUNS"), ()),
+    (("tags", "RUNS"), ()),
+    (("export", "RUNS", "-o", "x.csv"), ()),
+    (("export", "RUNS", "--layout", "wide", "-o", "x.jsonl"), ()),
+    (("summary", "RUNS"), ()),
+    (("show", "RUNS", "notes"), ()),
+    (("reduce", "RUNS", "--tag", "lr"), ()),
+    (("doctor", "RUNS", "--select", "TBQ1"), ()),
+    (("export", "RUNS", "-o", "x.parquet"), ("pyarrow.parquet", "ssl")),
+    (("sql", "RUNS", "select 1"), ("duckdb", "pyarrow.dataset", "ssl", "email")),
+]
+
+
+@pytest.mark.parametrize(("args", "needs"), FIRST, ids=lambda value: " ".join(value))
 def test_a_command_imports_what_it_needs(
     args: tuple[str, ...], needs: tuple[str, ...], runs: Path, tmp_path: Path
 ) -> None:
@@ -73,6 +73,55 @@ def test_a_command_imports_what_it_needs(
         assert "tbq.query.sql" not in modules
 
 
+#: What later stages each of the other commands needs, and which libraries beside numpy and pyarrow.
+STAGES = {
+    "board",
+    "compat",
+    "doctor",
+    "lake",
+    "live",
+    "plot",
+    "results",
+    "rewrite",
+    "serve",
+    "watch",
+    "write",
+}
+OTHERS = [
+    (("demo", "x.runs"), {"write"}, set()),
+    (("media", "RUNS", "-o", "x.media"), set(), set()),
+    (("compare", "RUNS", "lr=0.1/seed=0", "lr=0.1/seed=1"), set(), set()),
+    (("follow", "RUNS", "--idle", "0", "--from", "start"), {"live"}, set()),
+    (("plot", "RUNS", "--tag", "lr"), {"live", "plot"}, {"rich"}),
+    (("plot", "RUNS", "--tag", "lr", "-o", "x.svg"), {"live", "plot"}, {"matplotlib", "PIL", "unittest"}),
+    (("report", "RUNS", "-o", "x.html"), {"doctor", "live", "plot", "serve"}, {"PIL"}),
+    (("rewrite", "RUNS", "-o", "x.new"), {"rewrite"}, set()),
+    (("weights", "MODEL"), {"results"}, set()),
+    (("weights", "MODEL", "--elements", "-o", "x.csv"), {"results"}, set()),
+    (("predictions", "OUTPUTS"), {"plot", "results"}, set()),
+    (("sync", "RUNS", "x.lake"), {"lake"}, {"pyarrow.dataset", "pyarrow.parquet", "ssl"}),
+]
+
+
+@pytest.mark.parametrize(("args", "stages", "libraries"), OTHERS, ids=lambda value: " ".join(value))
+def test_other_commands_too(
+    args: tuple[str, ...], stages: set[str], libraries: set[str], runs: Path, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "model.npz", **{"dense.weight": np.eye(2)})
+    np.save(tmp_path / "outputs.npy", np.array([[0.75, 0.25]]))
+    places = {"RUNS": runs, "MODEL": tmp_path / "model.npz", "OUTPUTS": tmp_path / "outputs.npy"}
+    modules = imported(*(tmp_path / arg if arg.startswith("x.") else places.get(arg, arg) for arg in args))
+    assert set(HEAVY) & modules <= libraries
+    assert {name.split(".")[1] for name in modules if name.startswith("tbq.")} & STAGES <= stages
+
+
+def test_every_command_is_here() -> None:
+    from tbq.cli import COMMANDS
+
+    served = {"board", "serve", "watch"}  # until they are interrupted
+    assert {args[0] for args, *_ in (*FIRST, *OTHERS)} == set(COMMANDS) - served
+
+
 @pytest.mark.parametrize("args", [("--help",), ("--version",)])
 def test_the_help_imports_no_library(args: tuple[str, ...]) -> None:
     modules = imported(*args)
@@ -86,3 +135,12 @@ def test_the_library_imports_nothing_heavy() -> None:
     code = "import sys, tbq; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {*HEAVY, "numpy", "pyarrow"} & set(done.stdout.split())
+
+
+def test_the_writer_imports_nothing_of_the_readers() -> None:
+    code = "import sys, tbq; tbq.SummaryWriter; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert (
+        not {*HEAVY, "pyarrow", "tbq.source", "tbq.decode", "tbq.select", "tbq.table", "tbq.kinds"} & modules
+    )

@@ -22,8 +22,8 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, str]]:
         steps = draw(st.lists(st.integers(-5, 20), max_size=6, unique=True).map(sorted))
         for i in range(runs):
             other = draw(st.integers(0, 9)) == 0  # a run whose steps differ
-            mine = steps[:-1] if other else steps
-            rows += [(f"r{i}", tag, step, draw(VALUES)) for step in mine]
+            ours = steps[:-1] if other else steps
+            rows += [(f"r{i}", tag, step, draw(VALUES)) for step in ours]
     if draw(st.integers(0, 5)) == 0:
         rows.append(("r0", "t", 3, float("nan")))
     names = ("run", "tag", "step", "value")

@@ -74,15 +74,15 @@ def seen(decoded: Decoded) -> Any:
     """Everything that must not depend on how the file was read."""
     series = [
         (
-            one["tag"],
-            one["kind"],
-            one["count"],
-            one["rows"],
-            one["first_step"],
-            one["min_step"],
-            one["max_step"],
+            each["tag"],
+            each["kind"],
+            each["count"],
+            each["rows"],
+            each["first_step"],
+            each["min_step"],
+            each["max_step"],
         )
-        for one in _series(decoded)
+        for each in _series(decoded)
     ]
     report = decoded.files[0]
     lost = [(f.code, f.offset, f.length, f.step_before, f.step_after) for f in report.faults]

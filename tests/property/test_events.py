@@ -72,7 +72,7 @@ def events(draw: Any) -> bytes:
         st.lists(st.sampled_from(sorted(styles)), min_size=1, max_size=3 if draw(st.booleans()) else 1)
     )
     values = [draw(fields(ef.bytes_field(1, tag), *draw(number_fields(styles[tag])))) for tag in tags]
-    held = ef.bytes_field(5, draw(fields(*[ef.bytes_field(1, one) for one in values])))
+    held = ef.bytes_field(5, draw(fields(*[ef.bytes_field(1, each) for each in values])))
     step, wall = draw(STEPS), draw(WALLS)
     parts = [held]
     if wall is not None:

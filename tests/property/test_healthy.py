@@ -75,4 +75,4 @@ def test_a_training_that_went_well_gives_no_finding(
             for line in ("train", "val"):
                 pl.write(run / f"both_{line}", pl.header(), *pl.scalars(["both"], range(20)))
     found = tbq.doctor(folder / "runs")
-    assert found == [], [f"{one.code} {one}" for one in found]
+    assert found == [], [f"{each.code} {each}" for each in found]

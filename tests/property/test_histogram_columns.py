@@ -71,7 +71,7 @@ def file(
         if how == "scalar":
             payloads.append(ef.scalar("loss", step, 0.5, wall))
             continue
-        seen = any(one.tag == tag for one in logged)
+        seen = any(each.tag == tag for each in logged)
         meta = ef.metadata("histograms") if every[number] or not seen else b""
         if how == "v1":
             limits = struct.pack(f"<{len(buckets)}d", *(b[1] for b in buckets))
@@ -124,7 +124,7 @@ def read(paths: list[Path], restarts: str = "keep", **options: Any) -> list[Logg
 
 
 def by_tag(logged: list[Logged]) -> list[Logged]:
-    return sorted(logged, key=lambda one: one.tag)
+    return sorted(logged, key=lambda each: each.tag)
 
 
 @examples(25)
@@ -181,9 +181,11 @@ def test_tables_outlive_each_other(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "events.out.tfevents.1.host").write_bytes(data)
-        wanted.append([one.buckets for one in by_tag(logged)])
+        wanted.append([each.buckets for each in by_tag(logged)])
         tables.append(tbq.open(folder).histograms(on_error="ignore").to_arrow())
     for table, want in zip(tables, wanted, strict=True):
         columns = (table[name].to_pylist() for name in ("left", "right", "count"))
-        got = [None if one[0] is None else list(zip(*one, strict=True)) for one in zip(*columns, strict=True)]
+        got = [
+            None if each[0] is None else list(zip(*each, strict=True)) for each in zip(*columns, strict=True)
+        ]
         assert got == want

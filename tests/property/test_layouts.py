@@ -73,8 +73,8 @@ def test_wide_is_the_pivot(rows: list[tuple[str, str, int, float]], ordered: boo
             assert (value is None) == (tag not in cells)
             assert value is None or value == cells[tag] or (np.isnan(value) and np.isnan(cells[tag]))
     for run in {row[0] for row in rows}:
-        mine = [row["step"] for row in wide.to_pylist() if row["run"] == run]
-        assert mine == sorted(mine)
+        ours = [row["step"] for row in wide.to_pylist() if row["run"] == run]
+        assert ours == sorted(ours)
     assert bool(said) == bool(hidden)
     if hidden:
         assert said[0].category is TbqWarning

@@ -193,14 +193,14 @@ def check_layouts(log: tbq.LogDir, rows: Rows) -> None:
 
 def check_selections(log: tbq.LogDir, rows: Rows) -> None:
     for run, tag in {(run, tag) for run, tag, _ in rows}:
-        mine = {key: value for key, value in rows.items() if key[:2] == (run, tag)}
-        agree(long(log.scalars(run=run, tag=tag)), mine)
+        ours = {key: value for key, value in rows.items() if key[:2] == (run, tag)}
+        agree(long(log.scalars(run=run, tag=tag)), ours)
         query = "select run, tag, step, value from scalars where run = $run and tag = $tag"
-        agree(long(log.sql(query, params={"run": run, "tag": tag})), mine)
+        agree(long(log.sql(query, params={"run": run, "tag": tag})), ours)
         lazy = log.lazy().filter(pl.col("run") == run, pl.col("tag") == tag)
-        assert lazy.collect().height == len(mine)
+        assert lazy.collect().height == len(ours)
         series = log.series(tag, run=run)
-        assert np.array_equal(series.values, list(mine.values()), equal_nan=True)
+        assert np.array_equal(series.values, list(ours.values()), equal_nan=True)
 
 
 def check_files(log: tbq.LogDir, rows: Rows, folder: Path) -> None:
@@ -242,18 +242,18 @@ def check_files(log: tbq.LogDir, rows: Rows, folder: Path) -> None:
     wide.write(target("npz"))
     with np.load(folder / "out.npz") as held:
         assert len(held.files) == len(wide.columns)
-    for name, made in (("long", table), ("wide", wide)):
-        made.write(target("sqlite"))
+    for name, each in (("long", table), ("wide", wide)):
+        each.write(target("sqlite"))
         with closing(sqlite3.connect(folder / "out.sqlite")) as base:
-            cursor = base.execute(f'select * from "{made.kind}"')
+            cursor = base.execute(f'select * from "{each.kind}"')
             check_database(
-                name, [one[0] for one in cursor.description], cursor.fetchall(), made, rows, nan=None
+                name, [each[0] for each in cursor.description], cursor.fetchall(), each, rows, nan=None
             )
-        made.write(target("duckdb"))
+        each.write(target("duckdb"))
         with closing(duckdb.connect(str(folder / "out.duckdb"), read_only=True)) as base:
-            cursor = base.execute(f'select * from "{made.kind}"')
+            cursor = base.execute(f'select * from "{each.kind}"')
             check_database(
-                name, [one[0] for one in cursor.description], cursor.fetchall(), made, rows, nan=math.nan
+                name, [each[0] for each in cursor.description], cursor.fetchall(), each, rows, nan=math.nan
             )
 
 

@@ -62,8 +62,8 @@ def test_an_envelope_covers_the_band(band: list[tuple[float, float]], width: int
     at = grid(np.arange(len(low), dtype=float), 0.0, float(len(low) - 1), width)
     rows, bottom, top = envelope(at, low, high, 0)
     for column in np.unique(at):
-        mine = at[rows] == column
-        assert bottom[mine].min() == low[at == column].min() and top[mine].max() == high[at == column].max()
+        ours = at[rows] == column
+        assert bottom[ours].min() == low[at == column].min() and top[ours].max() == high[at == column].max()
 
 
 @given(VALUES, WIDTH)
@@ -100,8 +100,8 @@ def test_columns_are_those_of_the_store(points: list[tuple[int, float]], width: 
             made = View(follower).curves([("a", "t")], width=width, smooth=smooth)
         table = tbq.open(root).scalars(on_error="ignore").smooth(smooth)
     x, y = table["step"].astype(float), table["value"]
-    mine = columns_of(grid(x, float(x.min()), float(x.max()), width), y, width)
-    for name, column in zip(mine._fields, mine, strict=True):
+    ours = columns_of(grid(x, float(x.min()), float(x.max()), width), y, width)
+    for name, column in zip(ours._fields, ours, strict=True):
         np.testing.assert_array_equal(column, getattr(made, name)[0], err_msg=name)
 
 

@@ -58,14 +58,14 @@ def expected(rows: list[Row], options: dict[str, Any]) -> dict[str, list[tuple[f
         began[run] = min(began.get(run, wall), wall)
     series: dict[str, list[tuple[int, float, float]]] = {}
     for run in dict.fromkeys(run for run, *_ in rows):
-        mine = [row for row in rows if row[0] == run and row[1] == "loss"]
-        values = smoothed([row[4] for row in mine], options["smooth"])
+        ours = [row for row in rows if row[0] == run and row[1] == "loss"]
+        values = smoothed([row[4] for row in ours], options["smooth"])
         axis: dict[int, float] = {}
         for row in rows:
             if row[0] == run and row[1] == "tokens" and math.isfinite(row[4]):
                 axis[row[2]] = row[4]
         points = []
-        for (_, _, step, wall, _), value in zip(mine, values, strict=True):
+        for (_, _, step, wall, _), value in zip(ours, values, strict=True):
             x = {"step": float(step), "wall": wall, "relative": wall - began[run]}.get(options["x"])
             if x is None:
                 x = between(axis, step)

@@ -1,4 +1,4 @@
-"""Restart policies against a plain reading of DESIGN.md, over sessions in several files and in merged ones."""
+"""Restart policies against a plain reading of docs/restarts.md, over sessions in several files and in merged ones."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_dropped_rows_are_counted(folder: Path) -> None:
     }
     decoded = decode(write(files, folder), restarts="resume")
     assert [row.value for row in decoded.rows] == [0, 1, 2, 3, 4, 5, -6, -7, -8]
-    assert [one[1:5] for one in decoded.result.notable()] == [("loss", 4, 6, 9)]
+    assert [each[1:5] for each in decoded.result.notable()] == [("loss", 4, 6, 9)]
     assert not decode(write(files, folder), restarts="keep").result.notable()
 
 

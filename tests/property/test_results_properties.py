@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tbq.results import weights, weights_diff
+from tbq.results import weight_elements, weights_diff
 from tbq.results.checkpoint import parameters
 from tbq.results.elements import lines
 from tbq.results.statistics import statistics
@@ -94,7 +94,7 @@ def test_parquet_of_elements_is_what_the_rows_are(model):
     numbers = {
         name: array.astype(np.float32) if array.dtype.kind in "iu" else array for name, array in model.items()
     }
-    rows = weights(numbers, elements=True)
+    rows = weight_elements(numbers)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "w.parquet")
         rows.write(path)

@@ -57,7 +57,9 @@ def logs(draw: Any) -> list[bytes]:
                 pl.scalar(tag, draw(st.integers(-3, 300)), draw(st.floats(width=32, allow_nan=False)), wall)
             )
         elif kind == "many":
-            values = [summary_pb2.Summary.Value(tag=one, simple_value=step) for one in ("loss", "acc", "lr")]
+            values = [
+                summary_pb2.Summary.Value(tag=each, simple_value=step) for each in ("loss", "acc", "lr")
+            ]
             records.append(pl.event(step, wall, *values))
         elif kind == "tensor":
             plugin = draw(st.sampled_from(["scalars", None]))
@@ -93,7 +95,7 @@ def apply(
     hit: set[int] = set()
     out = bytearray(data)
     last = len(data)
-    for what, share, length, bits in sorted(damage, key=lambda one: -one[1]):
+    for what, share, length, bits in sorted(damage, key=lambda each: -each[1]):
         at = int(share * len(data))
         end = min(at + (1 if what == "flip" else length), len(data))
         if end > last:  # places that overlap would move each other
@@ -210,8 +212,8 @@ def test_edits_change_what_they_say_and_nothing_else(
         left = iter(want)
         assert all(any(point == other for other in left) for point in got)
         for tag in {tag for _, _, tag in want}:
-            mine = [point for point in want if point[2] == tag]
-            assert 1 <= sum(point[2] == tag for point in got) <= most and mine[-1] in got
+            ours = [point for point in want if point[2] == tag]
+            assert 1 <= sum(point[2] == tag for point in got) <= most and ours[-1] in got
     unknown = [record for record in records if b"\xfa\x3e\x05hello" in record]
     assert [
         record for record in (pl.split(files[0].read_bytes()) if files else []) if record in unknown
@@ -224,9 +226,9 @@ def times_of(root: Path) -> list[tuple[float, float]]:
     from tbq.decode import Options, decode
     from tbq.source.discover import discover
 
-    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, details=True)
+    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, session_tables=True)
     sessions = pa.table(result.sessions()).to_pylist()
-    return [(one["begin"], one["end"]) for one in sessions if one["timed"]]
+    return [(each["begin"], each["end"]) for each in sessions if each["timed"]]
 
 
 @given(

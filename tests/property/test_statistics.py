@@ -144,8 +144,8 @@ def test_each_curve_is_smoothed_alone(table: pa.Table, weight: float, random: An
     rows = table.to_pylist()
     want: list[float] = [0.0] * len(rows)
     for run, tag in {(row["run"], row["tag"]) for row in rows}:
-        mine = [i for i, row in enumerate(rows) if (row["run"], row["tag"]) == (run, tag)]
-        for i, value in zip(mine, as_tensorboard([rows[i]["value"] for i in mine], weight), strict=True):
+        ours = [i for i, row in enumerate(rows) if (row["run"], row["tag"]) == (run, tag)]
+        for i, value in zip(ours, as_tensorboard([rows[i]["value"] for i in ours], weight), strict=True):
             want[i] = value
     np.testing.assert_allclose(smooth(table, weight)["value"].to_numpy(), want, rtol=1e-12, atol=1e-9)
     # A table in another order, with its curves in theirs, is smoothed the same.
@@ -179,11 +179,11 @@ def test_fewer_points_are_points_of_the_curve(table: pa.Table, n: int, method: s
         pd.DataFrame(kept.to_pylist(), columns=table.column_names).groupby(["run", "tag"])["step"].agg(list)
     )
     for key, steps in curves.items():
-        mine = left[key]
-        assert (len(mine) == min(n, len(steps))) if method == "triangle" else 0 < len(mine) <= n
+        ours = left[key]
+        assert (len(ours) == min(n, len(steps))) if method == "triangle" else 0 < len(ours) <= n
         if method == "triangle":
-            assert mine[-1] == steps[-1]
-            assert n == 1 or mine[0] == steps[0]
+            assert ours[-1] == steps[-1]
+            assert n == 1 or ours[0] == steps[0]
 
 
 @examples(60)

@@ -58,10 +58,10 @@ def elements(array: np.ndarray[Any, Any], field: str) -> dict[str, Any]:
     if field == "half_val":
         return {field: flat.view(np.uint16).tolist()}
     if field in ("scomplex_val", "dcomplex_val"):
-        return {field: [part for one in flat.tolist() for part in (one.real, one.imag)]}
+        return {field: [part for each in flat.tolist() for part in (each.real, each.imag)]}
     if field == "float8_val":
         return {field: flat.tobytes()}
-    return {field: [one.item() if hasattr(one, "item") else int(one) for one in flat]}
+    return {field: [each.item() if hasattr(each, "item") else int(each) for each in flat]}
 
 
 def read(proto: Any) -> np.ndarray[Any, Any]:

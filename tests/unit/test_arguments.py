@@ -68,6 +68,17 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"out: got 3", lambda log: tbq.rewrite(log._reader.found.paths[0], 3)),  # type: ignore[arg-type]
     (r"progress: got 'x'", lambda log: tbq.rewrite(log._reader.found.paths[0], "new", progress="x")),  # type: ignore[arg-type]
     (r"progress: got 'x'", lambda log: tbq.doctor(log._reader.found.paths[0], progress="x")),  # type: ignore[arg-type]
+    (r"restarts: got 'x'.*want one of keep, resume", lambda log: tbq.rewrite(log.path, "new", restarts="x")),  # type: ignore[arg-type]
+    (r"drop_kind: got 3 \(int\)", lambda log: tbq.rewrite(log.path, "new", drop_kind=3)),  # type: ignore[arg-type]
+    (r"rename: got \['a'\] \(list\), want a mapping", lambda log: tbq.rewrite(log.path, "new", rename=["a"])),  # type: ignore[arg-type]
+    (r"rename_run: got 3 \(int\), want names", lambda log: tbq.rewrite(log.path, "new", rename_run={"a": 3})),  # type: ignore[dict-item]
+    (
+        r"merge_runs: got 'a' \(str\), want a mapping",
+        lambda log: tbq.rewrite(log.path, "new", merge_runs="a"),
+    ),  # type: ignore[arg-type]
+    (r"select: got 3 \(int\), want codes", lambda log: tbq.doctor(log.path, select=3)),  # type: ignore[arg-type]
+    (r"ignore: got \[3\] \(list\), want codes", lambda log: tbq.doctor(log.path, ignore=[3])),  # type: ignore[list-item]
+    (r"code: got 104 \(int\), want a code", lambda log: tbq.explain(104)),  # type: ignore[arg-type]
     (r"task: got 'x'", lambda _: tbq.results.predictions([0.5], task="x")),  # type: ignore[arg-type]
     (r"classes: got 'ab'", lambda _: tbq.results.predictions([0.5], classes="ab")),
 ]

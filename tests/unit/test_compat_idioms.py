@@ -81,14 +81,14 @@ def printed(idiom: Idiom, logdir: Path) -> str:
 def test_a_script_prints_the_same(idiom: Idiom, logdir: Path) -> None:
     tbq.compat.install()
     try:
-        mine = printed(idiom, logdir)
+        ours = printed(idiom, logdir)
     finally:
         tbq.compat.uninstall()
-    assert mine
+    assert ours
     if idiom.today:
         with warnings.catch_warnings():  # of what tbparse does with pandas
             warnings.simplefilter("ignore")
-            assert mine == printed(idiom, logdir)
+            assert ours == printed(idiom, logdir)
 
 
 def test_uninstalled_is_as_before(installed: None) -> None:

@@ -36,23 +36,23 @@ def same(light: Any, real: Any) -> None:
         if not oneof.startswith("_"):
             assert light.WhichOneof(oneof) == real.WhichOneof(oneof)
     for field in spec.fields:
-        mine, other = getattr(light, field.name), getattr(real, field.name)
+        ours, other = getattr(light, field.name), getattr(real, field.name)
         assert outcome(light.HasField, field.name) == outcome(real.HasField, field.name)
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            assert set(mine) == set(other)
+            assert set(ours) == set(other)
             if field.message_type.fields_by_name["value"].message_type is not None:
-                for key in mine:
-                    same(mine[key], other[key])
+                for key in ours:
+                    same(ours[key], other[key])
             else:
-                assert mine == dict(other)
+                assert ours == dict(other)
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
-            for each in zip(mine, other, strict=True) if field.is_repeated else [(mine, other)]:
+            for each in zip(ours, other, strict=True) if field.is_repeated else [(ours, other)]:
                 if field.is_repeated or real.HasField(field.name):
                     same(*each)
         elif field.is_repeated:
-            assert repr(mine) == repr(list(other))
+            assert repr(ours) == repr(list(other))
         else:
-            assert repr(mine) == repr(other)
+            assert repr(ours) == repr(other)
 
 
 def outcome(call: Any, *args: Any) -> Any:

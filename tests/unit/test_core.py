@@ -107,7 +107,7 @@ def test_memory_is_given_back_on_request(tmp_path: Path) -> None:
 
 def hparams_of_lists() -> bytes:
     value = ef.bytes_field(
-        6, [ef.bytes_field(1, ef.double_field(2, one)) for one in (0.5, 1.0, 1e-7, -1234.25)]
+        6, [ef.bytes_field(1, ef.double_field(2, each)) for each in (0.5, 1.0, 1e-7, -1234.25)]
     )
     entry = ef.bytes_field(1, [ef.bytes_field(1, "list"), ef.bytes_field(2, value)])
     plugin = ef.bytes_field(1, [ef.bytes_field(1, "hparams"), ef.bytes_field(2, ef.bytes_field(3, entry))])

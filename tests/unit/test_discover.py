@@ -31,10 +31,10 @@ def names(*paths: object) -> list[str]:
 @links
 def test_directories_that_link_to_each_other_are_listed_once(tmp_path: Path) -> None:
     folders = [log(tmp_path / "runs" / letter) for letter in "abcdefg"]
-    for one in folders:
+    for each in folders:
         for other in folders:
-            if one is not other:
-                (one / f"to_{other.name}").symlink_to(other)
+            if each is not other:
+                (each / f"to_{other.name}").symlink_to(other)
     assert names(tmp_path / "runs") == list("abcdefg")
 
 

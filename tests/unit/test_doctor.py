@@ -40,8 +40,8 @@ def test_broken_log_gives_exactly_its_findings(case: broken.Case, tmp_path: Path
     path = broken.make(case, tmp_path)
     before = _hashes(tmp_path)
     found = tbq.doctor(path)
-    assert [(one.code, one.run) for one in found] == case.findings, [str(one) for one in found]
-    assert all(one.message and one.hint for one in found)
+    assert [(each.code, each.run) for each in found] == case.findings, [str(each) for each in found]
+    assert all(each.message and each.hint for each in found)
     assert _hashes(tmp_path) == before
     assert text(found, str(path)).count("Next: ") == 1
 
@@ -78,9 +78,9 @@ def test_unknown_code_is_wrong_usage() -> None:
 
 def test_select_and_ignore(tmp_path: Path) -> None:
     pl.write(tmp_path, pl.header(), *[pl.scalar("loss", 0, 0.1, pl.T0 + n) for n in range(1, 50)])
-    assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ404", "TBQ502"]
-    assert [one.code for one in tbq.doctor(tmp_path, select="TBQ5")] == ["TBQ502"]
-    assert [one.code for one in tbq.doctor(tmp_path, select=["TBQ4,TBQ5"], ignore=["TBQ404"])] == ["TBQ502"]
+    assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ404", "TBQ502"]
+    assert [each.code for each in tbq.doctor(tmp_path, select="TBQ5")] == ["TBQ502"]
+    assert [each.code for each in tbq.doctor(tmp_path, select=["TBQ4,TBQ5"], ignore=["TBQ404"])] == ["TBQ502"]
     assert tbq.doctor(tmp_path, select="TBQ4", ignore="TBQ404") == []
 
 
@@ -99,7 +99,7 @@ def test_damage_in_a_large_image_is_found(tmp_path: Path) -> None:
     pl.write(
         tmp_path, pl.header(), *pl.scalars(["loss"], range(50)), bytes(image), pl.scalar("loss", 50, 1.0)
     )
-    assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ204"]
+    assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ204"]
 
 
 def test_many_damaged_places_are_one_finding(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_many_damaged_places_are_one_finding(tmp_path: Path) -> None:
 def test_tail_of_an_old_file_that_is_open_is_no_warning(tmp_path: Path) -> None:
     path = pl.write(tmp_path, pl.header(), *pl.scalars(["loss"], range(50)), pl.scalar("loss", 50, 1.0)[:-3])
     os.utime(path, (pl.T0, pl.T0))
-    assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ202"]
+    assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ202"]
     with path.open("ab"):
         os.utime(path, (pl.T0, pl.T0))
-        assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ201"]
+        assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ201"]
     with path.open("rb"):
-        assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ202"]
+        assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ202"]
 
 
 def test_nothing_is_told_of_what_is_not_asked_about(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_two_paths_that_make_one_name(tmp_path: Path) -> None:
     pl.healthy(tmp_path / "a")
     pl.healthy(tmp_path / "b")
     found = tbq.doctor([f"x:{tmp_path / 'a'}", f"x:{tmp_path / 'b'}"])
-    assert [one.code for one in found] == ["TBQ601"]
+    assert [each.code for each in found] == ["TBQ601"]
 
 
 def test_report_is_short_for_many_runs(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_the_first_nan_of_a_run_is_where_to_look(tmp_path: Path) -> None:
     ]
     pl.write(tmp_path, pl.header(), *rows)
     found = tbq.doctor(tmp_path)
-    assert [(one.code, one.tag) for one in found] == [("TBQ501", "accuracy"), ("TBQ501", "loss")]
-    assert all("before step 30" in (one.hint or "") for one in found)
+    assert [(each.code, each.tag) for each in found] == [("TBQ501", "accuracy"), ("TBQ501", "loss")]
+    assert all("before step 30" in (each.hint or "") for each in found)
 
 
 def test_what_tensorboard_shows_is_said_of_a_repaired_log(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_path_that_is_missing_does_not_hide_the_others(tmp_path: Path) -> None
         [tmp_path / "a", tmp_path / "b", tmp_path / "c"],
         {"x": tmp_path / "a", "y": tmp_path / "b", "z": tmp_path / "c"},
     ):
-        found = [(one.code, one.path) for one in tbq.doctor(source)]
+        found = [(each.code, each.path) for each in tbq.doctor(source)]
         assert found[:2] == [("TBQ103", str(tmp_path / "b")), ("TBQ103", str(tmp_path / "c"))]
         assert [code for code, _ in found[2:]] == ["TBQ104"]
     with pytest.raises(UsageError, match="empty path"):
@@ -250,7 +250,7 @@ def test_a_folder_that_cannot_be_read_is_the_cause_and_other_logs_are_none_of_it
                 tbq.open(open_folder / where)
     finally:
         locked.chmod(0o755)
-    assert [(one.code, one.path) for one in found] == [("TBQ108", str(open_folder / where))]
+    assert [(each.code, each.path) for each in found] == [("TBQ108", str(open_folder / where))]
     assert "permission denied" in found[0].message and "ls -ld" in (found[0].hint or "")
     report = text(found, str(open_folder / where))
     assert "somebody_elses" not in report and "ls -ld" in report.partition("Next: ")[2]
@@ -269,7 +269,7 @@ def test_a_folder_that_cannot_be_read_beside_runs_that_can(open_folder: Path) ->
             found = tbq.doctor(open_folder / "runs")
     finally:
         locked.chmod(0o755)
-    assert [(one.code, one.run) for one in found] == [("TBQ108", None), ("TBQ104", "exp2")]
+    assert [(each.code, each.run) for each in found] == [("TBQ108", None), ("TBQ104", "exp2")]
     assert found[0].path == str(locked)
 
 
@@ -310,7 +310,7 @@ def test_one_damaged_record_is_not_two_writers(
     data[len(records[0]) + int(place * (len(data) - len(records[0])))] ^= 1 << bit
     path = pl.write(root, bytes(data))
     os.utime(path, (pl.T0, pl.T0))
-    found = [one.code for one in tbq.doctor(root)]
+    found = [each.code for each in tbq.doctor(root)]
     assert "TBQ303" not in found
     assert any(code.startswith("TBQ20") for code in found)
 

@@ -18,6 +18,9 @@ import pytest
 
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
+from tbq.kinds.histograms import HistogramTable
+from tbq.kinds.hparams import HparamTable
+from tbq.kinds.tensors import TensorTable
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +39,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
-        "__version__", "board", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch", "ray", "read",
-        "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
+        "__version__", "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
         assert inspect.isfunction(getattr(tbq, name)), name
+    code = "import tbq; tbq.compat.install(); tbq.compat.uninstall(); tbq.results.weights; tbq.lake.sync"
+    subprocess.run([sys.executable, "-c", code], check=True)
     assert tbq.Table is tbq.table.table.Table and tbq.errors.TbqError is tbq.TbqError
 
 
@@ -63,7 +68,33 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize(("name", "method"), PUBLIC)
+#: Functions of two things of the same rank: what is read and where it goes, or what is compared.
+OF_TWO = {"compare", "rewrite", "sync", "weights_diff", "write_predictions"}
+FUNCTIONS = [
+    (name, function)
+    for owner in (tbq, tbq.lake, tbq.ray, tbq.results)
+    for name, function in ((name, getattr(owner, name)) for name in owner.__all__)
+    if inspect.isfunction(function)
+]
+OF_CLASSES = [
+    (f"{owner.__name__}.{name}", method)
+    for owner in (tbq.Table, tbq.Follower, tbq.results.Rows, HistogramTable, HparamTable, TensorTable)
+    for name, method in inspect.getmembers(owner, inspect.isfunction)
+    if not name.startswith("_") and name not in ("image",)  # a cell: row and column
+]
+
+
+@pytest.mark.parametrize(("name", "method"), FUNCTIONS)
+def test_functions_take_keywords_after_the_first_argument(name: str, method: Any) -> None:
+    positional = [
+        parameter.name
+        for parameter in inspect.signature(method).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    assert len(positional) <= (2 if name in OF_TWO else 1), positional
+
+
+@pytest.mark.parametrize(("name", "method"), [*PUBLIC, *OF_CLASSES])
 def test_everything_after_the_first_argument_is_keyword_only(name: str, method: Any) -> None:
     positional = [
         parameter.name
@@ -126,7 +157,7 @@ def test_a_directory_above_runs_selects_them(log: tbq.LogDir) -> None:
         log.scalars("lr=0.")
 
 
-def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir) -> None:
+def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir, tmp_path: Path) -> None:
     with pytest.warns(TbqWarning, match="no tag matches 'vall/loss'; closest: val/loss"):
         log.summary(tag=["vall/loss", "lr"])
     for call in (
@@ -134,9 +165,30 @@ def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir) -> None:
         lambda: log.scan(tag="vall/loss").read_all(),
         lambda: log.tags(tag="vall/loss"),
         lambda: log.table("tags", tag="vall/loss"),
+        lambda: log.scalars().wide("vall/loss"),
+        lambda: log.scalars().summary(tag=["vall/loss"]),
+        lambda: log.report(tmp_path / "x.html", tag="vall/loss"),
     ):
         with pytest.raises(SelectionError, match="closest: val/loss"):
             call()
+
+
+def test_a_misspelt_run_or_name_is_reported_too(log: tbq.LogDir, tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="no run matches 'divergd'; closest: diverged"):
+        log.report(tmp_path / "x.html", run="divergd")
+    with pytest.raises(SelectionError, match="no hyperparameter matches 'optimiser'; closest: optimizer"):
+        log.hparams().wide("optimiser")
+    with pytest.raises(SelectionError, match="'lr,seed'; to select several, pass a list"):
+        log.hparams().wide("lr,seed")
+    with pytest.raises(SelectionError, match="no tag matches 'nots'; closest: notes\\n"):
+        log.show("nots")  # logged as notes/text_summary
+    assert log.hparams().wide("optim*").columns == ["run", "optimizer", "group", "status"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_without_rows_keeps_the_columns_asked_for(log: tbq.LogDir) -> None:
+    assert log.scalars().head(0).wide(["lr", "val/loss"]).columns == ["run", "step", "lr", "val/loss"]
+    assert log.hparams().head(0).wide("lr").columns == ["run", "lr", "group", "status"]
 
 
 def test_commas_do_not_separate_names(log: tbq.LogDir) -> None:

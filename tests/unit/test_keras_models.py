@@ -56,7 +56,7 @@ def test_a_sequential_model_inside_a_model() -> None:
         Layer("head/d2", "Dense", ["head/d1"]),
     ]
     old = {"class_name": "Sequential", "config": [layer("Dense", "d1"), layer("Dense", "d2")]}
-    assert [one.inputs for one in layers(json.dumps(old).encode())] == [[], ["d1"]]
+    assert [each.inputs for each in layers(json.dumps(old).encode())] == [[], ["d1"]]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_no_model_is_a_problem(text: bytes, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"Keras|JSON|Expecting|UTF-8|utf-8"):
         layers(text)
     good = json.dumps(model(layer("Dense", "d"))).encode()
-    write(tmp_path, *(value("keras", "graph_keras_model", tensor=strings((), one)) for one in (text, good)))
+    write(tmp_path, *(value("keras", "graph_keras_model", tensor=strings((), each)) for each in (text, good)))
     log = tbq.open(tmp_path)
     with pytest.warns(tbq.TbqWarning, match="bad_graph|Keras|JSON|Expecting|codec"):
         table = log.nodes()

@@ -144,7 +144,7 @@ def test_tensors_under_a_tag_of_scalars_are_tensors_wherever_its_plugin_is_told(
         assert log.scalars().to_arrow()["step"].to_pylist() == [0, 2, 9]
     with pytest.warns(tbq.TbqWarning, match="not single numbers"):
         assert len(log.scalars(on_error="raise")) == 3  # no file is damaged
-    assert [(one.code, one.severity) for one in log.problems] == [("not_scalar", "info")]
+    assert [(each.code, each.severity) for each in log.problems] == [("not_scalar", "info")]
     tensors = log.tensors(on_error="ignore").to_arrow()
     assert tensors["step"].to_pylist() == [1, 3] and tensors["shape"].to_pylist() == [[2], [2]]
-    assert [one.code for one in tbq.doctor(tmp_path)] == ["TBQ505"]
+    assert [each.code for each in tbq.doctor(tmp_path)] == ["TBQ505"]

@@ -96,8 +96,8 @@ def test_bands_are_those_of_reduce(log: tbq.LogDir, band: Any, smooth: float) ->
 def test_bands_equal_the_table_of_reduce(log: tbq.LogDir) -> None:
     reduced = log.reduce(SEEDS, stats="mean,ci95", run="lr=*", tag="train/loss")
     for label, (x, y) in drawn(log.plot("train/loss", run="lr=*", by=SEEDS, band="ci95")).items():
-        mine = reduced["group"] == label.removesuffix(" (n=2)")
-        assert x.tolist() == reduced["step"][mine].tolist() and y.tolist() == reduced["mean"][mine].tolist()
+        ours = reduced["group"] == label.removesuffix(" (n=2)")
+        assert x.tolist() == reduced["step"][ours].tolist() and y.tolist() == reduced["mean"][ours].tolist()
 
 
 def test_groups_by_hyperparameter_are_in_order_of_value(log: tbq.LogDir) -> None:
@@ -376,6 +376,6 @@ def test_a_file_that_threads_share_is_one_session(tmp_path: Path) -> None:
 
     log = tbq.open(logs.write(tmp_path / "runs", {"a": {"loss": logs.line(range(3000))}}))
     options = Options(threads=4, split=1 << 14, block=1 << 12)
-    result = decode(log._reader.runs, ["scalars"], options, log._reader.unpacked, details=True)
+    result = decode(log._reader.runs, ["scalars"], options, log._reader.unpacked, session_tables=True)
     assert len(table_of(result.segments())) > 1  # else this tests nothing
     assert _takeovers(result, log.runs) == {}

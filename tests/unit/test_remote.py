@@ -262,7 +262,7 @@ def test_clear_words(bucket: Bucket, runs: Path) -> None:
             "cannot be reached: the connection was refused",
             {"aws_endpoint": "http://127.0.0.1:9"},
         ),
-        "s3://": ("names no bucket", {}),
+        "s3://": ("does not name a bucket", {}),
         "https://host/a?b": ("a URL with a query", {}),
         "hdfs://host/runs": ("hdfs:// is not supported", {}),
         "file://host/runs": ("names another machine", {}),
@@ -321,7 +321,7 @@ def test_export(bucket: Bucket, runs: Path, tmp_path: Path) -> None:
         log.scalars().write("s3://no-bucket-of-this-name/x.csv")
     with pytest.raises(OutputError, match="web server cannot be written to"):
         log.scalars().write("https://host/x.csv")
-    with pytest.raises(OutputError, match="names no object"):
+    with pytest.raises(OutputError, match="does not name an object"):
         log.scalars().write("s3://bucket/", format="csv")
     with pytest.raises(TbqError, match="cannot be used from or at a URL"):
         log.write_media(bucket.url("media"))

@@ -21,7 +21,7 @@ def columns(table):
 
 
 def test_multiclass_is_argmax_and_max():
-    got = columns(predictions(PROBABILITIES, LABELS))
+    got = columns(predictions(PROBABILITIES, labels=LABELS))
     assert list(got) == ["id", "label", "predicted", "confidence", "class_0", "class_1", "class_2", "class_3"]
     assert got["id"] == [*range(50)] and got["label"] == LABELS.tolist()
     assert got["predicted"] == PROBABILITIES.argmax(1).tolist()
@@ -32,16 +32,14 @@ def test_multiclass_is_argmax_and_max():
 def test_names_of_classes_ids_and_one_hot_labels():
     names = ["ant", "bee", "cat", "dog"]
     ids = [f"img{n}" for n in range(50)]
-    want = predictions(PROBABILITIES, LABELS, names, ids)
+    want = predictions(PROBABILITIES, labels=LABELS, classes=names, ids=ids)
     assert want.kind == "predictions" and want.columns[4:] == names
     got = rows(want)
     assert got[7]["id"] == "img7" and got[7]["label"] == names[LABELS[7]]
     assert got[7]["predicted"] == names[PROBABILITIES[7].argmax()]
-    assert predictions(PROBABILITIES, np.eye(4)[LABELS], names, ids).to_arrow().equals(want.to_arrow())
-    assert (
-        predictions(PROBABILITIES, [names[n] for n in LABELS], names, ids).to_arrow().equals(want.to_arrow())
-    )
-    assert predictions(PROBABILITIES, LABELS[:, None], names, ids).to_arrow().equals(want.to_arrow())
+    for labels in (np.eye(4)[LABELS], [names[n] for n in LABELS], LABELS[:, None]):
+        again = predictions(PROBABILITIES, labels=labels, classes=names, ids=ids)
+        assert again.to_arrow().equals(want.to_arrow())
 
 
 def test_without_labels_there_is_no_label_column():
@@ -50,32 +48,32 @@ def test_without_labels_there_is_no_label_column():
 
 def test_binary():
     score = np.array([0.9, 0.2, 0.5])
-    got = columns(predictions(score, [1, 0, 0]))
+    got = columns(predictions(score, labels=[1, 0, 0]))
     assert got["predicted"] == [1, 0, 1] and got["confidence"] == [0.9, 0.8, 0.5]
     assert got["class_1"] == score.tolist() and got["class_0"] == (1 - score).tolist()
-    assert columns(predictions(score[:, None], [1, 0, 0])) == got
+    assert columns(predictions(score[:, None], labels=[1, 0, 0])) == got
     assert columns(predictions(score, classes=["no", "yes"]))["predicted"] == ["yes", "no", "yes"]
     assert columns(predictions(score, task="binary", threshold=0.95))["predicted"] == [0, 0, 0]
-    logits = columns(predictions(np.array([2.0, -2.0]), [1, 0], task="binary", activation="sigmoid"))
+    logits = columns(predictions(np.array([2.0, -2.0]), labels=[1, 0], task="binary", activation="sigmoid"))
     assert logits["class_1"] == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
 
 
 def test_multilabel():
     outputs = np.array([[0.9, 0.1, 0.8], [0.2, 0.3, 0.1]])
     labels = np.array([[1, 0, 1], [0, 1, 0]])
-    got = columns(predictions(outputs, labels))
+    got = columns(predictions(outputs, labels=labels))
     assert (
         got["label"] == [[0, 2], [1]] and got["predicted"] == [[0, 2], []] and got["confidence"] == [0.9, 0.3]
     )
-    named = columns(predictions(outputs, labels, ["a", "b", "c"]))
+    named = columns(predictions(outputs, labels=labels, classes=["a", "b", "c"]))
     assert named["label"] == [["a", "c"], ["b"]]
     assert columns(predictions(outputs, task="multilabel"))["predicted"] == [[0, 2], []]
 
 
 def test_regression():
-    got = columns(predictions(np.array([1.5, 2.5]), [1.0, 3.0]))
+    got = columns(predictions(np.array([1.5, 2.5]), labels=[1.0, 3.0]))
     assert got == {"id": [0, 1], "label": [1.0, 3.0], "predicted": [1.5, 2.5], "error": [0.5, -0.5]}
-    two = predictions(np.array([[1.0, 2.0]]), np.array([[0.5, 0.5]]), classes=["x", "y"])
+    two = predictions(np.array([[1.0, 2.0]]), labels=np.array([[0.5, 0.5]]), classes=["x", "y"])
     assert rows(two) == [
         {
             "id": 0,
@@ -91,7 +89,7 @@ def test_regression():
 
 
 def test_predicted_classes_alone():
-    got = columns(predictions(np.array([2, 0]), [2, 1], classes=["a", "b", "c"]))
+    got = columns(predictions(np.array([2, 0]), labels=[2, 1], classes=["a", "b", "c"]))
     assert got == {"id": [0, 1], "label": ["c", "b"], "predicted": ["c", "a"]}
 
 
@@ -104,10 +102,12 @@ def test_softmax():
 
 @pytest.mark.parametrize("parts", [1, 3, 50])
 def test_batches_give_the_rows_of_the_whole(parts):
-    whole = predictions(PROBABILITIES, LABELS).to_arrow()
+    whole = predictions(PROBABILITIES, labels=LABELS).to_arrow()
     pairs = zip(np.array_split(PROBABILITIES, parts), np.array_split(LABELS, parts), strict=True)
     assert predictions(pair for pair in pairs).to_arrow().combine_chunks().equals(whole)
-    beside = predictions(iter(np.array_split(PROBABILITIES, parts)), iter(np.array_split(LABELS, parts)))
+    beside = predictions(
+        iter(np.array_split(PROBABILITIES, parts)), labels=iter(np.array_split(LABELS, parts))
+    )
     assert beside.to_arrow().combine_chunks().equals(whole)
 
 
@@ -135,7 +135,7 @@ def test_lists_in_csv_are_json(tmp_path):
 
 
 def test_a_class_called_as_a_column():
-    table = predictions(np.array([[0.25, 0.75]]), [1], classes=["label", "id"])
+    table = predictions(np.array([[0.25, 0.75]]), labels=[1], classes=["label", "id"])
     assert table.columns == ["id", "label", "predicted", "confidence", "class.label", "class.id"]
     assert columns(table)["label"] == ["id"]
     assert columns(confusion(table))["label"] == ["label", "id"]
@@ -161,7 +161,8 @@ def test_a_class_called_as_a_column():
 )
 def test_what_does_not_fit_is_told(arguments, message):
     with pytest.raises(UsageError, match=message):
-        predictions(*arguments)
+        outputs, *others = arguments
+        predictions(outputs, **dict(zip(("labels", "classes", "ids"), others, strict=False)))
 
 
 @pytest.mark.parametrize(
@@ -199,13 +200,13 @@ def test_ragged_batches_are_told(tmp_path, batches, message):
 
 def test_more_or_fewer_batches_of_labels():
     with pytest.raises(UsageError, match="more batches of labels"):
-        predictions(iter([PROBABILITIES]), iter([LABELS, LABELS])).to_arrow()
+        predictions(iter([PROBABILITIES]), labels=iter([LABELS, LABELS])).to_arrow()
     with pytest.raises(UsageError, match="fewer than of outputs"):
-        predictions(iter([PROBABILITIES, PROBABILITIES]), iter([LABELS])).to_arrow()
+        predictions(iter([PROBABILITIES, PROBABILITIES]), labels=iter([LABELS])).to_arrow()
 
 
 def test_confusion_and_scores_by_hand():
-    table = predictions(PROBABILITIES, LABELS)
+    table = predictions(PROBABILITIES, labels=LABELS)
     predicted = PROBABILITIES.argmax(1)
     matrix = confusion(table).to_arrow()
     assert matrix.column_names == ["label", "0", "1", "2", "3"]
@@ -223,11 +224,13 @@ def test_confusion_and_scores_by_hand():
 
 
 def test_scores_of_classes_that_never_come_and_of_several_classes():
-    got = rows(scores(predictions(np.array([[0.9, 0.1, 0.0]]), [1], ["a", "b", "c"])))
+    got = rows(scores(predictions(np.array([[0.9, 0.1, 0.0]]), labels=[1], classes=["a", "b", "c"])))
     assert [(r["class"], r["precision"], r["recall"], r["f1"]) for r in got] == [
         ("a", 0.0, None, 0.0), ("b", None, 0.0, 0.0), ("c", None, None, None),
     ]  # fmt: skip
-    several = predictions(np.array([[0.9, 0.8], [0.1, 0.9]]), np.array([[1, 0], [0, 1]]), task="multilabel")
+    several = predictions(
+        np.array([[0.9, 0.8], [0.1, 0.9]]), labels=np.array([[1, 0], [0, 1]]), task="multilabel"
+    )
     assert [(r["class"], r["precision"], r["recall"]) for r in rows(scores(several))] == [
         (0, 1, 1),
         (1, 0.5, 1),
@@ -240,10 +243,10 @@ def test_scores_need_labels_and_classes():
     with pytest.raises(UsageError, match="no labels"):
         scores(predictions(PROBABILITIES))
     with pytest.raises(UsageError, match="numbers, not classes"):
-        confusion(predictions(np.array([1.5]), [2.5]))
+        confusion(predictions(np.array([1.5]), labels=[2.5]))
 
 
 def test_half_precision_and_empty():
-    half = predictions(PROBABILITIES.astype(np.float16), LABELS).to_arrow()
+    half = predictions(PROBABILITIES.astype(np.float16), labels=LABELS).to_arrow()
     assert half.schema.field("class_0").type == pa.float32()
     assert rows(predictions(np.zeros((0, 3)))) == []

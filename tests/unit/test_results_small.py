@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
-from tbq.results import Rows, confusion, predictions, scores
+from tbq.results import Rows, confusion, predictions, scores, weight_elements
 
 LOGITS = np.array([[2.0, -1.0, 0.5], [-3.0, -2.0, -1.0]])
 
@@ -86,7 +87,7 @@ def test_batches_must_agree_on_what_they_are() -> None:
 @pytest.mark.parametrize("ending", ["arrow", "parquet", "feather"])
 def test_streamed_rows_keep_their_kind(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"x.{ending}"
-    rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+    rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
     assert isinstance(rows, Rows)
     rows.write(path)
     assert tbq.read(path).kind == "elements"
@@ -176,3 +177,38 @@ def test_a_tensor_of_an_unknown_plugin_is_an_array(tmp_path: Path) -> None:
         log.tensor("x")
     with pytest.raises(tbq.TbqError, match="no tag matches 'nowhere'"):
         log.tensor("nowhere")
+
+
+# ---- what a stream of rows is told ----
+
+
+READERS: dict[str, Any] = {
+    "csv": pl.read_csv, "csv.gz": pl.read_csv, "tsv": lambda path: pl.read_csv(path, separator="\t"),
+    "json": pl.read_json, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet, "arrow": pl.read_ipc,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_rows_are_written_with_the_columns_asked_for(ending: str, tmp_path: Path) -> None:
+    rows = weight_elements({"a.w": np.arange(3.0), "b.w": np.ones(2)})
+    path = tmp_path / f"x.{ending}"
+    assert rows.write(path, columns="value,layer") == [str(path)]
+    again = READERS[ending](path)
+    assert again.columns == ["value", "layer"]
+    assert again["value"].to_list() == [0.0, 1.0, 2.0, 1.0, 1.0]
+    with pytest.raises(UsageError, match="columns: there is no column 'valu'; closest: value"):
+        rows.write(tmp_path / f"y.{ending}", columns=["valu"])
+    with pytest.raises(UsageError, match=r"rows\.write has no argument 'colums'"):
+        rows.write(tmp_path / f"y.{ending}", colums="value")  # type: ignore[call-arg]
+    assert [path.name for path in tmp_path.iterdir()] == [f"x.{ending}"]
+
+
+def test_predictions_are_written_with_the_columns_asked_for(tmp_path: Path) -> None:
+    np.save(tmp_path / "outputs.npy", np.array([[0.75, 0.25], [0.5, 0.5]]))
+    np.save(tmp_path / "labels.npy", np.array([0, 1]))
+    tbq.results.write_predictions(
+        str(tmp_path / "outputs.npy"), str(tmp_path / "p.csv"), labels=str(tmp_path / "labels.npy"),
+        columns="id,predicted", scores=str(tmp_path / "scores.csv"),
+    )  # fmt: skip
+    assert (tmp_path / "p.csv").read_text() == "id,predicted\n0,0\n1,0\n"
+    assert "recall" in (tmp_path / "scores.csv").read_text()

@@ -12,7 +12,7 @@ import safetensors.numpy
 import tbq
 from tbq.arrays import widen
 from tbq.errors import SelectionError, SourceError, TbqWarning, UsageError
-from tbq.results import weights, weights_diff
+from tbq.results import weight_elements, weights, weights_diff
 from tbq.results.checkpoint import parameters
 from tbq.results.checkpoint.parameter import slabs, split_name
 
@@ -61,7 +61,7 @@ def test_names_are_split_at_the_last_dot_or_slash():
 
 
 def test_every_format_gives_the_same_elements_and_statistics(tmp_path):
-    want = {(r["layer"], r["parameter"], r["index"]): r["value"] for r in rows(weights(MODEL, elements=True))}
+    want = {(r["layer"], r["parameter"], r["index"]): r["value"] for r in rows(weight_elements(MODEL))}
     assert want["encoder.0", "weight", 5] == pytest.approx(0.5)
     assert want["head", "steps", 0] == 7 and want["head", "weight", 1] == -2
     stats = {(r["layer"], r["parameter"]): r for r in rows(weights(MODEL))}
@@ -69,7 +69,7 @@ def test_every_format_gives_the_same_elements_and_statistics(tmp_path):
         slash = "/" if name == "m.h5" else "."
         got = {
             (r["layer"].replace(slash, "."), r["parameter"], r["index"]): r["value"]
-            for r in rows(weights(tmp_path / name, elements=True))
+            for r in rows(weight_elements(tmp_path / name))
         }
         assert got.keys() == want.keys(), name
         np.testing.assert_equal([got[key] for key in want], list(want.values()))
@@ -90,7 +90,7 @@ def test_nothing_finite_has_no_mean_and_an_empty_parameter_no_row_of_elements():
     nan, empty = rows(weights({"a.b": np.array([np.nan]), "a.c": np.zeros((3, 0))}))
     assert nan["mean"] is None and nan["min"] is None and nan["nonfinite"] == 1
     assert empty["count"] == 0 and empty["mean"] is None and empty["shape"] == [3, 0]
-    assert rows(weights({"a.c": np.zeros((3, 0))}, elements=True)) == []
+    assert rows(weight_elements({"a.c": np.zeros((3, 0))})) == []
 
 
 def test_huge_values_do_not_overflow_the_mean():
@@ -124,8 +124,7 @@ def test_bfloat16_and_bool_in_safetensors(tmp_path):
     model = {"a.w": np.array([0.1, -2, np.inf], ml_dtypes.bfloat16), "a.mask": np.array([True, False, True])}
     safetensors.numpy.save_file(model, tmp_path / "m.safetensors")
     got = {
-        (r["parameter"], r["index"]): r["value"]
-        for r in rows(weights(tmp_path / "m.safetensors", elements=True))
+        (r["parameter"], r["index"]): r["value"] for r in rows(weight_elements(tmp_path / "m.safetensors"))
     }
     assert [got["w", i] for i in range(3)] == [float(x) for x in model["a.w"]]
     assert [got["mask", i] for i in range(3)] == [1, 0, 1]
@@ -133,14 +132,14 @@ def test_bfloat16_and_bool_in_safetensors(tmp_path):
 
 
 def test_csv_of_elements_is_read_back_as_they_were(tmp_path):
-    weights(MODEL, elements=True).write(tmp_path / "w.csv")
+    weight_elements(MODEL).write(tmp_path / "w.csv")
     with open(tmp_path / "w.csv", newline="") as file:
         got = list(csv.reader(file))
     assert got[0] == ["layer", "parameter", "index", "value"]
     assert got[2] == ["encoder.0", "weight", "1", "0.1"]  # as float32 prints
     assert got[8] == ["encoder.0", "bias", "1", "nan"]
     assert got[-1] == ["head", "steps", "0", "7"]
-    weights(MODEL, elements=True).write(tmp_path / "w.tsv")
+    weight_elements(MODEL).write(tmp_path / "w.tsv")
     assert (tmp_path / "w.tsv").read_text().splitlines()[2] == "encoder.0\tweight\t1\t0.1"
 
 
@@ -151,7 +150,7 @@ def test_every_format_holds_every_element(tmp_path, ending):
     import pyarrow.parquet as pq
 
     path = tmp_path / f"w.{ending}"
-    weights({"a,b.w": MODEL["encoder.0.weight"]}, elements=True).write(path)
+    weight_elements({"a,b.w": MODEL["encoder.0.weight"]}).write(path)
     if ending == "parquet":
         got = pq.ParquetFile(path).read().to_pylist()
     elif ending == "arrow":
@@ -211,7 +210,7 @@ def test_parquet_of_elements_is_the_same_to_every_reader(tmp_path, model):
     import pyarrow.parquet as pq
 
     path = tmp_path / "w.parquet"
-    weights(model, elements=True).write(path)
+    weight_elements(model).write(path)
     want = [
         (*split_name(name), index, float(value))
         for name, array in model.items()
@@ -232,7 +231,7 @@ def test_parquet_of_elements_is_the_same_to_every_reader(tmp_path, model):
 def test_rows_are_arrow_streams_and_frames():
     import pyarrow as pa
 
-    found = weights(MODEL, elements=True)
+    found = weight_elements(MODEL)
     assert pa.table(found).num_rows == 11 == len(found.to_pandas()) == found.to_polars().height
     assert found.to_table().kind == "elements"
 
@@ -240,9 +239,9 @@ def test_rows_are_arrow_streams_and_frames():
 def test_layers_are_chosen_by_name_glob_and_list():
     assert {r["layer"] for r in rows(weights(MODEL, layer="enc*"))} == {"encoder.0"}
     assert [r["parameter"] for r in rows(weights(MODEL, layer=["head"]))] == ["weight", "steps"]
-    assert len(weights(MODEL, elements=True, layer="head").to_arrow()) == 3
+    assert len(weight_elements(MODEL, layer="head").to_arrow()) == 3
     with pytest.raises(SelectionError, match=r"no layer matches 'encoder\.1'; closest: encoder\.0"):
-        weights(MODEL, elements=True, layer="encoder.1")
+        weight_elements(MODEL, layer="encoder.1")
 
 
 def test_complex_has_a_norm_and_no_elements():
@@ -250,7 +249,7 @@ def test_complex_has_a_norm_and_no_elements():
     (row,) = rows(weights(model))
     assert (row["norm"], row["mean"], row["zeros"]) == (5, None, 1)
     with pytest.raises(SourceError, match="complex"):
-        weights(model, elements=True).to_arrow()
+        weight_elements(model).to_arrow()
 
 
 def test_text_in_an_archive_has_no_statistics_and_says_so(tmp_path):
@@ -259,23 +258,23 @@ def test_text_in_an_archive_has_no_statistics_and_says_so(tmp_path):
         got = rows(weights(tmp_path / "m.npz"))
     assert [(r["parameter"], r["count"], r["mean"]) for r in got] == [("names", 2, None), ("w", 2, 1.0)]
     with pytest.raises(SourceError, match="'names' cannot be read"):
-        weights(tmp_path / "m.npz", elements=True).write(tmp_path / "w.csv")
+        weight_elements(tmp_path / "m.npz").write(tmp_path / "w.csv")
     assert not (tmp_path / "w.csv").exists()
 
 
 def test_integers_past_2_53_are_exact_in_csv_and_warned_of_in_tables(tmp_path):
     model = {"a.n": np.array([2**53 + 1, -(2**62) - 1]), "a.u": np.array([2**64 - 1], np.uint64)}
-    weights(model, elements=True).write(tmp_path / "w.csv")
+    weight_elements(model).write(tmp_path / "w.csv")
     values = [line.rsplit(",", 1)[1] for line in (tmp_path / "w.csv").read_text().splitlines()[1:]]
     assert values == [str(2**53 + 1), str(-(2**62) - 1), str(2**64 - 1)]
     with pytest.warns(TbqWarning, match="above 2"):
-        weights(model, elements=True).to_arrow()
+        weight_elements(model).to_arrow()
 
 
 def test_fortran_order_and_big_endian_arrays(tmp_path):
     array = np.arange(24, dtype=">f4").reshape(2, 3, 4)
     np.savez(tmp_path / "m.npz", **{"a.f": np.asfortranarray(array), "a.c": array})
-    got = rows(weights(tmp_path / "m.npz", elements=True))
+    got = rows(weight_elements(tmp_path / "m.npz"))
     assert [r["value"] for r in got] == [*range(24)] * 2
 
 
@@ -401,7 +400,7 @@ def test_a_directory_is_refused_with_what_to_do(tmp_path):
     with tbq.SummaryWriter(tmp_path / "log") as writer:
         writer.add_scalar("loss", 1.0, 0)
     with pytest.raises(SourceError) as caught:
-        weights(tmp_path / "log", elements=True)
+        weight_elements(tmp_path / "log")
     assert (caught.value.hint or "").startswith("it has event files, not weights: tbq ls ")
     (tmp_path / "log" / "checkpoints").mkdir()
     np.savez(tmp_path / "log" / "checkpoints" / "model.npz", w=np.ones(2))
@@ -420,7 +419,7 @@ def test_elements_of_logged_tensors_are_as_those_of_weights(tmp_path):
         elements = tensors.elements()
     got = elements.to_arrow()
     assert got.column_names == ["run", "tag", "step", "wall_time", "index", "value"]
-    want = weights({"w": array}, elements=True).to_arrow()
+    want = weight_elements({"w": array}).to_arrow()
     assert got.select(["index", "value"]).to_pylist() == want.select(["index", "value"]).to_pylist()
     elements.write(tmp_path / "elements.csv")
     assert (tmp_path / "elements.csv").read_text().splitlines()[0] == "run,tag,step,wall_time,index,value"

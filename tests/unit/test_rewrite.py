@@ -133,7 +133,9 @@ def test_blocks_of_any_size(tmp_path: Path, block: int) -> None:
 
     source = everything(tmp_path / "runs")
     runs = discover(tmp_path / "runs").runs
-    survey = decode.decode(runs, [], decode.Options(restarts="keep", block=block), Unpacked(), details=True)
+    survey = decode.decode(
+        runs, [], decode.Options(restarts="keep", block=block), Unpacked(), session_tables=True
+    )
     target = tmp_path / "out"
     report = _core.rewrite_run(
         survey, [str(source).encode()], 0, _core.Rules(survey), str(target).encode(), block=block
@@ -215,7 +217,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is the source itself"):
         tbq.rewrite(path, source / "a")
     assert path.read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["runs", "there"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["runs", "there"]
 
 
 def test_sources_that_are_refused(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_metadata_in_one_session_holds_for_all(
     """A tag's metadata may stand on any one of its events: its values are what they are in the whole run."""
     root = tmp_path_factory.mktemp("log")
     places = {
-        kind: [(i, j) for i, kinds in enumerate(sessions) for j, one in enumerate(kinds) if one == kind]
+        kind: [(i, j) for i, kinds in enumerate(sessions) for j, each in enumerate(kinds) if each == kind]
         for kind in KINDS
     }
     saying = {data.draw(st.sampled_from(found)) for found in places.values() if found}
@@ -180,14 +180,14 @@ def test_restarts_are_resolved_over_merged_runs(tmp_path: Path) -> None:
 
 def test_runs_to_merge_by_name_are_for_rewrite(tmp_path: Path) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
-    with pytest.raises(UsageError, match=r"want re: .*; runs by name: tbq rewrite --merge-runs A,B=NAME"):
+    with pytest.raises(UsageError, match=r"want re: .*\n  runs by name: tbq rewrite --merge-runs A,B=NAME"):
         tbq.open(tmp_path, merge="a,b=c")
 
 
 @pytest.mark.parametrize("merge", ["a", "re:(", "re:.*", 3])
 def test_a_wrong_expression_is_named(tmp_path: Path, merge: Any) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
-    with pytest.raises(UsageError, match="merge="):
+    with pytest.raises(UsageError, match="merge: got"):
         tbq.open(tmp_path, merge=merge)
 
 

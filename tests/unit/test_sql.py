@@ -350,12 +350,12 @@ def test_a_connection_is_not_shared_with_a_fork(log: tbq.LogDir) -> None:
     from tbq.query import safe as module
 
     log.sql("select 1")
-    mine = set(module._safe)
+    ours = set(module._safe)
     child = os.fork()
     if child == 0:
         os._exit(0 if os.getpid() not in module._safe else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert set(module._safe) == mine
+    assert set(module._safe) == ours
 
 
 # ---- several logdirs, damage ----

@@ -105,7 +105,7 @@ def state(log: tbq.LogDir) -> list[object]:
     with closing(connect(unsafe=False)) as shared:
         functions = ("duckdb_external_resource_types", "duckdb_external_resources", "duckdb_variables")
         there = {row[0] for row in shared.execute("select function_name from duckdb_functions()").fetchall()}
-        found += [shared.execute(f"from {one}()").fetchall() for one in functions if one in there]
+        found += [shared.execute(f"from {each}()").fetchall() for each in functions if each in there]
     return found
 
 

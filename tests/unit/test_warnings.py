@@ -12,13 +12,13 @@ from protolog import header, scalar, write
 
 import tbq
 from tbq import errors
-from tbq.results import MetricsTable, predictions, weights
+from tbq.results import MetricsTable, predictions, weight_elements, weights
 
 CALLS = {
     "rewrite": lambda folder: tbq.rewrite(folder / "runs", folder / "new", drop_tag="nothing"),
     "statistics": lambda folder: weights({"a.w": np.array(["x"])}),
-    "elements": lambda folder: weights({"a.n": np.array([2**60])}, elements=True).to_arrow(),
-    "written elements": lambda folder: weights({"a.n": np.array([2**60])}, elements=True).write(
+    "elements": lambda folder: weight_elements({"a.n": np.array([2**60])}).to_arrow(),
+    "written elements": lambda folder: weight_elements({"a.n": np.array([2**60])}).write(
         folder / "x.parquet"
     ),
     "predictions": lambda folder: predictions([[3.0], [-1.0]], labels=[0, 1], task="binary"),

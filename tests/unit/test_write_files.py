@@ -141,6 +141,16 @@ def test_last_step_of_a_large_or_damaged_file(tmp_path):
     assert existing.last_step([tmp_path / "none"]) is None
 
 
+def test_what_is_not_an_event_file_is_not_continued(tmp_path):
+    """The rule of readers is that of the writer: marks that profilers and SageMaker leave are not event files."""
+    for name in ("events.out.tfevents.1.h.sagemaker-uploaded", "events.out.tfevents.1.h.profile-empty"):
+        (tmp_path / name).touch()
+    assert existing.event_files(str(tmp_path)) == []
+    with tbq.SummaryWriter(tmp_path, resume="error") as writer:
+        writer.add_scalar("x", 1.0, 1)
+    assert existing.event_files(str(tmp_path)) == [writer.path]
+
+
 def _png(size):
     """A valid PNG header before bytes that do not compress."""
     import numpy as np

@@ -21,6 +21,8 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     `flags` are those of `tensorboard`, such as `["--port", "0", "--samples_per_plugin", "scalars=0"]`; 0 keeps every
     point. By default the page gets every image and clip, and 1,000 points of each curve, peaks among them. Needs the
     extra "board".
+
+    >>> tbq.board("runs", flags=["--port", "0"])  # doctest: +SKIP
     """
     check_version()
     if words := dashboards_lost():
@@ -50,12 +52,12 @@ def binary() -> str:
     check_version()
     beside = str(Path(sys.argv[0]).absolute().parent)
     places = [sysconfig.get_path("scripts"), beside, os.environ.get("PATH", "")]
-    found = shutil.which("tbq-board", path=os.pathsep.join(places))
-    if found is None:
+    program = shutil.which("tbq-board", path=os.pathsep.join(places))
+    if program is None:
         raise SourceError(
             "the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there"
         )
-    return found
+    return program
 
 
 def check_version() -> None:

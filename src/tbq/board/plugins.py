@@ -43,10 +43,10 @@ class FastScalars(ScalarsPlugin):  # type: ignore[misc]
         tag, run = request.args.get("tag"), request.args.get("run")
         if tag is None or run is None or request.args.get("format") == OutputFormat.CSV:
             return self.scalars_route
-        found = _series_json(self._data_provider, tag, [run], self._downsample_to, "list")
-        if run not in found:
+        answer = _series_json(self._data_provider, tag, [run], self._downsample_to, "list")
+        if run not in answer:
             raise errors.NotFoundError(f"No scalar data for run={run!r}, tag={tag!r}")
-        return http_util.Respond(request, found[run], "application/json")
+        return http_util.Respond(request, answer[run], "application/json")
 
     @_route
     def _several_runs(self, request: Any) -> Any:
@@ -56,8 +56,8 @@ class FastScalars(ScalarsPlugin):  # type: ignore[misc]
         if len(tags) != 1:
             raise errors.InvalidArgumentError("tag must be specified exactly once")
         runs = request.form.getlist("runs")
-        found = _series_json(self._data_provider, tags[0], runs, self._downsample_to, "list")
-        return http_util.Respond(request, _object(found), "application/json")
+        answer = _series_json(self._data_provider, tags[0], runs, self._downsample_to, "list")
+        return http_util.Respond(request, _object(answer), "application/json")
 
 
 class FastMetrics(MetricsPlugin):  # type: ignore[misc]
@@ -89,9 +89,9 @@ class FastMetrics(MetricsPlugin):  # type: ignore[misc]
             return json.dumps(json_util.Cleanse(answer)).encode()
         run = wanted.get("run")
         most = self._plugin_downsampling["scalars"]
-        found = _series_json(self._data_provider, wanted["tag"], [run] if run else None, most, "object")
+        points = _series_json(self._data_provider, wanted["tag"], [run] if run else None, most, "object")
         head = json.dumps(self._create_base_response(wanted)).encode()
-        return head[:-1] + b', "runToSeries": ' + _object(found) + b"}"
+        return head[:-1] + b', "runToSeries": ' + _object(points) + b"}"
 
 
 def _series_json(data: Any, tag: str, runs: list[str] | None, most: int, form: Form) -> dict[str, bytes]:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import names, opened, output_options, read_options, steps_option, tag_option
+from tbq.cli.options import (
+    STATS,
+    names,
+    opened,
+    output_options,
+    read_options,
+    stat_option,
+    steps_option,
+    tag_option,
+)
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -15,7 +24,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0
-  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0 --tag 'val/*' -o differences.csv
+  tbq compare runs lr=0.1/seed=0 lr=0.03/seed=0 --tag 'val/*' --stat last,mean -o differences.csv
 """
 
 
@@ -23,6 +32,7 @@ Examples:
 @click.argument("logdir")
 @click.argument("run_a")
 @click.argument("run_b")
+@stat_option("last,min,max", f"Statistics of each scalar: {STATS}.")
 @tag_option
 @steps_option
 @read_options
@@ -31,17 +41,19 @@ def command(
     logdir: str,
     run_a: str,
     run_b: str,
+    stats: str,
     tag: tuple[str, ...],
     steps: str | None,
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """Compare two runs: hyperparameters that differ, then the last, least and largest value of each scalar."""
+    """Compare two runs: hyperparameters that differ, then statistics of each scalar."""
 
     out.check()
     table = opened(logdir, reading).compare(
         run_a,
         run_b,
+        stats=stats,
         tag=names(tag),
         steps=steps,
         **reading,

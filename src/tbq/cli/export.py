@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tbq.cli.options import (
+    STATS,
     curve_options,
     curves,
     logdir_argument,
     opened,
     read_options,
     select_options,
+    stat_option,
     timed_output_options,
 )
 from tbq.errors import UsageError
@@ -22,6 +24,7 @@ from tbq.schema import schema
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
     from tbq.logdir import LogDir
+    from tbq.schema import TableName
     from tbq.table.table import Table
 
 KINDS = tuple(name for name in _TABLES if name != "media")
@@ -49,13 +52,7 @@ Examples:
     show_default=True,
     help="One row per value; one row per step, one column per tag; or one row per run.",
 )
-@click.option(
-    "--stat",
-    default="last",
-    show_default=True,
-    metavar="LIST",
-    help="Statistics of --layout summary: first,last,min,max,mean,std,count,min_step,max_step.",
-)
+@stat_option("last", f"Statistics of --layout summary: {STATS}.")
 @click.option(
     "--kind",
     type=click.Choice(("all", *KINDS)),
@@ -72,9 +69,9 @@ Examples:
 @timed_output_options
 def command(
     logdir: tuple[str, ...],
-    kind: str,
+    kind: TableName | Literal["all"],
     layout: str,
-    stat: str,
+    stats: str,
     wall_time: bool,
     elements: bool,
     selection: dict[str, Any],
@@ -106,6 +103,10 @@ def command(
         raise UsageError(
             "--wall-time is for --layout wide: other layouts have wall times or cannot have them"
         )
+    if stats != "last" and layout != "summary":
+        raise UsageError("--stat is for --layout summary", hint="add --layout summary, or omit --stat")
+    if method != "triangle" and max_points is None:
+        raise UsageError("--method says how --max-points chooses", hint="add --max-points, or omit --method")
     if elements and kind != "tensors":
         raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
@@ -135,7 +136,7 @@ def command(
     _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stat, wall_time))
+    out.emit(_laid_out(table, layout, stats, wall_time))
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -149,7 +150,7 @@ def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) ->
     tell(f"{log.path}: no {kind}\n  {hint}")
 
 
-def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
+def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
     """The table; an option that it cannot honour is an error only if it was given."""
     if kind in ("runs", "tags", "files", "problems", "projector"):
         defaults = {"tag": None, "steps": None, "restarts": "resume", "threads": None, "on_error": "warn"}
@@ -162,9 +163,9 @@ def _read(log: LogDir, kind: str, options: dict[str, Any]) -> Table:
     return log.table(kind, **options)
 
 
-def _laid_out(table: Table, layout: str, stat: str, wall_time: bool) -> Table:
+def _laid_out(table: Table, layout: str, stats: str, wall_time: bool) -> Table:
     if layout == "wide":
         return table.wide(wall_time=wall_time)
     if layout == "summary":
-        return table.summary(stat)
+        return table.summary(stats)
     return table

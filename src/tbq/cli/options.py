@@ -147,8 +147,27 @@ spark_option: Decorator[Any] = click.option(
     "--spark", metavar="TAG", help="Also the curve of this tag in small, on a terminal."
 )
 
+#: What summaries can say of a series; `tbq.table.summary.STATS`, which takes long to import.
+STATS = "first, last, min, max, mean, std, count, min_step, max_step"
+
+
+def stat_option(default: str, what: str) -> Decorator[Any]:
+    """`--stat`: which statistics, with commas between them."""
+    return click.option("--stat", "stats", default=default, show_default=True, metavar="LIST", help=what)
+
+
 threads_option: Decorator[Any] = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
+)
+
+merge_option: Decorator[Any] = click.option(
+    "--merge-runs",
+    "merge",
+    metavar="re:EXPR",
+    help="Make one run of those that EXPR matches; its first brackets hold the name.",
+)
+strict_option: Decorator[Any] = click.option(
+    "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."
 )
 
 #: For commands that read on: how many sessions there will be is not known.
@@ -200,13 +219,8 @@ read_options: Decorator[Any] = _bundled(
         show_default=True,
         help="Which rows of a resumed run count; split makes a run of each session, NAME@1, NAME@2.",
     ),
-    click.option(
-        "--merge-runs",
-        "merge",
-        metavar="re:EXPR",
-        help="Make one run of those that EXPR matches; its first brackets hold the name.",
-    ),
-    click.option("--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."),
+    merge_option,
+    strict_option,
     threads_option,
     source_options,
 )

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, opened, output_options, read_options, select_options
+from tbq.cli.options import (
+    logdir_argument,
+    names,
+    opened,
+    output_options,
+    read_options,
+    select_options,
+    stat_option,
+)
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,13 +37,7 @@ Examples:
     help="Which runs belong together: a glob, or re:EXPR with brackets around the group's name. May be repeated. "
     "[default: all runs]",
 )
-@click.option(
-    "--stat",
-    default="mean,std,min,max",
-    show_default=True,
-    metavar="LIST",
-    help="Some of mean,std,min,max,median,ci95,sem,q25,q75,n.",
-)
+@stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")
 @click.option(
     "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
 )
@@ -45,7 +47,7 @@ Examples:
 def command(
     logdir: tuple[str, ...],
     group: tuple[str, ...],
-    stat: str,
+    stats: str,
     as_events: bool,
     selection: dict[str, Any],
     reading: dict[str, Any],
@@ -60,7 +62,7 @@ def command(
     from tbq.text import counted
 
     log = opened(logdir, reading)
-    options = {"stats": stat, **selection, **reading}
+    options = {"stats": stats, **selection, **reading}
     groups = names(group) or "*"
     if not as_events:
         out.check()

@@ -9,9 +9,11 @@ import click
 from tbq.cli.options import (
     live_restarts_option,
     logdir_argument,
+    merge_option,
     select_options,
     source,
     source_options,
+    strict_option,
     threads_option,
 )
 
@@ -43,9 +45,19 @@ Examples:
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
 )
 @live_restarts_option
+@merge_option
+@strict_option
 @threads_option
 @source_options
-def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, Any], **options: Any) -> None:
+def command(
+    logdir: tuple[str, ...],
+    path: str,
+    text: Any,
+    selection: dict[str, Any],
+    merge: str | None,
+    strict: bool,
+    **options: Any,
+) -> None:
     """Write one HTML file with the runs, curves, images, texts and findings of LOGDIR, to send to someone.
 
     It opens without a server and without a network, and prints well.
@@ -53,7 +65,12 @@ def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, 
     import tbq
     from tbq.cli.emit import say
 
-    written = tbq.open(source(logdir)).report(
-        path, text=text.read() if text is not None else "", progress=True, **selection, **options
+    written = tbq.open(source(logdir), merge=merge).report(
+        path,
+        text=text.read() if text is not None else "",
+        progress=True,
+        on_error="raise" if strict else "warn",
+        **selection,
+        **options,
     )
     say(written)

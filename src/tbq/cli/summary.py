@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
+    STATS,
     logdir_argument,
     opened,
     output_options,
@@ -14,6 +15,7 @@ from tbq.cli.options import (
     select_options,
     spark_option,
     sparks,
+    stat_option,
 )
 from tbq.errors import UsageError
 
@@ -40,13 +42,7 @@ Examples:
 @click.option("--sort", multiple=True, metavar="COLUMN[:desc]", help="Sort by this column. May be repeated.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N runs.")
 @click.option("--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value there.")
-@click.option(
-    "--stat",
-    default="last",
-    show_default=True,
-    metavar="LIST",
-    help="Statistics of each tag: first,last,min,max,mean,std,count,min_step,max_step.",
-)
+@stat_option("last", f"Statistics of each tag: {STATS}.")
 @spark_option
 @click.option("--media", is_flag=True, help="Also each run's last texts and images.")
 @select_options
@@ -58,7 +54,7 @@ def command(
     sort: tuple[str, ...],
     top: int | None,
     require: tuple[str, ...],
-    stat: str,
+    stats: str,
     spark: str | None,
     media: bool,
     selection: dict[str, Any],
@@ -71,7 +67,7 @@ def command(
     best_of = _best(best)
     log = opened(logdir, reading)
     table = log.summary(
-        stat, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
+        stats, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
     )
     ordering = [name for tag in best_of for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]

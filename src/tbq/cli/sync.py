@@ -29,7 +29,7 @@ Examples:
     metavar="KIND",
     help=f"Tables that the lake has; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
-@click.option("--watch", is_flag=True, help="Go on for ever.")
+@click.option("--watch", is_flag=True, help="Keep syncing until Ctrl-C.")
 @click.option(
     "--every", default="30", show_default=True, metavar="TIME", help="How often --watch looks, e.g. 5, 10m."
 )

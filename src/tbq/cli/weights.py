@@ -45,7 +45,7 @@ def command(
     MODEL is a .safetensors, .npz, .h5, .keras, .pt, .pth or .ckpt file. Files are read in blocks and never
     run: a pickle that would need code is refused.
     """
-    from tbq.results import weights, weights_diff
+    from tbq.results import weight_elements, weights, weights_diff
 
     if diff != (other is not None):
         raise click.UsageError("--diff takes two checkpoints: tbq weights A B --diff")
@@ -58,7 +58,7 @@ def command(
         return
     out.check()
     if elements:
-        rows = weights(model, elements=True, layer=names(layer))
+        rows = weight_elements(model, layer=names(layer))
         rows.write(
             out.path or "-",
             force=out.force,

@@ -162,17 +162,17 @@ class DataProvider:
         """The points of series of scalars."""
         request, most = requested_values(ctx, **wanted)
         datum = provider().ScalarDatum
-        found: _Lists = {}
+        lists: _Lists = {}
         for run, series, points in self.points(request, most):
             rows = zip(points.steps.tolist(), points.wall_times.tolist(), points.values.tolist(), strict=True)
-            found.setdefault(run, {})[series.tag] = [datum(*row) for row in rows]
-        return found
+            lists.setdefault(run, {})[series.tag] = [datum(*row) for row in rows]
+        return lists
 
     def read_last_scalars(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
         """The last point of series of scalars."""
         request = requested(ctx, **wanted)
         datum = provider().ScalarDatum
-        found: _Lists = {}
+        lists: _Lists = {}
         with self._fresh():
             for run, series in self._select(request, SCALAR):
                 _refuse_tensors(series)
@@ -184,32 +184,32 @@ class DataProvider:
                     if len(points.steps) == 0:  # nothing that can be read
                         continue
                     point = datum(*(column[-1].item() for column in points))
-                found.setdefault(run, {})[series.tag] = point
-        return found
+                lists.setdefault(run, {})[series.tag] = point
+        return lists
 
     def read_tensors(self, ctx: Any = None, **wanted: Unpack[WantedValues]) -> _Lists:
         """The values of series of tensors."""
         request, most = requested_values(ctx, **wanted)
         datum = provider().TensorDatum
-        found: _Lists = {}
+        lists: _Lists = {}
         for run, series in self._selected(request, TENSOR):
             values = self._values_of(run, series)
             rows = spread(values.places(series.source), most)
-            found.setdefault(run, {})[series.tag] = [datum(*each) for each in tensors(values, series, rows)]
-        return found
+            lists.setdefault(run, {})[series.tag] = [datum(*each) for each in tensors(values, series, rows)]
+        return lists
 
     def read_blob_sequences(self, ctx: Any = None, **wanted: Unpack[WantedValues]) -> _Lists:
         """The keys of images, clips and graphs, by step."""
         request, most = requested_values(ctx, **wanted)
         reference, datum = provider().BlobReference, provider().BlobSequenceDatum
-        found: _Lists = {}
+        lists: _Lists = {}
         for run, series in self._selected(request, BLOB_SEQUENCE):
             values = self._values_of(run, series)
             lengths = values.blob_lengths()
             by_step: dict[int, tuple[int, float]] = {}
             for row, step, wall_time in values.places(series.source):
                 by_step.setdefault(step, (row, wall_time))
-            found.setdefault(run, {})[series.tag] = [
+            lists.setdefault(run, {})[series.tag] = [
                 datum(
                     wall_time=wall_time,
                     step=step,
@@ -220,7 +220,7 @@ class DataProvider:
                 )
                 for step, (row, wall_time) in spread(sorted(by_step.items()), most)
             ]
-        return found
+        return lists
 
     def read_blob(self, ctx: Any = None, *, blob_key: str) -> Any:
         """The bytes of one blob."""
@@ -233,12 +233,12 @@ class DataProvider:
             raise missing(blob_key)
         values = self._values_of(run, series)
         row = next((row for row, at, _ in values.places(series.source) if at == step), None)
-        found = None if row is None else blobs(values, series, row)
-        if found is None:
+        stored = None if row is None else blobs(values, series, row)
+        if stored is None:
             raise missing(f"{blob_key}: no such step {step!r}")
-        if not 0 <= index < len(found):
+        if not 0 <= index < len(stored):
             raise missing(f"{blob_key}: no such blob {index!r}")
-        return found[index]
+        return stored[index]
 
     def list_hyperparameters(self, ctx: Any = None, *, experiment_ids: Any, limit: int | None = None) -> Any:
         """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
@@ -316,9 +316,9 @@ class DataProvider:
             known = self._lists
             missing = frozenset(run for run in self._index if (run, plugin, data_class) not in known)
             if missing:
-                found = self._listed(request._replace(runs=missing), data_class, make, further)
+                listed = self._listed(request._replace(runs=missing), data_class, make, further)
                 for run in missing:
-                    known[run, plugin, data_class] = found.get(run, {})
+                    known[run, plugin, data_class] = listed.get(run, {})
             lists = ((run, known[run, plugin, data_class]) for run in self._index)
             return {run: dict(series) for run, series in lists if series}
 
@@ -329,10 +329,10 @@ class DataProvider:
         make: Any,
         further: Callable[[str, Series], dict[str, Any]] | None,
     ) -> _Lists:
-        found: _Lists = {}
+        lists: _Lists = {}
         for run, series in self._select(request, data_class):
             listed = series.listed
-            found.setdefault(run, {})[series.tag] = make(
+            lists.setdefault(run, {})[series.tag] = make(
                 max_step=listed.max_step,
                 max_wall_time=listed.max_wall_time,
                 plugin_content=series.content,
@@ -340,7 +340,7 @@ class DataProvider:
                 display_name=series.display_name,
                 **(further(run, series) if further else {}),
             )
-        return found
+        return lists
 
     def _values_of(self, run: str, series: Series) -> RunValues:
         key = run, series.listed.kind

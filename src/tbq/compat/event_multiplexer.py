@@ -157,13 +157,13 @@ class EventMultiplexer:
 
     def PluginRunToTagToContent(self, plugin_name: str) -> dict[str, dict[str, bytes]]:
         """The metadata of a plugin by run and tag, of the runs that have some."""
-        found = {}
+        contents = {}
         for run in self.Runs():
             try:
-                found[run] = self.GetAccumulator(run).PluginTagToContent(plugin_name)
+                contents[run] = self.GetAccumulator(run).PluginTagToContent(plugin_name)
             except KeyError:
                 continue
-        return found
+        return contents
 
     def SummaryMetadata(self, run: str, tag: str) -> Any:
         return self.GetAccumulator(run).SummaryMetadata(tag)

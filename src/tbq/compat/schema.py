@@ -151,8 +151,8 @@ def enum_values(full_name: str) -> dict[str, int]:
 
 def enums_within(full_name: str) -> dict[str, int]:
     """The values of the enums that are declared inside of a message."""
-    found: dict[str, int] = {}
+    enums: dict[str, int] = {}
     for name, values in _listed()[1].items():
         if name.rpartition(".")[0] == full_name:
-            found |= values
-    return found
+            enums |= values
+    return enums

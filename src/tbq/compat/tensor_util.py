@@ -7,18 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tbq import _core
+from tbq.compat.schema import message_spec
 from tbq.errors import missing
 
-# DataType: the dtype, and the field that holds elements that are not in `tensor_content`.
-_DTYPES: dict[int, tuple[str, str]] = {
-    1: ("float32", "float_val"), 2: ("float64", "double_val"), 3: ("int32", "int_val"), 4: ("uint8", "int_val"),
-    5: ("int16", "int_val"), 6: ("int8", "int_val"), 7: ("object", "string_val"), 8: ("complex64", "scomplex_val"),
-    9: ("int64", "int64_val"), 10: ("bool", "bool_val"), 11: ("int8", "int_val"), 12: ("uint8", "int_val"),
-    13: ("int32", "int_val"), 14: ("bfloat16", "half_val"), 15: ("int16", "int_val"), 16: ("uint16", "int_val"),
-    17: ("uint16", "int_val"), 18: ("complex128", "dcomplex_val"), 19: ("float16", "half_val"),
-    22: ("uint32", "uint32_val"), 23: ("uint64", "uint64_val"), 24: ("float8_e5m2", "float8_val"),
-    25: ("float8_e4m3fn", "float8_val"),
+# What TensorFlow makes arrays of; quantised numbers are the integers that hold them.
+_ARRAYS = {
+    "string": "object", "qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16", "qint32": "int32",
+    **{
+        name: name
+        for name in (
+            "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+            "uint64", "bool", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
+        )
+    },
 }  # fmt: skip
+_FIELDS = message_spec("tensorboard.TensorProto").fields_by_number
+# DataType: the dtype, and the field that holds elements that are not in `tensor_content`.
+_DTYPES = {
+    number: (_ARRAYS[name], _FIELDS[field].name)
+    for name, (number, field) in _core.dtypes().items()
+    if name in _ARRAYS
+}
 
 
 def make_ndarray(tensor: Any) -> NDArray[Any]:

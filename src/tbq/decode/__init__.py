@@ -29,14 +29,14 @@ def decode(
     kinds: Sequence[str],
     options: Options,
     inflate: Callable[[bytes], bytes | None],
-    details: bool = False,
+    session_tables: bool = False,
     verify: bool = False,
     count: bool = False,
 ) -> Result:
     """Decode the files of these runs and store the rows of `kinds`.
 
-    With `details` the sessions, and what each of them logged of each series, are reported too. With `verify` every
-    record is checked, also large ones of which nothing is stored. With `count` nothing is stored: each series
+    With `session_tables` the sessions, and what each of them logged of each series, are reported too. With `verify`
+    every record is checked, also large ones of which nothing is stored. With `count` nothing is stored: each series
     reports the rows that the restart policy keeps.
     """
     from tbq import _core
@@ -63,7 +63,7 @@ def decode(
             options.defer,
             progress,
             inflate,
-            details,
+            session_tables,
             verify,
             count,
             options.general_only,

@@ -83,12 +83,12 @@ class Reader:
         kinds: Sequence[str],
         options: Options,
         on_error: OnError = "warn",
-        details: bool = False,
+        session_tables: bool = False,
     ) -> Result:
         """Decode, and report problems as `on_error` says; raises if no file can be read."""
         # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
         result, problems = self.read_quietly(
-            runs, kinds, options, verify=on_error == "raise", details=details
+            runs, kinds, options, verify=on_error == "raise", session_tables=session_tables
         )
         self._refuse(result, runs)
         if on_error == "raise":  # else they were reported when the log was opened
@@ -103,10 +103,12 @@ class Reader:
         options: Options,
         verify: bool = False,
         count: bool = False,
-        details: bool = False,
+        session_tables: bool = False,
     ) -> tuple[Result, list[Problem]]:
-        """Decode, and note the problems; the caller reports them. `details` as `decode` has it."""
-        result = decode(runs, kinds, options, self.unpacked, details=details, verify=verify, count=count)
+        """Decode, and note the problems; the caller reports them. `session_tables` as `decode` has it."""
+        result = decode(
+            runs, kinds, options, self.unpacked, session_tables=session_tables, verify=verify, count=count
+        )
         return result, self.collect(result, runs, options.restarts)
 
     def in_groups(
@@ -129,9 +131,9 @@ class Reader:
         with reporting(options.progress) as call:
             sizes = [sum(map(self.size_of, part)) if call is not None else 0 for part in parts]
             counts = [sum(len(run.files) for run in part) if call is not None else 0 for part in parts]
-            whole = Parts(call, sum(sizes), sum(counts))
+            total = Parts(call, sum(sizes), sum(counts))
             for part, size, files in zip(parts, sizes, counts, strict=True):
-                given = replace(options, progress=whole.part(size, files))
+                given = replace(options, progress=total.part(size, files))
                 result, problems = self.read_quietly(
                     part, kinds, given, verify=on_error == "raise" and not count, count=count
                 )

@@ -15,7 +15,7 @@ def split_sessions(
     """The sessions that logged a value, in order. A run with one of them stays as it is."""
     import pyarrow as pa
 
-    result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, details=True)
+    result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, session_tables=True)
     metadata = result.metadata()  # it may stand in one session, and hold for all
     sessions = pa.RecordBatchReader.from_stream(result.sessions()).read_all().to_pylist()
     paths = [path for run in runs for path in run.files]

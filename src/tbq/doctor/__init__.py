@@ -50,8 +50,8 @@ def doctor(
     survey = Survey(
         path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache
     )
-    found = examine(survey, checks)
-    return Findings(sorted(found, key=Finding.order))
+    findings = examine(survey, checks)
+    return Findings(sorted(findings, key=Finding.order))
 
 
 def explain(code: str) -> str:

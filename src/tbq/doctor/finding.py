@@ -36,8 +36,13 @@ class Finding:
         )
         return printable(where + self.message)
 
-    def order(self) -> tuple[int, str, list[tuple[int, int, str]], str, int, str]:
-        """A sort key: the most important first, then by code and place."""
+    def order(self) -> tuple[int, str, list[tuple[int, float, str]], str, int, str]:
+        """A sort key: the most important first, then by code and place.
+
+        >>> findings = tbq.doctor("runs")
+        >>> sorted(findings, key=tbq.Finding.order) == findings
+        True
+        """
         place = (natural(self.run or ""), self.path or "", self.offset or 0, self.tag or "")
         return (SEVERITIES.index(self.severity), self.code, *place)
 

@@ -33,10 +33,10 @@ def overwritten(survey: Survey) -> dict[int, int]:
             backward = survey.scalars["step"][rows[files == index] + 1].tolist()
             if len(backward) > len(places[index]):
                 continue
-            found = [
+            overwritten = [
                 [offset for before, after, offset in places[index] if after <= step < before]
                 for step in backward
             ]
-            if all(found):
-                offsets[index] = min(*found[0], offsets.get(index, found[0][0]))
+            if all(overwritten):
+                offsets[index] = min(*overwritten[0], offsets.get(index, overwritten[0][0]))
     return offsets

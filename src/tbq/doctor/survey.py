@@ -148,7 +148,9 @@ class Survey:
     @cached_property
     def result(self) -> Result:
         """All scalars decoded, everything else counted."""
-        return _decode.decode(self.runs, ["scalars"], self._options, self.unpacked, details=True, verify=True)
+        return _decode.decode(
+            self.runs, ["scalars"], self._options, self.unpacked, session_tables=True, verify=True
+        )
 
     @cached_property
     def reports(self) -> list[FileReport]:

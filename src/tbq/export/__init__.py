@@ -239,9 +239,7 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
             hint=f"--format (format=) or the ending can be {', '.join(FORMATS)}; text also with .gz or .zst",
         )
     if compression and not FORMATS[name].compressible:
-        raise UsageError(
-            f"{name} files are not compressed from outside", path=path, hint=f"omit .{compression}"
-        )
+        raise UsageError(f"tbq does not compress {name} files again", path=path, hint=f"omit .{compression}")
     return name, compression
 
 

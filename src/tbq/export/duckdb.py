@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tbq.columns.rows import with_strings
 from tbq.errors import OutputError
-from tbq.export.options import apart
+from tbq.export.options import distinct_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
     try:
         with duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"}) as base:
             for name, table in tables.items():
-                base.register("arriving", _plain(apart(table, name, "DuckDB")))
+                base.register("arriving", _plain(distinct_columns(table, name, "DuckDB")))
                 base.execute(f"create table {_quoted(name)} as select * from arriving")
                 base.unregister("arriving")
     except duckdb.Error as failure:

@@ -87,7 +87,7 @@ def _ragged(name: str, column: pa.ChunkedArray) -> Iterator[tuple[str, np.ndarra
         flat = pc.list_flatten(column).to_numpy()
         if flat.dtype == object:
             raise OutputError(
-                f"column {name!r} holds lists that are no numbers", hint="write .parquet or .jsonl"
+                f"column {name!r} holds lists that are not of numbers", hint="write .parquet or .jsonl"
             )
     yield name, flat
     yield f"{name}.offsets", np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int64)

@@ -61,7 +61,7 @@ class Options:
         choice("json_nan", self.json_nan, get_args(JsonNan))
 
 
-def apart(table: pa.Table, kind: str, where: str) -> pa.Table:
+def distinct_columns(table: pa.Table, kind: str, where: str) -> pa.Table:
     """The table for a database in which `Loss` and `loss` would be one column; says which columns it renamed."""
     from tbq.columns.names import ignoring_case, renamed, say_renamed
 

@@ -40,7 +40,7 @@ def write_stretches(stretches: Stretches, stream: IO[bytes], **settings: Any) ->
     """Write a table as Parquet, its row groups ending where stretches end, if that pays also where their first label
     does; `settings` are those of pyarrow's writer."""
     with _writer(stream, stretches.table.schema, **settings) as writer:
-        for group in stretches.groups(apart=True):
+        for group in stretches.groups(separate=True):
             writer.write_table(group, row_group_size=_LARGEST)
 
 
@@ -175,15 +175,15 @@ class Stretches:
                 return cls(table.take(rows), *_joined(ends - lengths, [key.at(order) for key in keys]))
         return cls(table, starts, keys)
 
-    def groups(self, apart: bool = False) -> Iterator[pa.Table]:
+    def groups(self, separate: bool = False) -> Iterator[pa.Table]:
         """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group.
 
-        With `apart`, what has many rows of one first label has groups of its own.
+        With `separate`, what has many rows of one first label has groups of its own.
         """
         import numpy as np
 
         ends = np.append(self.starts, len(self.table))[1:]
-        turns = self._turns(ends) if apart and self.keys else np.zeros(0, np.int64)
+        turns = self._turns(ends) if separate and self.keys else np.zeros(0, np.int64)
         first = 0
         while first < len(self.starts):
             room = self.starts[first] + _GROUP

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError
-from tbq.export.options import apart
+from tbq.export.options import distinct_columns
 from tbq.export.rows import iso, json_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
 
 
 def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:
-    table = apart(table, name, "SQLite")
+    table = distinct_columns(table, name, "SQLite")
     names = table.column_names
     columns = ", ".join(
         f"{_quoted(column)} {_type(field.type)}" for column, field in zip(names, table.schema, strict=True)

@@ -135,7 +135,7 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
         yield content
         with scratch.settled():
             if len(list(target.iterdir())) != 1 if there else os.path.lexists(target):
-                raise OutputError("is there now, made by someone else meanwhile", path=path)
+                raise OutputError("another process has made it in the meantime", path=path)
             if there:
                 for entry in list(content.iterdir()):
                     entry.rename(target / entry.name)

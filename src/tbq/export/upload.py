@@ -50,5 +50,7 @@ def _target(path: StrPath) -> tuple[Place, Store]:
         hint = "write to a file, or to s3://, gs:// or az://"
         raise OutputError("a web server cannot be written to", path=path, hint=hint, code="remote")
     if not place.key or os.fspath(path).endswith("/"):
-        raise OutputError("names no object", path=path, hint=f"want {place.url}/name.parquet", code="remote")
+        raise OutputError(
+            "does not name an object", path=path, hint=f"want {place.url}/name.parquet", code="remote"
+        )
     return place, open_store(place.store)

@@ -147,7 +147,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
         several = getattr(optimizer, "optimizers", None)
         if several is not None:
-            return {f"epoch_learning_rate_{one.name}": _number(one.learning_rate) for one in several}
+            return {f"epoch_learning_rate_{each.name}": _number(each.learning_rate) for each in several}
         rate = getattr(optimizer, "learning_rate", None)
         return {} if rate is None else {"epoch_learning_rate": _number(rate)}
 

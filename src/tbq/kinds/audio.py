@@ -18,7 +18,12 @@ class AudioTable(Table):
     """The `audio` table; `waveform(row)` gives one clip as `(rate, samples)`."""
 
     def waveform(self, row: int) -> tuple[int, NDArray[Any]]:
-        """One clip: its rate, and its samples as an array of (frames, channels)."""
+        """One clip: its rate, and its samples as an array of (frames, channels).
+
+        >>> rate, samples = log.audio().waveform(0)
+        >>> rate, samples.shape
+        (8000, (2000, 1))
+        """
         return waveform(self.to_arrow()["data"][self._row(row)].as_py())
 
 

@@ -48,11 +48,20 @@ class Histogram:
 
     @property
     def total(self) -> float:
-        """How many values there are."""
+        """How many values there are.
+
+        >>> log.histogram("weights/layer1").total
+        1000.0
+        """
         return float(self.count.sum())
 
     def numpy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`(counts, edges)` as `numpy.histogram` returns them; gaps between buckets are empty buckets."""
+        """`(counts, edges)` as `numpy.histogram` returns them; gaps between buckets are empty buckets.
+
+        >>> counts, edges = log.histogram("weights/layer1").numpy()
+        >>> len(edges) - len(counts)
+        1
+        """
         import numpy as np
 
         if not len(self.count):
@@ -63,7 +72,12 @@ class Histogram:
         return counts, edges
 
     def evenly(self, buckets: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`(counts, edges)` of this many buckets of one width, from the first edge to the last."""
+        """`(counts, edges)` of this many buckets of one width, from the first edge to the last.
+
+        >>> import numpy as np
+        >>> Histogram(np.array([0.0]), np.array([4.0]), np.array([8.0])).evenly(2)[0].tolist()
+        [4.0, 4.0]
+        """
         import numpy as np
 
         edges = self.numpy()[1]
@@ -96,6 +110,10 @@ class Histogram:
         """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.
 
         A bucket of no width that holds values is infinitely dense.
+
+        >>> import numpy as np
+        >>> Histogram(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 2.0])).density()[0].tolist()
+        [0.5, 0.25]
         """
         import numpy as np
 
@@ -106,7 +124,12 @@ class Histogram:
         return np.where(counts > 0, dense, 0.0), edges
 
     def quantiles(self, q: Sequence[float] | float) -> NDArray[np.float64]:
-        """The values below which the fractions `q` of all values lie."""
+        """The values below which the fractions `q` of all values lie.
+
+        >>> import numpy as np
+        >>> Histogram(np.array([0.0]), np.array([4.0]), np.array([8.0])).quantiles([0.5]).tolist()
+        [2.0]
+        """
         import numpy as np
 
         wanted = np.atleast_1d(np.asarray(q, np.float64))
@@ -155,7 +178,11 @@ class HistogramTable(Table):
     """The `histograms` table, with each row as a `Histogram` and quantiles as columns."""
 
     def histogram(self, row: int) -> Histogram:
-        """One row; it has no buckets if they could not be read."""
+        """One row; it has no buckets if they could not be read.
+
+        >>> log.histograms().histogram(0).total
+        1000.0
+        """
         import numpy as np
 
         values = self.to_arrow().slice(self._row(row), 1)
@@ -164,7 +191,11 @@ class HistogramTable(Table):
         )
 
     def quantiles(self, q: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Table:
-        """One row per histogram: `run, tag, step, wall_time` and one column per quantile, `q0.5`."""
+        """One row per histogram: `run, tag, step, wall_time` and one column per quantile, `q0.5`.
+
+        >>> log.histograms().quantiles([0.25, 0.5]).columns
+        ['run', 'tag', 'step', 'wall_time', 'q0.25', 'q0.5']
+        """
         import numpy as np
         import pyarrow as pa
 

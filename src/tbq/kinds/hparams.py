@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
+from tbq.select import Selection
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
@@ -22,16 +23,23 @@ HPARAM = "hparam."
 class HparamTable(Table):
     """The `hparams` table; `wide()` has one row per run and one column per hyperparameter."""
 
-    def wide(self, tags: Names = None, *, wall_time: bool = False) -> Table:
+    def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
         """One row per run, one column per hyperparameter (those named, else all by name), and `group` and `status`.
 
         Numbers are float64, bools bool; a column with values of several types has strings. The last value of
-        a run wins.
+        a run wins. `tag` takes names of hyperparameters, globs or `re:` expressions.
+
+        >>> log.hparams("diverged").wide(["lr", "optim*"]).columns
+        ['run', 'lr', 'optimizer', 'group', 'status']
         """
         if wall_time:
             raise UsageError("wall_time: hyperparameters have no wall time in the wide layout")
-        names = [tags] if isinstance(tags, str) else tags
-        return Table(wide(self.to_arrow(), names), "hparams wide", logdir=self.logdir, began=self.began)
+        arrow = self.to_arrow()
+        names = None
+        if tag is not None:
+            selection, known = Selection.of(tag, "hyperparameter"), arrow["name"].unique().to_pylist()
+            names = selection.require(known, where=self.logdir) if known else selection.columns(known)
+        return Table(wide(arrow, names), "hparams wide", logdir=self.logdir, began=self.began)
 
 
 def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:

@@ -126,9 +126,9 @@ class Curves:
         of_tag = tags == tag_names.to_pylist().index(tag)
         for name in names:
             if name in run_names.to_pylist():
-                mine = of_tag & (runs == run_names.to_pylist().index(name))
-                if int(mine.sum()) > 1:
-                    x, y = (numbers(self.scalars[each])[mine] for each in ("step", "value"))
+                of_run = of_tag & (runs == run_names.to_pylist().index(name))
+                if int(of_run.sum()) > 1:
+                    x, y = (numbers(self.scalars[each])[of_run] for each in ("step", "value"))
                     return f" {spark_svg(x.astype(float), y)}"
         return ""
 
@@ -140,7 +140,12 @@ class SummaryTable(Table):
     curves: Curves | None = None  # what sparklines are drawn of
 
     def having(self, arrow: pa.Table) -> SummaryTable:
-        """The same table with other rows, or in another order."""
+        """The same table with other rows, or in another order.
+
+        >>> summary = log.summary()
+        >>> len(summary.having(summary.to_arrow().slice(0, 2)))
+        2
+        """
         table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
         table.best, table.curves = self.best, self.curves
         return table

@@ -29,7 +29,11 @@ class TensorTable(Table):
     """The `tensors` table; `arrays()` gives NumPy arrays, which may differ in shape from step to step."""
 
     def arrays(self) -> list[NDArray[Any] | None]:
-        """One array per row; None if the tensor could not be decoded (`shape` is null there)."""
+        """One array per row; None if the tensor could not be decoded (`shape` is null there).
+
+        >>> log.tensors(tag="embedding").arrays()[0].shape
+        (3, 4)
+        """
         rows = self.to_arrow().select(["dtype", "shape", "data"])
         return [
             None if shape.as_py() is None else array(dtype.as_py(), shape.as_py(), data.as_buffer())

@@ -80,7 +80,7 @@ def decode_runs(
     options = Options(
         tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
     )
-    result = decode(runs, selected.core_kinds, options, unpacked, details=True, verify=True)
+    result = decode(runs, selected.core_kinds, options, unpacked, session_tables=True, verify=True)
     reader.collect(result, runs, "keep")
     names = [run.name for run in runs]
     reports = list(result.files)

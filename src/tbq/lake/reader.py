@@ -75,7 +75,7 @@ class LakeReader(Reader):
         options: Options,
         verify: bool = False,
         count: bool = False,
-        details: bool = False,
+        session_tables: bool = False,
     ) -> tuple[Any, list[Problem]]:
         _refuse_policy(options.restarts)
         problems = list(self.problems)

@@ -73,7 +73,7 @@ def decode_tails(
     options = Options(
         tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
     )
-    result = decode(tails, selected.core_kinds, options, unpacked, details=True, verify=True)
+    result = decode(tails, selected.core_kinds, options, unpacked, session_tables=True, verify=True)
     names = [run.name for run in tails]
     sessions = table_of(result.sessions())
     series = table_of(result.series(names))

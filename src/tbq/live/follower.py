@@ -74,7 +74,7 @@ def follow(
     ...     for update in follower:
     ...         print(len(update.tables["scalars"]))
     ...         break
-    70
+    80
     """
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
@@ -210,10 +210,17 @@ class Follower:
 
     @property
     def closed(self) -> bool:
-        """Whether `close()` was called."""
+        """Whether `close()` was called.
+
+        >>> with tbq.follow("runs") as follower:
+        ...     follower.closed
+        False
+        >>> follower.closed
+        True
+        """
         return self._ended.is_set()
 
-    def poll(self, rows: bool = True, most: int | None = None) -> Update:
+    def poll(self, *, rows: bool = True, most: int | None = None) -> Update:
         """Look once: what is new since the last look, at once and without waiting for anything.
 
         With `rows=False` what is new is read, but no table is made of it: the update says which runs changed, and has
@@ -339,7 +346,11 @@ class Follower:
         return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
     def core_kind(self, kind: str) -> str:
-        """What the core calls the values of a table; an error if they are not followed."""
+        """What the core calls the values of a table; an error if they are not followed.
+
+        >>> tbq.follow("runs").core_kind("nodes")
+        'graphs'
+        """
         of_kind = self._kind_of[choice("kind", kind, list(self._kind_of))]
         if of_kind not in self._read:
             raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
@@ -417,8 +428,8 @@ class Follower:
         fewer = not self._tag.everything and any(self._tag.matches(tag) and tag not in names for tag in known)
         if kind != "scalars":
             values = Values(self.reader, kind, result, runs, names if fewer else None, self._on_error)
-            made: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
-            return made
+            table: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
+            return table
         arrow = self.reader.scalars(result, runs)
         return Table(
             having(arrow, "tag", names) if fewer else arrow,

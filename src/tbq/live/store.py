@@ -68,16 +68,16 @@ class LiveStore:
         with self.lock:
             places = self._places()
             wanted = [run for run in runs if run in places]
-            found = self._open().latest([places[run] for run in wanted], back)
-        return list(zip(wanted, found, strict=True))
+            latest = self._open().latest([places[run] for run in wanted], back)
+        return list(zip(wanted, latest, strict=True))
 
     def listing(self, runs: Iterable[str]) -> list[tuple[str, tuple[float | None, list[Any]]]]:
         """Of each of these runs that is there, the wall time of its first event, and what there is of each series."""
         with self.lock:
             places = self._places()
             wanted = [run for run in runs if run in places]
-            found = self._open().listing([places[run] for run in wanted])
-        return list(zip(wanted, found, strict=True))
+            listed = self._open().listing([places[run] for run in wanted])
+        return list(zip(wanted, listed, strict=True))
 
     def points(self, run: str, tag: str) -> tuple[Any, Any, Any]:
         """Steps, wall times and values of a series of scalars; none if there is no such series."""

@@ -27,17 +27,17 @@ class Told:
         now, whose problems are new if they have any."""
         names = {origin(os.fsdecode(path)) for path in others}
         keys = {key for key in self._keys if key[0] not in names} if names else set(self._keys)
-        found = []
+        new = []
         for problem in problems:
             if problem.code == "restart" or (problem.code in _STATES and problem.severity == "info"):
                 continue
             key = _key(problem)
             if key not in keys:
                 keys.add(key)
-                found.append(problem)
-        if not found and keys == self._keys:
+                new.append(problem)
+        if not new and keys == self._keys:
             return self, []
-        return Told([*self.problems, *found], frozenset(keys)), found
+        return Told([*self.problems, *new], frozenset(keys)), new
 
 
 def _key(problem: Problem) -> tuple[object, ...]:

@@ -97,11 +97,11 @@ class View:
         for run, tag, row in zip(*columns, strict=True):
             if (run, tag) in rows:
                 rows[run, tag].append(row)
-        found: dict[tuple[str, str], pa.Table] = {}
+        tables: dict[tuple[str, str], pa.Table] = {}
         for pair, places in rows.items():
             if places:
-                found[pair] = values.last({pair: places})
-        return found
+                tables[pair] = values.last({pair: places})
+        return tables
 
     def exists(self) -> bool:
         """Whether one of the paths that are followed is there."""

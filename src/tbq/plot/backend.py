@@ -141,10 +141,10 @@ def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:
             letters -= _having(path, letters)
     if letters:
         for font in sorted({(each.name, each.fname) for each in font_manager.fontManager.ttflist}):
-            found = _having(font[1], letters)
-            if found:
+            present = _having(font[1], letters)
+            if present:
                 families.append(font[0])
-                letters -= found
+                letters -= present
             if not letters:
                 break
     if letters:

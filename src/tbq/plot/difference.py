@@ -57,7 +57,7 @@ def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
             named(below, x=chart.x_name, y="B − A" if i == 0 else None)
         handles = [line for line in axes[0].get_lines() if line.get_zorder() == 3]
         if options.legend != "none":
-            made = axes[0].legend(
+            legend = axes[0].legend(
                 handles,
                 [
                     name_text(f"{letter}  {line.label}")
@@ -65,7 +65,7 @@ def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
                 ],
                 loc="best",
             )
-            for text in made.get_texts():
+            for text in legend.get_texts():
                 literal(text)
     return figure
 

@@ -13,6 +13,7 @@ from tbq.plot.colours import colours, ordinal, print_colours
 from tbq.plot.numbers import number
 from tbq.query.groups import group_runs
 from tbq.select import closest
+from tbq.text import natural
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -75,19 +76,6 @@ class Groups:
         numeric = len(given) == 1 and len(ordered) > 2 and all(_is_number(v) for (v,) in values.values())
         pick = colours if dark else print_colours
         return cls(of_run, ordered, ordinal(ordered, dark) if numeric else pick(ordered), False)
-
-
-def natural(name: str) -> list[tuple[int, float, str]]:
-    """A key that sorts names as people do: `seed=2` before `seed=10`.
-
-    >>> sorted(["seed=10", "seed=2"], key=natural)
-    ['seed=2', 'seed=10']
-    """
-    import re
-
-    parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", name)
-    key = [(1, float(part), part) if i % 2 else (0, 0.0, part.casefold()) for i, part in enumerate(parts)]
-    return [*key, (2, 0.0, name)]
 
 
 def _of_hparam(runs: Sequence[str], name: str, reader: Reader | None) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def hyperparameters(
     ax: Any = None,
 ) -> Any:
     """The picture, of one kind or the other."""
-    found = trials(reader, tag, run, steps, options, reading)
-    return (_parallel if kind == "parallel" else _scatter)(found, options, ax)
+    shown = trials(reader, tag, run, steps, options, reading)
+    return (_parallel if kind == "parallel" else _scatter)(shown, options, ax)
 
 
 def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: Any) -> Trials:
@@ -219,8 +219,8 @@ def _scale(ax: Any, at: int, places: Any, names: list[str] | None, log: bool) ->
         if not 0 <= height <= 1:
             continue
         ax.plot([at, at + 0.02], [height, height], color=ax.spines["left"].get_edgecolor(), lw=0.8)
-        made = ax.text(
+        label = ax.text(
             at + 0.04, height, text, fontsize="small", va="center", ha="left", clip_on=False, zorder=5
         )
-        literal(made)
-        made.set_bbox({"facecolor": ax.get_facecolor(), "alpha": 0.75, "lw": 0, "pad": 0.6})
+        literal(label)
+        label.set_bbox({"facecolor": ax.get_facecolor(), "alpha": 0.75, "lw": 0, "pad": 0.6})

@@ -98,14 +98,16 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     rows = max(1, int(height * share * 72 / (size * _LINE)))
     handles, labels = _entries(axes, chart, min(MOST, max(rows * columns, 2)))
     if place == "inside":
-        made = axes[0].legend(handles, labels, loc="best")
+        legend = axes[0].legend(handles, labels, loc="best")
     elif not figure.get_constrained_layout():  # a figure of the user's, which makes no room
-        made = axes[0].legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+        legend = axes[0].legend(
+            handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0
+        )
     elif over:
-        made = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
+        legend = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
     else:
-        made = figure.legend(handles, labels, loc="outside right upper")
-    for text in made.get_texts():
+        legend = figure.legend(handles, labels, loc="outside right upper")
+    for text in legend.get_texts():
         literal(text)
 
 
@@ -148,7 +150,7 @@ def _direct(ax: Axes) -> bool:
     wanted = {name: float(ax.transData.transform((x, y))[1]) for name, (x, y, _) in ends.items()}
     wanted = {name: min(max(y, box.y0), box.y1) for name, y in wanted.items()}
     order = sorted(wanted, key=wanted.__getitem__)
-    places = apart([wanted[name] for name in order], height, box.y0, box.y1)
+    places = spread([wanted[name] for name in order], height, box.y0, box.y1)
     for name, place in zip(order, places, strict=True):
         _, _, colour = ends[name]
         text = ax.annotate(
@@ -167,10 +169,10 @@ def _direct(ax: Axes) -> bool:
     return True
 
 
-def apart(places: Sequence[float], height: float, low: float, high: float) -> list[float]:
+def spread(places: Sequence[float], height: float, low: float, high: float) -> list[float]:
     """Ascending places moved as little as needed so that each is `height` from the next, from low to high.
 
-    >>> apart([1.0, 1.0, 9.0], 2.0, 0.0, 10.0)
+    >>> spread([1.0, 1.0, 9.0], 2.0, 0.0, 10.0)
     [0.0, 2.0, 9.0]
     """
     blocks: list[list[float]] = []  # the sum of wished starts, the count, of labels that touch

@@ -52,15 +52,15 @@ def duration(seconds: float) -> str:
     """
     if not math.isfinite(seconds):
         return "?"
-    whole = int(abs(seconds))
+    amount = int(abs(seconds))
     sign = "-" if seconds <= -1 else ""
     for small, letter, big, big_letter in ((60, "s", 60, "m"), (60, "m", 24, "h"), (24, "h", 10**9, "d")):
-        if whole < small:
-            return f"{sign}{whole}{letter}"
-        whole, rest = divmod(whole, small)
-        if whole < big:
-            return f"{sign}{whole}{big_letter}" + (f" {rest}{letter}" if rest else "")
-    return f"{sign}{whole}d"
+        if amount < small:
+            return f"{sign}{amount}{letter}"
+        amount, rest = divmod(amount, small)
+        if amount < big:
+            return f"{sign}{amount}{big_letter}" + (f" {rest}{letter}" if rest else "")
+    return f"{sign}{amount}d"
 
 
 def ago(seconds: float) -> str:
@@ -93,13 +93,13 @@ def aligned(texts: Sequence[str]) -> list[str]:
     [' 0.1939', '12     ', '    nan']
     """
     parts = [text.partition(".") for text in texts if not _is_word(text)]
-    before = max((len(whole) for whole, _, _ in parts), default=0)
+    before = max((len(integer) for integer, _, _ in parts), default=0)
     after = max((len(point) + len(digits) for _, point, digits in parts), default=0)
     room = max([before + after, *map(len, texts)])
     out = []
     for text in texts:
-        whole, point, digits = text.partition(".")
-        lined = text if _is_word(text) else f"{whole}{point + digits:<{after}}"
+        integer, point, digits = text.partition(".")
+        lined = text if _is_word(text) else f"{integer}{point + digits:<{after}}"
         out.append(f"{lined:>{room}}")
     return out
 

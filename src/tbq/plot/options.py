@@ -99,35 +99,35 @@ class Options:
     def of(cls, given: Plotting) -> Options:
         """The options that keywords ask for; one that cannot be right is an error."""
         keywords("plot", given, PLOTTING)
-        made: dict[str, Any] = dict(given)
-        if made.get("kind") is not None:
-            choice("kind", made["kind"], KINDS)
-        if not isinstance(made.get("x", ""), str):
-            raise bad("x", made["x"], "step, relative, wall, or a tag")
-        check_weight(made.get("smooth", 0.0), "smooth")
+        options: dict[str, Any] = dict(given)
+        if options.get("kind") is not None:
+            choice("kind", options["kind"], KINDS)
+        if not isinstance(options.get("x", ""), str):
+            raise bad("x", options["x"], "step, relative, wall, or a tag")
+        check_weight(options.get("smooth", 0.0), "smooth")
         for name in ("log_x", "log_y", "each"):
-            if not isinstance(made.get(name, False), bool):
-                raise bad(name, made[name], "True or False")
-        made["ylim"] = _limits(made.get("ylim"))
-        if made.get("outliers") is not None:
-            made["outliers"] = _number("outliers", made["outliers"], 0.0, 0.5)
-        made["by"] = _by(made.get("by", "run"))
-        band = choice("band", made.get("band", "none"), BANDS)
-        made["center"] = _center(made.get("center"), band)
-        if made.get("legend") is not None:
-            choice("legend", made["legend"], LEGENDS)
+            if not isinstance(options.get(name, False), bool):
+                raise bad(name, options[name], "True or False")
+        options["ylim"] = _limits(options.get("ylim"))
+        if options.get("outliers") is not None:
+            options["outliers"] = _number("outliers", options["outliers"], 0.0, 0.5)
+        options["by"] = _by(options.get("by", "run"))
+        band = choice("band", options.get("band", "none"), BANDS)
+        options["center"] = _center(options.get("center"), band)
+        if options.get("legend") is not None:
+            choice("legend", options["legend"], LEGENDS)
         for name in ("title", "font"):
-            if made.get(name) is not None and not isinstance(made[name], str):
-                raise bad(name, made[name], "a text")
-        made["size"] = _size(made.get("size"))
-        if made.get("columns") is not None:
-            made["columns"] = whole("columns", made["columns"], least=1, most=100)
-        if made.get("dpi") is not None:
-            made["dpi"] = _number("dpi", made["dpi"], 10.0, 2400.0)
-        made["style"] = _styles(made.get("style", "screen"))
-        order_of(made.get("order"))
-        made["max_runs"] = whole("max_runs", made.get("max_runs", cls.max_runs), least=1)
-        return cls(**made)
+            if options.get(name) is not None and not isinstance(options[name], str):
+                raise bad(name, options[name], "a text")
+        options["size"] = _size(options.get("size"))
+        if options.get("columns") is not None:
+            options["columns"] = whole("columns", options["columns"], least=1, most=100)
+        if options.get("dpi") is not None:
+            options["dpi"] = _number("dpi", options["dpi"], 10.0, 2400.0)
+        options["style"] = _styles(options.get("style", "screen"))
+        order_of(options.get("order"))
+        options["max_runs"] = whole("max_runs", options.get("max_runs", cls.max_runs), least=1)
+        return cls(**options)
 
     @property
     def paper(self) -> bool:

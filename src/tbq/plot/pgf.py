@@ -41,8 +41,8 @@ def pgf(figure: Figure) -> str:
         """PGF, with text measured by matplotlib's own fonts."""
 
         def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> tuple[float, float, float]:
-            made: tuple[float, float, float] = measure.get_text_width_height_descent(s, prop, ismath)
-            return made
+            size: tuple[float, float, float] = measure.get_text_width_height_descent(s, prop, ismath)
+            return size
 
         def draw_text(
             self,

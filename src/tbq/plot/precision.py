@@ -66,6 +66,8 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
     dress(ax.xaxis, "value")
     dress(ax.yaxis, "value")
     if options.legend != "none" and (len(wanted) > 1 or not options.paper):
-        made = ax.legend(ax.get_lines()[:20], [line.get_label() for line in ax.get_lines()][:20], loc="best")
-        for text in made.get_texts():
+        legend = ax.legend(
+            ax.get_lines()[:20], [line.get_label() for line in ax.get_lines()][:20], loc="best"
+        )
+        for text in legend.get_texts():
             literal(text)

@@ -20,11 +20,11 @@ def rows_by_step(table: pa.Table) -> dict[tuple[str, str], dict[int, list[int]]]
     {('a', 'x'): {5: [0]}}
     """
     index = table["index"].to_pylist() if "index" in table.column_names else [0] * len(table)
-    found: dict[tuple[str, str], dict[int, list[int]]] = {}
+    by_series: dict[tuple[str, str], dict[int, list[int]]] = {}
     keys = zip(
         values_of(table["run"]), values_of(table["tag"]), table["step"].to_pylist(), index, strict=True
     )
     for row, (run, tag, step, item) in enumerate(keys):
         if not item:
-            found.setdefault((run, tag), {}).setdefault(step, []).append(row)
-    return {key: {step: of_key[step] for step in sorted(of_key)} for key, of_key in found.items()}
+            by_series.setdefault((run, tag), {}).setdefault(step, []).append(row)
+    return {key: {step: of_key[step] for step in sorted(of_key)} for key, of_key in by_series.items()}

@@ -13,13 +13,14 @@ from tbq.columns.rows import having
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.live.view import AXES
-from tbq.plot.groups import Groups, natural
+from tbq.plot.groups import Groups
 from tbq.plot.lines import Panel, panels
 from tbq.plot.options import order_of
 from tbq.query.reduce import tell_uneven
 from tbq.select import Selection, closest
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
+from tbq.text import natural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +59,7 @@ def of_log(
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
-    table, result = read_scalars(reader, chosen, tag, steps, details=True, also=also, **reading)
+    table, result = read_scalars(reader, chosen, tag, steps, session_tables=True, also=also, **reading)
     _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
     takeovers = _takeovers(result, chosen or reader.names)
@@ -120,10 +121,10 @@ def _chart(
     rest = [*tags, *([] if options.x in AXES else [options.x])]
     arrow = _of_tags(arrow, rest)
     _tell_missing(arrow, tags, groups)
-    made = panels(arrow, tags, groups, options, began, takeovers)
-    if not made:
+    drawn = panels(arrow, tags, groups, options, began, takeovers)
+    if not drawn:
         raise SelectionError("nothing to draw", path=where, hint="tbq tags lists what there is")
-    return Chart(made, options)
+    return Chart(drawn, options)
 
 
 def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | None) -> list[str]:
@@ -156,11 +157,11 @@ def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
     )
     names, known = run_names.to_pylist(), tag_names.to_pylist()
     sizes = np.diff(np.append(starts, len(runs)))
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for run, tag, size in zip(runs[starts].tolist(), tags[starts].tolist(), sizes.tolist(), strict=True):
         key = names[run], known[tag]
-        found[key] = found.get(key, 0) + size
-    return found
+        counts[key] = counts.get(key, 0) + size
+    return counts
 
 
 def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
@@ -246,9 +247,9 @@ def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], lis
     if not len(later):
         return {}
     about = table_of(result.series(list(runs))).select(["run", "tag", "kind"]).to_pylist()
-    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    takeovers: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for row in later.tolist():
         of = about[int(series[row])]
         if of["kind"] == "scalars":
-            found.setdefault((of["run"], of["tag"]), []).append((int(first[row]), float(wall[row])))
-    return found
+            takeovers.setdefault((of["run"], of["tag"]), []).append((int(first[row]), float(wall[row])))
+    return takeovers

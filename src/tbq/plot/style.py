@@ -55,25 +55,25 @@ _FAMILIES = {"serif": "serif", "sans": "sans-serif", "sans-serif": "sans-serif",
 
 def settings(options: Options) -> dict[str, Any]:
     """The settings of matplotlib that the options ask for."""
-    made = {**_SCREEN, **SAVED}
+    settings = {**_SCREEN, **SAVED}
     if options.paper:
-        made |= _PAPER
+        settings |= _PAPER
     if options.dark:
-        made |= _DARK
+        settings |= _DARK
     if "talk" in options.style:
-        made |= {name: made[name] * _TALK for name in _SCALED}
+        settings |= {name: settings[name] * _TALK for name in _SCALED}
     if options.font is not None:
         family = _FAMILIES.get(options.font)
         if family is None:
             check_font(options.font)
-        made["font.family"] = family or [options.font, *([made["font.family"]])]
+        settings["font.family"] = family or [options.font, *([settings["font.family"]])]
         if family == "serif":
-            made["mathtext.fontset"] = "stix"
+            settings["mathtext.fontset"] = "stix"
         elif family == "sans-serif":
-            made["mathtext.fontset"] = "dejavusans"
+            settings["mathtext.fontset"] = "dejavusans"
     if options.dpi is not None:
-        made["figure.dpi"] = options.dpi
-    return made
+        settings["figure.dpi"] = options.dpi
+    return settings
 
 
 def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tuple[float, float]:

@@ -144,12 +144,12 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
 def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
     """Of each line the x where values begin not to be finite: its own, or those of the runs that it is the mean of."""
     means = any(line.count is not None for line in panel.lines)
-    found: dict[str, list[Floats]] = {}
+    breaks: dict[str, list[Floats]] = {}
     for line in panel.broken:
         lost = ~np.isfinite(line.y)
         begins = line.x[lost & ~np.append(False, lost[:-1])]
-        found.setdefault(line.group if means else line.name, []).append(begins)
-    return {name: np.unique(np.concatenate(parts))[:most].tolist() for name, parts in found.items()}
+        breaks.setdefault(line.group if means else line.name, []).append(begins)
+    return {name: np.unique(np.concatenate(parts))[:most].tolist() for name, parts in breaks.items()}
 
 
 def _curve(
@@ -199,8 +199,8 @@ def _pieces(columns: Columns, broken: Any) -> list[Columns]:
     owner = np.searchsorted(gaps, np.arange(len(empty)))
     pieces = []
     for number_of in np.unique(owner[~empty]).tolist():
-        mine = owner == number_of
-        pieces.append(Columns(*(np.where(mine, each, np.nan) for each in columns)))
+        owned = owner == number_of
+        pieces.append(Columns(*(np.where(owned, each, np.nan) for each in columns)))
     return pieces
 
 

@@ -34,13 +34,13 @@ def lines_of_table(table: Table, kind: str | None, room: int, height: int, colou
     if table.kind == "audio":
         return _audio(table, room, height)
     arrow = table.to_arrow()
-    found = rows_by_step(arrow)
-    if not found:
+    by_series = rows_by_step(arrow)
+    if not by_series:
         raise SelectionError(f"nothing to draw: there are no {table.kind}")
     if table.kind == "images" and not colour:
         raise UsageError("a terminal without colours cannot show images", hint="write a file: -o picture.png")
     out: list[Line] = []
-    for (run, tag), steps in list(found.items())[:_MOST]:
+    for (run, tag), steps in list(by_series.items())[:_MOST]:
         step = max(steps)
         rows = steps[step]
         out.append([Span(clipped(f"{tag}  {run}  step {step:,}", room), bold=True)])
@@ -51,8 +51,8 @@ def lines_of_table(table: Table, kind: str | None, room: int, height: int, colou
             out += half_blocks(arrow["data"][rows[-1]].as_py() or b"", size, room, height - 1)
         else:
             out += _precision(arrow.take(rows), run, room, height - 1)
-    if len(found) > _MOST:
-        out.append([Span(f"… and {len(found) - _MOST:,} more", dim=True)])
+    if len(by_series) > _MOST:
+        out.append([Span(f"… and {len(by_series) - _MOST:,} more", dim=True)])
     return out
 
 

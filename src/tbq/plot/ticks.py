@@ -42,9 +42,9 @@ def linear(low: float, high: float, most: int) -> list[float]:
     if not math.isfinite(high - low):
         return [low, high]
     for size in _sizes(high - low, most):
-        found = _multiples(low, high, size)
-        if len(found) <= most:
-            return found
+        ticks = _multiples(low, high, size)
+        if len(ticks) <= most:
+            return ticks
     return []
 
 

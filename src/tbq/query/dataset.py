@@ -57,7 +57,12 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         filter: pc.Expression | None = None,  # noqa: A002 - as Arrow calls it
         **options: Any,
     ) -> ds.Scanner | _Reader:
-        """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`."""
+        """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`.
+
+        >>> import pyarrow.compute as pc
+        >>> log.dataset().scanner(["step"], filter=pc.field("tag") == "lr").to_table().num_rows
+        160
+        """
         where = filter if self._only is None else self._only if filter is None else self._only & filter
         plain = self._scanning.later and not options and not isinstance(columns, dict)  # as DuckDB asks
         try:
@@ -85,12 +90,21 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
 
     def filter(self, expression: pc.Expression) -> LogDataset:
-        """The dataset with a filter that every scan applies."""
+        """The dataset with a filter that every scan applies.
+
+        >>> import pyarrow.compute as pc
+        >>> log.dataset().filter(pc.field("step") < 10).to_table()["step"].unique().to_pylist()[:3]
+        [0, 1, 2]
+        """
         both = expression if self._only is None else self._only & expression
         return LogDataset(self._reader, self._kind, self._scanning, self._extra, both)
 
     def count_rows(self, **options: Any) -> int:
-        """How many rows pass the filter."""
+        """How many rows pass the filter.
+
+        >>> log.dataset("images").count_rows()
+        3
+        """
         return int(self.scanner(columns=["run"], **options).count_rows())
 
     # What Arrow would answer from its own side of the dataset, where there are no rows.

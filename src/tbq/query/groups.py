@@ -89,7 +89,7 @@ def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]
     import pyarrow.compute as pc
 
     names = pa.array(list(runs), pa.string())
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     try:
         for end in (".*", "") if brackets else ("",):  # those that match whole come last, and count
             expression = rf"(?s)\A({as_re2(pattern)}){end}\z"
@@ -98,7 +98,7 @@ def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]
             columns = (each.to_pylist() for each in (names, matched, *parts))
             for run, there, match, group in zip(*columns, strict=True):
                 if there and match:
-                    found[run] = group or match
+                    groups[run] = group or match
     except pa.ArrowInvalid as wrong:
         raise bad("group", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
-    return {run: found[run] for run in runs if run in found}
+    return {run: groups[run] for run in runs if run in groups}

@@ -39,7 +39,7 @@ def as_re2(pattern: str) -> str:
     >>> as_re2(r"(\w+)/seed\d{,3}")
     '([\\p{L}\\p{N}_]+)/seed[\\p{Nd}]{0,3}'
     """
-    made: list[str] = []
+    parts: list[str] = []
     first = -1  # place of the first character of a list in brackets; -1 outside of one
     at = 0
     while at < len(pattern):
@@ -48,20 +48,20 @@ def as_re2(pattern: str) -> str:
         end = match.end()
         code = match["four"] or match["eight"]
         if code is not None:
-            made.append(rf"\x{{{code}}}")
+            parts.append(rf"\x{{{code}}}")
         elif match["escape"] is not None:
-            made.append((_OUTSIDE if first < 0 else _IN_LIST).get(match["escape"], match[0]))
+            parts.append((_OUTSIDE if first < 0 else _IN_LIST).get(match["escape"], match[0]))
         elif first >= 0:
             end = at + 1
             letter = pattern[at]
             if letter == "]" and at > first:
                 first = -1
-            made.append(r"\[" if letter == "[" else letter)
+            parts.append(r"\[" if letter == "[" else letter)
         elif match["most"] is not None:
-            made.append(f"{{0,{match['most']}}}")
+            parts.append(f"{{0,{match['most']}}}")
         else:
             if match["other"] == "[":
                 first = end = end + (pattern[end : end + 1] == "^")
-            made.append(pattern[at:end])
+            parts.append(pattern[at:end])
         at = end
-    return "".join(made)
+    return "".join(parts)

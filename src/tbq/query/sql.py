@@ -228,8 +228,8 @@ def _run(
         result = connection.sql(text, params=dict(given) or None)
     if result is None:
         return pa.table({})
-    made = _with_texts(result)
-    return (made if rows is None else made.limit(rows)).to_arrow_table()
+    readable = _with_texts(result)
+    return (readable if rows is None else readable.limit(rows)).to_arrow_table()
 
 
 def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

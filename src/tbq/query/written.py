@@ -64,8 +64,8 @@ def _write(
     if kind == "scalars" and by_parts(path, writing.get("format")):
         with suppress(NotByParts):
             return write_scalars(reader, path, selected, writing)
-    made = table(reader, kind, **selected)
-    return Paths(write_table(made, path, **writing), len(made))
+    rows = table(reader, kind, **selected)
+    return Paths(write_table(rows, path, **writing), len(rows))
 
 
 class NotByParts(Exception):  # noqa: N818 - not an error: the other way is taken

@@ -8,7 +8,7 @@ from tbq.results.metrics_table import MetricsTable
 from tbq.results.predictions import predictions
 from tbq.results.rows import Rows
 from tbq.results.scores import confusion, scores
-from tbq.results.weights import weights
+from tbq.results.weights import weight_elements, weights
 
 __all__ = [
     "MetricsTable",
@@ -18,6 +18,7 @@ __all__ = [
     "metrics",
     "predictions",
     "scores",
+    "weight_elements",
     "weights",
     "weights_diff",
     "write_predictions",

@@ -6,7 +6,7 @@ import math
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from tbq.export.options import Writing
+    from tbq.results.predictions import Activation, Task
 
     Array = NDArray[Any]
 
@@ -223,18 +226,18 @@ def write_predictions(
     labels: str | None = None,
     ids: str | None = None,
     classes: list[str] | None = None,
-    task: Any = None,
-    activation: Any = None,
+    task: Task | None = None,
+    activation: Activation | None = None,
     threshold: float = 0.5,
     confusion: str | None = None,
     scores: str | None = None,
     plot: str | None = None,
-    format: str | None = None,
-    force: bool = False,
     max_unpacked: Size | None = None,
-    **options: Any,
+    **options: Unpack[Writing],
 ) -> None:
     """Write `predictions` of files to a file; outputs are streamed, except from CSV and Parquet.
+
+    Takes the options of `table.write` too.
 
     >>> import numpy as np, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -254,7 +257,8 @@ def write_predictions(
     from tbq.results.rows import Rows
     from tbq.results.scores import Tally
 
-    targets = [(path, format)] + [
+    force = options.get("force", False)
+    targets = [(path, options.get("format"))] + [
         (each, "csv" if each == "-" else None) for each in (confusion, scores) if each
     ]
     for target, kind in targets:  # fail before any work is done
@@ -263,7 +267,7 @@ def write_predictions(
     if plot is not None:
         check_picture(plot, force)
     batches = _batches(outputs, labels, ids, max_unpacked)
-    rows = predictions(batches, None, classes, task=task, activation=activation, threshold=threshold)
+    rows = predictions(batches, classes=classes, task=task, activation=activation, threshold=threshold)
     assert isinstance(rows, Rows)
     tally = Tally()
 
@@ -273,7 +277,7 @@ def write_predictions(
                 tally.add(batch)
             yield batch
 
-    Rows("predictions", counted).write(path, force=force, format=format, **options)
+    Rows("predictions", counted).write(path, **options)
     if confusion is not None:
         tally.confusion().write(confusion, force=force, format="csv" if confusion == "-" else None)
     if plot is not None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError
+from tbq.source import is_event_file
 from tbq.source.urls import refuse_remote
 from tbq.text import shown_name
 
@@ -44,7 +45,7 @@ def is_metrics_file(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     name = Path(path).name.lower()
-    if "tfevents" in name:
+    if is_event_file(name):
         return False
     return name.endswith((".csv", ".tsv", ".json", ".jsonl", ".parquet")) or (
         name.endswith(".log") and _is_csv_text(path)

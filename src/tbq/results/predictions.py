@@ -28,10 +28,10 @@ Activation = Literal["softmax", "sigmoid"]
 
 def predictions(
     outputs: Any,
+    *,
     labels: Any = None,
     classes: Sequence[str] | None = None,
     ids: Any = None,
-    *,
     task: Task | None = None,
     activation: Activation | None = None,
     threshold: float = 0.5,

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
 
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
+    from tbq.arguments import StrPath
+    from tbq.export.options import Writing
     from tbq.table import Table
-
-    StrPath = str | os.PathLike[str]
 
 
 class Rows:
     """Rows as a stream: `write` them to a file in bounded memory, or get all with `to_arrow` and similar methods.
 
     >>> import numpy as np, tbq
-    >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+    >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
     >>> rows.to_arrow().column("index").to_pylist()
     [0, 1, 2, 3]
     """
@@ -40,7 +41,7 @@ class Rows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows as Arrow record batches of the same schema; at least one, even without rows.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
         >>> sum(batch.num_rows for batch in rows.batches())
         4
         """
@@ -49,7 +50,7 @@ class Rows:
     def to_table(self) -> Table:
         """All rows at once, as a `Table`.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
         >>> len(rows.to_table())
         4
         """
@@ -60,7 +61,7 @@ class Rows:
     def to_arrow(self) -> pa.Table:
         """All rows as a pyarrow table.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
         >>> rows.to_arrow().num_rows
         4
         """
@@ -68,23 +69,23 @@ class Rows:
 
         return pa.Table.from_batches(list(self.batches()))
 
-    def to_pandas(self, categories: bool = False) -> Any:
-        """All rows as a pandas DataFrame.
+    def to_pandas(self, *, categories: bool = False) -> pd.DataFrame:
+        """All rows as a pandas DataFrame; labels are strings, or categoricals with `categories=True`.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
         >>> rows.to_pandas().shape
         (4, 4)
         """
         return self.to_table().to_pandas(categories=categories)
 
-    def to_polars(self) -> Any:
-        """All rows as a polars DataFrame.
+    def to_polars(self, *, categories: bool = False) -> pl.DataFrame:
+        """All rows as a polars DataFrame; labels are strings, or categoricals with `categories=True`.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
         >>> rows.to_polars().shape
         (4, 4)
         """
-        return self.to_table().to_polars()
+        return self.to_table().to_polars(categories=categories)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow as pa
@@ -94,15 +95,18 @@ class Rows:
         reader = pa.RecordBatchReader.from_batches(first.schema, _with(first, batches))
         return reader.__arrow_c_stream__(requested_schema)
 
-    def write(self, path: StrPath, force: bool = False, format: str | None = None, **options: Any) -> None:
-        """Write to a file; its suffix gives the format. csv, tsv, jsonl, parquet and arrow are streamed.
+    def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
+        """Write to a file in the format of its ending; returns the paths. Takes the options of `table.write`.
 
-        >>> rows = tbq.results.weights({"dense.weight": np.eye(2)}, elements=True)
-        >>> rows.write("weights.csv")
+        csv, tsv, jsonl, parquet and arrow are streamed.
+
+        >>> rows = tbq.results.weight_elements({"dense.weight": np.eye(2)})
+        >>> rows.write("weights.csv", columns="index,value")
+        ['weights.csv']
         """
         from tbq.results.streaming import write_rows
 
-        write_rows(self, path, force=force, format=format, own=self._writers, **options)
+        return write_rows(self, path, self._writers, **options)
 
 
 def _with(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 
+from tbq.arguments import StrPath, keywords
 from tbq.export import Options, compressed, format_of, output, write
-from tbq.export.options import origin
+from tbq.export.fit import chosen
+from tbq.export.options import WRITING, Writing, origin
+from tbq.storage import using
 
 if TYPE_CHECKING:
-    import os
-
     from tbq.results.rows import Rows
 
 Batches = Iterator[pa.RecordBatch]
 
 
 def write_rows(
-    rows: Rows,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    format: str | None = None,
-    own: dict[str, Callable[[IO[bytes]], object]],
-    **given: Any,
-) -> None:
-    """Write rows as a stream if the format allows it; `own` are faster writers of some formats."""
-    name, compression = format_of(path, format)
-    options = replace(Options(kind=rows.kind, **given), format=name)
-    if name not in _WRITERS:
-        write(rows.to_table(), path, force=force, format=format, **given)
-        return
-    with output(path, force) as stream, compressed(stream, compression) as squeezed:
-        if name in own and not options.csv_safe:
+    rows: Rows, path: StrPath, own: dict[str, Callable[[IO[bytes]], object]], **given: Unpack[Writing]
+) -> list[str]:
+    """Write rows as a stream if the format allows it; `own` are faster writers of some formats, of all columns."""
+    keywords("rows.write", given, WRITING)
+    name, compression = format_of(path, given.get("format"))
+    if name not in _WRITERS or "{run}" in os.fspath(path):
+        return write(rows.to_table(), path, **given)
+    force, storage = given.pop("force", False), given.pop("storage", None)
+    options = Options(kind=rows.kind, **{**given, "format": name})  # type: ignore[arg-type]
+    with (
+        using(storage=storage),
+        output(path, force) as stream,
+        compressed(stream, compression) as squeezed,
+    ):
+        if name in own and not options.csv_safe and options.columns is None:
             own[name](squeezed)
         else:
-            _WRITERS[name](rows.batches(), squeezed, options)
+            _WRITERS[name](_chosen(rows.batches(), options), squeezed, options)
+    return [os.fspath(path)]
+
+
+def _chosen(batches: Batches, options: Options) -> Batches:
+    """The batches with the columns that are asked for."""
+    if options.columns is None:
+        yield from batches
+        return
+    names = None
+    for batch in batches:
+        if names is None:
+            names = chosen(batch.schema.empty_table(), options.columns).column_names
+        yield batch.select(names)
 
 
 def _csv(batches: Batches, stream: IO[bytes], options: Options) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING, Any, Literal, overload
+from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, warn
 from tbq.results.checkpoint import parameters
@@ -35,47 +35,17 @@ COLUMNS = [
 ]
 
 
-@overload
 def weights(
-    model: Any,
-    *,
-    elements: Literal[False] = False,
-    layer: str | Sequence[str] | None = None,
-    max_unpacked: Size | None = None,
-) -> Table: ...
-@overload
-def weights(
-    model: Any,
-    *,
-    elements: Literal[True],
-    layer: str | Sequence[str] | None = None,
-    max_unpacked: Size | None = None,
-) -> Rows: ...
-@overload
-def weights(
-    model: Any,
-    *,
-    elements: bool,
-    layer: str | Sequence[str] | None = None,
-    max_unpacked: Size | None = None,
-) -> Table | Rows: ...
-def weights(
-    model: Any,
-    *,
-    elements: bool = False,
-    layer: str | Sequence[str] | None = None,
-    max_unpacked: Size | None = None,
-) -> Table | Rows:
+    model: Any, *, layer: str | Sequence[str] | None = None, max_unpacked: Size | None = None
+) -> Table:
     """The parameters of a model or checkpoint.
 
     `model` is a Keras model, a torch module or state dict, a (nested) dict of arrays, or the path of a
     `.safetensors`, `.npz`, `.h5`, `.keras`, `.pt`, `.pth` or `.ckpt` file. No code in a file is ever run.
 
     The table has one row per parameter: `layer, parameter, shape, dtype, count, mean, std, min, max, norm, zeros,
-    nonfinite`, with statistics of the finite elements. With `elements=True` there is one row per element: `layer,
-    parameter, index, value`, computed on use, so that `weights(path, elements=True).write("weights.csv")` needs
-    little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
-    `layer` takes names, globs or a list of them.
+    nonfinite`, with statistics of the finite elements; `weight_elements` has the elements themselves. `layer` takes
+    names, globs, `re:` expressions or a list of them.
 
     `max_unpacked` limits the size to which a parameter of a compressed file may unpack, in bytes or with a unit
     ("4GB"); the default is 256 MiB and a hundred times its size. Parameters beyond it have no statistics.
@@ -85,8 +55,6 @@ def weights(
     >>> table.to_arrow().select(["layer", "parameter", "count", "norm", "zeros"]).to_pylist()[0]
     {'layer': 'dense', 'parameter': 'weight', 'count': 4, 'norm': 5.0, 'zeros': 2}
     """
-    if elements:
-        return _elements(model, layer, max_unpacked)
     from tbq.results.statistics import statistics
     from tbq.table import Table
 
@@ -113,7 +81,18 @@ def _schema() -> pa.Schema:
     return pa.schema([(c, types.get(c, pa.int64() if c in counts else pa.float64())) for c in COLUMNS])
 
 
-def _elements(model: Any, layer: str | Sequence[str] | None, max_unpacked: Size | None) -> Rows:
+def weight_elements(
+    model: Any, *, layer: str | Sequence[str] | None = None, max_unpacked: Size | None = None
+) -> Rows:
+    """Every element of the parameters of a model or checkpoint: `layer, parameter, index, value`.
+
+    Takes what `weights` takes. Rows are computed on use, so that `weight_elements(path).write("weights.csv")` needs
+    little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
+
+    >>> import numpy as np
+    >>> weight_elements({"dense.bias": np.array([0.5, 2.0])}).to_arrow().to_pylist()[1]
+    {'layer': 'dense', 'parameter': 'bias', 'index': 1, 'value': 2.0}
+    """
     with _Where(model), parameters(model, max_unpacked) as opened:
         choose(opened, layer, _path(model))  # so that a wrong file or name fails now, not at the first use
 

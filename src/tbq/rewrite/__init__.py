@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Progress
+    from tbq.rewrite.options import Restarts
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
     from tbq.storage import Storage
@@ -34,7 +35,7 @@ def rewrite(
     steps: Steps = None,
     every: int = 1,
     max_points: int | None = None,
-    restarts: str = "keep",
+    restarts: Restarts = "keep",
     offset_steps: int = 0,
     merge_runs: Mapping[str, Sequence[str]] | None = None,
     flatten_hparams: bool = False,
@@ -51,7 +52,8 @@ def rewrite(
     sessions. `out` must not exist; it appears only when all of it is written.
 
     - `repair` skips damage, which is otherwise an error, and reports what was lost.
-    - `drop_tag`, `keep_tag` take names, globs, `re:` expressions or lists; `drop_kind` takes kinds as in `tbq tags`.
+    - `drop_tag`, `keep_tag` take names, globs, `re:` expressions or lists; `drop_kind` takes kinds as in
+      `tbq tags`, a list or with commas.
     - `rename` and `rename_run` map old names to new ones; an old name `re:…` may use groups: `{"re:(.*)_x": r"x/\\1"}`.
     - `steps` (both ends included), `every`, `max_points` and `restarts="resume"` drop values, but never what
       describes a run (hparams, graphs, layouts); `offset_steps` is added to each remaining step.

@@ -15,7 +15,7 @@ from tbq.problems import Problem
 from tbq.rewrite import plan
 from tbq.rewrite.report import Report, RunReport
 from tbq.rewrite.target import LEFT, Scratch, check, scratch
-from tbq.source import Run, discover
+from tbq.source import Run, discover, is_event_file
 from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
@@ -105,7 +105,7 @@ def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | Selec
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
     options = _decode.Options(restarts="keep", threads=threads)
-    return _decode.decode(runs, [], options, unpacked, details=True, verify=True)
+    return _decode.decode(runs, [], options, unpacked, session_tables=True, verify=True)
 
 
 def _refuse_damage(
@@ -268,7 +268,7 @@ class _Execution:
 def _new_name(name: str) -> str:
     """The name of the new file, without the suffix of a compressed one."""
     path = Path(name)
-    return path.stem if path.suffix.lower() in _PACKED and "tfevents" in path.stem else name
+    return path.stem if path.suffix.lower() in _PACKED and is_event_file(path.stem) else name
 
 
 def _notes(reports: Sequence[FileReport], others: int, unread: Sequence[Problem], left_out: int) -> list[str]:

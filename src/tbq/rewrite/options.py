@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tbq.arguments import whole
+from tbq.arguments import bad, choice, choices, mapping, whole
 from tbq.errors import SelectionError, UsageError
 from tbq.select import Selection, closest
 from tbq.select import steps as _steps
@@ -15,7 +15,8 @@ from tbq.text import is_text, shown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-RESTARTS = ("keep", "resume")
+Restarts = Literal["keep", "resume"]
+RESTARTS: tuple[Restarts, ...] = get_args(Restarts)
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,13 @@ class Renames:
     what: str = "tag"
 
     @classmethod
-    def of(cls, spec: Mapping[str, str] | None, what: str) -> Renames:
-        """Compile a mapping; raises if an expression is wrong."""
-        pairs = tuple((_shown(old), _shown(new)) for old, new in (spec or {}).items())
+    def of(cls, spec: Mapping[str, str] | None, what: str, argument: str = "rename") -> Renames:
+        """Compile a mapping, passed as `argument`; raises if an expression is wrong."""
+        given = mapping(argument, spec, "{'old': 'new'}") if spec is not None else {}
+        for name in (*given, *given.values()):
+            if not isinstance(name, str):
+                raise bad(argument, name, "names of text")
+        pairs = tuple((_shown(old), _shown(new)) for old, new in given.items())
         for old, new in pairs:
             if not old.startswith("re:"):
                 continue
@@ -99,15 +104,13 @@ class Options:
         """Check and compile."""
         from tbq import _core
 
-        kinds = given["drop_kind"]
-        kinds = [kinds] if isinstance(kinds, str) else list(kinds or ())
-        for kind in kinds:
-            if kind not in _core.kinds():
-                raise UsageError(f"drop_kind={kind!r} is not a kind, want one of: {', '.join(_core.kinds())}")
-        if given["restarts"] not in RESTARTS:
-            raise UsageError(f"restarts={given['restarts']!r} is unknown, want one of: {', '.join(RESTARTS)}")
+        dropped = given["drop_kind"]
+        nothing = dropped is None or (isinstance(dropped, list | tuple) and not dropped)
+        kinds = [] if nothing else choices("drop_kind", dropped, _core.kinds())
+        choice("restarts", given["restarts"], RESTARTS)
         merge: dict[str, list[str]] = {}
-        for name, parts in (given["merge_runs"] or {}).items():
+        merged = given["merge_runs"] if given["merge_runs"] is not None else {}
+        for name, parts in mapping("merge_runs", merged, "{'new': ['a', 'b']}").items():
             name, parts = _shown(name), [parts] if isinstance(parts, str) else parts
             merge[name] = [_shown(part) for part in parts]
             if len(set(merge[name])) < 2:
@@ -121,7 +124,7 @@ class Options:
             keep_tag=Selection.of(given["keep_tag"]),
             drop_kind=frozenset(kinds),
             rename=Renames.of(given["rename"], "tag"),
-            rename_run=Renames.of(given["rename_run"], "run"),
+            rename_run=Renames.of(given["rename_run"], "run", "rename_run"),
             steps=_steps(given["steps"]),
             every=whole("every", given["every"], 1),
             max_points=whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,

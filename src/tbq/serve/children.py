@@ -67,9 +67,9 @@ class Child:
     def __init__(self) -> None:
         path = os.pathsep.join(each for each in sys.path if each)
         environment = {**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "4"}
-        apart: dict[str, Any] = {"start_new_session": True}  # ctrl-C is the server's business
+        own_group: dict[str, Any] = {"start_new_session": True}  # ctrl-C is the server's business
         if os.name == "nt":
-            apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined,unused-ignore]
+            own_group = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined,unused-ignore]
         # What it unpacks is the server's to put away: a process that is ended puts nothing away.
         self._scratch: Scratch | None = None
         with contextlib.suppress(OSError):  # no place for temporary files: few queries need one
@@ -78,7 +78,7 @@ class Child:
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=environment, **apart,
+                stderr=subprocess.DEVNULL, env=environment, **own_group,
             )  # fmt: skip
         except BaseException:
             self._put_away()
@@ -197,12 +197,12 @@ class Children:
     def of(cls, log: LiveLog) -> Children:
         """Those of this log."""
         with log.lock:
-            found = log.caches.get("children")
-            if found is None:
-                found = log.caches["children"] = cls(AT_ONCE + 1)
-                log.at_end.append(found.close)
-        made: Children = found
-        return made
+            cached = log.caches.get("children")
+            if cached is None:
+                cached = log.caches["children"] = cls(AT_ONCE + 1)
+                log.at_end.append(cached.close)
+        children: Children = cached
+        return children
 
     def ask(self, job: Job, call: str, rows: int = 0, **message: Any) -> Reply:
         """The answer to a question; what is wrong with it is an error. `rows` is how many scalars the log has."""

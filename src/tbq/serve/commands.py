@@ -24,7 +24,7 @@ def command(log: LiveLog, params: Params) -> Answer:
     if params.optional("runs") not in (None, "*"):
         runs = params.runs(log)
         if not runs:
-            raise UsageError("no run is shown", hint="show some: nothing makes a figure of none")
+            raise UsageError("no run is shown", hint="show at least one run")
         words += run_words(log, runs)
     x, by = axis(params), params.optional("group")
     logs = params.choice("log", LOGS)

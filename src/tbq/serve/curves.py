@@ -64,12 +64,12 @@ def curves(log: LiveLog, params: Params) -> Answer:
         if key in cache:
             cache.move_to_end(key)
             return cache[key]
-    made = _curves(log, params)
+    answer = _curves(log, params)
     with log.lock:
-        cache[key] = made
+        cache[key] = answer
         while len(cache) > 1 and sum(len(each.body) for each in cache.values()) > _KEPT:
             cache.popitem(last=False)
-    return made
+    return answer
 
 
 def _curves(log: LiveLog, params: Params) -> Answer:
@@ -92,23 +92,23 @@ def _curves(log: LiveLog, params: Params) -> Answer:
         return _of_groups(log, asked, of_group, band, version)
     if names is not None:
         runs = [run for run in runs if run in names.of_run]
-    made = _of_runs(log, asked, runs)
+    curves = _of_runs(log, asked, runs)
     with log.lock:
         series: list[dict[str, Any]] = [
             {
                 "id": log.id_of(run),
                 "points": int(count),
-                "broken": None if math.isnan(made.broken[i]) else made.broken[i],
+                "broken": None if math.isnan(curves.broken[i]) else curves.broken[i],
                 "takeovers": _takeovers(log, run, asked),
             }
             for i, (run, count) in enumerate(
-                zip(runs, np.isfinite(made.columns.least).sum(axis=1), strict=True)
+                zip(runs, np.isfinite(curves.columns.least).sum(axis=1), strict=True)
             )
         ]
         if names is not None:
             for each, run in zip(series, runs, strict=True):
                 each["group"] = names.of_run[run]
-    return _frame(asked, made, {}, version=version, series=series)
+    return _frame(asked, curves, {}, version=version, series=series)
 
 
 def _of_runs(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
@@ -120,14 +120,14 @@ def _of_runs(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
 def _by_core(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     pairs = [(run, asked.tag) for run in runs]
     options: dict[str, Any] = {"x": asked.x, "width": asked.width, "range": _range(log, asked, pairs)}
-    made = log.view.curves(pairs, **options, smooth=asked.smooth)
+    curves = log.view.curves(pairs, **options, smooth=asked.smooth)
     raw = None
     if asked.smooth and len(runs) <= _MOST_RAW:
-        options["range"] = (made.low, made.high)
+        options["range"] = (curves.low, curves.high)
         plain = log.view.curves(pairs, **options)
         raw = Columns(plain.first, plain.last, plain.least, plain.largest)
-    columns = Columns(made.first, made.last, made.least, made.largest)
-    return Made(made.low, made.high, columns, raw, made.broken.tolist())
+    columns = Columns(curves.first, curves.last, curves.least, curves.largest)
+    return Made(curves.low, curves.high, columns, raw, curves.broken.tolist())
 
 
 def _range(log: LiveLog, asked: Asked, pairs: list[tuple[str, str]]) -> tuple[float, float] | None:
@@ -145,23 +145,25 @@ def _by_points(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     series = [placed(log, run, asked.tag, asked.x) for run in runs]
     xs = [np.where(each.x > 0, each.x, np.nan) if asked.log_x else each.x for each in series]
     low, high = _extent(asked, xs)
-    made: list[Columns] = []
+    columns: list[Columns] = []
     raw: list[Columns] = []
     broken: list[float] = []
     for each, x in zip(series, xs, strict=True):
         column = grid(x, low, high, asked.width, asked.log_x)
         value = smooth_values(each.values, asked.smooth) if asked.smooth else each.values
-        made.append(columns_of(column, value, asked.width))
+        columns.append(columns_of(column, value, asked.width))
         if asked.smooth and len(runs) <= _MOST_RAW:
             raw.append(columns_of(column, each.values, asked.width))
         odd = np.flatnonzero((column >= 0) & ~np.isfinite(each.values))
         broken.append(float(x[odd[0]]) if len(odd) else math.nan)
-    return Made(low, high, _stacked(made, asked.width), _stacked(raw, asked.width) if raw else None, broken)
+    return Made(
+        low, high, _stacked(columns, asked.width), _stacked(raw, asked.width) if raw else None, broken
+    )
 
 
 def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band: str, version: int) -> Answer:
     low, high = _extent_of_groups(log, asked, of_group)
-    made: list[Columns] = []
+    columns: list[Columns] = []
     lower: list[Floats] = []
     upper: list[Floats] = []
     series = []
@@ -169,7 +171,7 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         column = grid(x, low, high, asked.width, asked.log_x)
         bottom, top = line.moments.ends(band)
-        made.append(columns_of(column, line.moments.mean, asked.width))
+        columns.append(columns_of(column, line.moments.mean, asked.width))
         lower.append(columns_of(column, bottom, asked.width).least)
         upper.append(columns_of(column, top, asked.width).largest)
         count = line.moments.count[line.moments.count > 0]
@@ -177,15 +179,15 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
             {
                 "group": name,
                 "ids": [log.id_of(run) for run in of_group[name]],
-                "points": int(np.isfinite(made[-1].least).sum()),
+                "points": int(np.isfinite(columns[-1].least).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
                 "broken": None,
                 "takeovers": [],
             }
         )
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
-    whole = Made(low, high, _stacked(made, asked.width), None, [])
-    return _frame(asked, whole, bands, version=version, series=series, band=band)
+    curves = Made(low, high, _stacked(columns, asked.width), None, [])
+    return _frame(asked, curves, bands, version=version, series=series, band=band)
 
 
 def _extent_of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]]) -> tuple[float, float]:
@@ -221,30 +223,30 @@ def _stacked(parts: Sequence[Columns], width: int) -> Columns:
 
 def _takeovers(log: LiveLog, run: str, asked: Asked) -> list[float]:
     """x of the first row of each later session."""
-    found = log.index.takeovers(run, asked.tag)
+    takeovers = log.index.takeovers(run, asked.tag)
     if asked.x == "step":
-        return [float(step) for step, _ in found]
+        return [float(step) for step, _ in takeovers]
     if asked.x == "wall":
-        return [wall for _, wall in found]
+        return [wall for _, wall in takeovers]
     if asked.x == "relative":
         began = log.follower.reader.began.get(run, 0.0)
-        return [wall - began for _, wall in found]
+        return [wall - began for _, wall in takeovers]
     return []
 
 
-def _frame(asked: Asked, made: Made, bands: dict[str, Any], **facts: Any) -> Answer:
-    first, last, least, largest = made.columns
+def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> Answer:
+    first, last, least, largest = curves.columns
     about = {
-        "tag": asked.tag, "x": asked.x, "low": made.low, "high": made.high, "width": asked.width,
-        "smooth": asked.smooth, "raw": made.raw is not None, **facts,
+        "tag": asked.tag, "x": asked.x, "low": curves.low, "high": curves.high, "width": asked.width,
+        "smooth": asked.smooth, "raw": curves.raw is not None, **facts,
     }  # fmt: skip
     columns: dict[str, Any] = {}
     if least.size * 16 > _PLAIN:
         columns, about["packed"] = pack(first, last, least, largest, asked.log_y)
     else:
         columns = {"first": first, "last": last, "min": least, "max": largest}
-    if made.raw is not None:
-        columns |= {"raw_min": made.raw.least, "raw_max": made.raw.largest}
+    if curves.raw is not None:
+        columns |= {"raw_min": curves.raw.least, "raw_max": curves.raw.largest}
     columns |= bands
     with np.errstate(over="ignore"):
         plain = {

@@ -22,17 +22,17 @@ _HEAD = "</head>"
 @cache
 def modules() -> dict[str, str]:
     """The modules of the page by their path, each after those that import it first."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = ["main.js"]
     folder = resources.files("tbq.serve").joinpath("static")
     while waiting:
         name = waiting.pop(0)
         place = folder.joinpath(*name.split("/"))
-        if name in found or not place.is_file():
+        if name in texts or not place.is_file():
             continue
-        found[name] = place.read_text("utf-8")
-        waiting += [target(name, match[3]) for match in IMPORT.finditer(found[name])]
-    return found
+        texts[name] = place.read_text("utf-8")
+        waiting += [target(name, match[3]) for match in IMPORT.finditer(texts[name])]
+    return texts
 
 
 def target(name: str, path: str) -> str:

@@ -50,8 +50,8 @@ def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
     answer = json.loads(children.ask(job, "matching", where=where, table=stream.getvalue()).body)
     if "failed" in answer:
         raise _explained(answer["failed"], log, table, where)
-    found: list[int] = answer["rows"]
-    return found
+    passing: list[int] = answer["rows"]
+    return passing
 
 
 def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
@@ -108,8 +108,8 @@ def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
 def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
     """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as the summary table has it."""
     with log.lock:
-        found = [hparams_of(log, run) for run in rows]
-    given = [dict(each.values) if each else {} for each in found]
+        hparams = [hparams_of(log, run) for run in rows]
+    given = [dict(each.values) if each else {} for each in hparams]
     arrays: dict[str, Any] = {}
     for name in sorted({name for values in given for name in values}):
         if name.lower() not in {each.lower() for each in arrays}:  # case does not count in SQL

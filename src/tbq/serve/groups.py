@@ -67,7 +67,7 @@ def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -
         known = {run: hparams_of(log, run) for run in runs}
     given = {run: each.values[name] for run, each in known.items() if each and name in each.values}
     if not given:
-        names = sorted({each for found in known.values() if found for each in found.values})
+        names = sorted({each for hparams in known.values() if hparams for each in hparams.values})
         near = closest(name, names)
         tip = f"; closest: {', '.join(near)}" if near else ""
         raise SelectionError(f"no run has the hyperparameter {name!r}{tip}")
@@ -128,13 +128,13 @@ def _batches(
 
 def _table(codes: NDArray[np.int32], steps: NDArray[np.int64], values: Floats) -> pa.Table:
     names = pa.array([str(i) for i in range(int(codes.max(initial=-1)) + 1)], pa.string())
-    one = pa.DictionaryArray.from_arrays(
+    tag = pa.DictionaryArray.from_arrays(
         pa.array(np.zeros(len(codes), np.int32)), pa.array([""], pa.string())
     )
     return pa.table(
         {
             "run": pa.DictionaryArray.from_arrays(pa.array(codes), names),
-            "tag": one,
+            "tag": tag,
             "step": pa.array(steps),
             "value": pa.array(values, from_pandas=False),
         }

@@ -35,10 +35,10 @@ class Checkup:
     @classmethod
     def of(cls, log: LiveLog) -> Checkup:
         with log.lock:
-            found = log.caches.get("checkup")
-            if found is None:
-                found = log.caches["checkup"] = cls(log)
-        checkup: Checkup = found
+            cached = log.caches.get("checkup")
+            if cached is None:
+                cached = log.caches["checkup"] = cls(log)
+        checkup: Checkup = cached
         return checkup
 
     def ask(self) -> bool:

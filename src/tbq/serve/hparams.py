@@ -35,11 +35,11 @@ def read_hparams(follower: Follower, runs: Sequence[str]) -> dict[str, Hparams]:
     _core.value_problems(result)  # the doctor reports them
     names, columns, about = by_run(table)
     lists = {name: column.to_pylist() for name, column in columns.items()}
-    found: dict[str, Hparams] = {}
+    hparams: dict[str, Hparams] = {}
     for i, (run, (group, status)) in enumerate(zip(names, about, strict=True)):
         values: dict[str, Any] = {name: cells[i] for name, cells in lists.items() if cells[i] is not None}
-        found[run] = Hparams(values, group, status)
-    return found
+        hparams[run] = Hparams(values, group, status)
+    return hparams
 
 
 def folds(index: Index, hparams: Mapping[str, Hparams], runs: Collection[str]) -> dict[str, str]:

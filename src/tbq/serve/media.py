@@ -47,34 +47,34 @@ def located(log: LiveLog, run: str, kind: str) -> Values:
             cache.move_to_end(key)
             return cache[key]
     result, runs = log.follower.store.of_run(log.follower.core_kind(kind), run)
-    found = Values(log.follower.reader, kind, result, runs, None, "ignore")
+    values = Values(log.follower.reader, kind, result, runs, None, "ignore")
     with log.lock:
-        cache[key] = found
+        cache[key] = values
         while len(cache) > _KEPT:
             cache.popitem(last=False)
-    return found
+    return values
 
 
 def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, int]]:
     """Step, wall time and row of each value of a tag, in order; of two at one step the last."""
     table = located(log, run, kind).keys()
-    found: dict[int, tuple[int, float, int]] = {}
+    by_step: dict[int, tuple[int, float, int]] = {}
     columns = (values_of(table["tag"]), *(table[name].to_pylist() for name in ("step", "wall_time", "row")))
     for of, step, wall, row in zip(*columns, strict=True):
         if of == tag:
-            found[step] = step, wall, row
-    return [found[step] for step in sorted(found)]
+            by_step[step] = step, wall, row
+    return [by_step[step] for step in sorted(by_step)]
 
 
 def rows_at(log: LiveLog, params: Params, kind: str) -> pa.Table:
     """The rows of the value at a step, or of the last one; an error if there is none."""
     run, tag, step = params.run(log), params.text("tag"), params.step()
-    found = keys(log, run, kind, tag)
-    if not found:
+    listed = keys(log, run, kind, tag)
+    if not listed:
         raise NotFoundError(f"this run has no {kind} of the tag {tag[:200]!r}")
-    row = next((row for at, _, row in found if at == step), None) if step is not None else found[-1][2]
+    row = next((row for at, _, row in listed if at == step), None) if step is not None else listed[-1][2]
     if row is None:
-        near = min((at for at, _, _ in found), key=lambda at: abs(at - (step or 0)))
+        near = min((at for at, _, _ in listed), key=lambda at: abs(at - (step or 0)))
         raise NotFoundError(f"no {kind} at step {step:,}; closest: {near:,}")
     table = located(log, run, kind).arrow([row])
     if not len(table):
@@ -89,14 +89,14 @@ def series(log: LiveLog, params: Params) -> Answer:
         runs = log.index.having(kind, tag, params.runs(log))
     listed = []
     for run in runs:
-        found = keys(log, run, kind, tag)
+        values = keys(log, run, kind, tag)
         entry: dict[str, Any] = {
             "id": log.id_of(run),
-            "steps": [step for step, _, _ in found],
-            "wall_times": [wall for _, wall, _ in found],
+            "steps": [step for step, _, _ in values],
+            "wall_times": [wall for _, wall, _ in values],
         }
         if kind in ("images", "audio"):
-            entry["counts"] = _counts(log, run, kind, [row for _, _, row in found])
+            entry["counts"] = _counts(log, run, kind, [row for _, _, row in values])
         listed.append(entry)
     return json_answer({"version": log.version, "kind": kind, "tag": tag, "runs": listed})
 
@@ -174,13 +174,13 @@ def text(log: LiveLog, params: Params) -> Answer:
 
     table = rows_at(log, params, "texts")
     texts = [each or "" for each in values_of(table["text"])]
-    whole = joined(table)
+    text = joined(table)
     return json_answer(
         {
             "step": table["step"][0].as_py(),
             "wall_time": table["wall_time"][0].as_py(),
             "texts": [each[:_LONGEST] for each in texts[:10_000]],
-            "text": whole[:_LONGEST],
-            "cut": len(whole) > _LONGEST or len(texts) > 10_000,
+            "text": text[:_LONGEST],
+            "cut": len(text) > _LONGEST or len(texts) > 10_000,
         }
     )

@@ -43,11 +43,11 @@ def metrics(log: LiveLog, params: Params) -> Answer:
     columns: dict[str, NDArray[np.float64]] = {}
     about = []
     for place, (tag, stat) in enumerate(wanted):
-        found = values(log, tag, stat, rows)
-        column = np.array([found.get(run, math.nan) for run in rows], np.float64)
+        by_run = values(log, tag, stat, rows)
+        column = np.array([by_run.get(run, math.nan) for run in rows], np.float64)
         columns[str(place)] = column
         # NaN in the column is either a value or none at all.
-        odd = [i for i, run in enumerate(rows) if run in found and math.isnan(found[run])]
+        odd = [i for i, run in enumerate(rows) if run in by_run and math.isnan(by_run[run])]
         about.append({"tag": tag, "stat": stat, "way": way_of(tag) if stat == "best" else None, "nan": odd})
     return frame(columns, version=log.version, ids=[log.id_of(run) for run in rows], metrics=about)
 
@@ -100,10 +100,10 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
         versions = {run: log.versions.get(run, 0) for run in sources.values()}
         cache = _cache(log, tag, stat)
         stale = [run for run, version in versions.items() if cache.get(run, (-1, None))[0] != version]
-    found = _computed(log, tag, stat, stale)
+    computed = _computed(log, tag, stat, stale)
     with log.lock:
         for run in stale:
-            cache[run] = versions[run], found.get(run)
+            cache[run] = versions[run], computed.get(run)
         kept = {run: cache[source][1] for run, source in sources.items() if source in cache}
         for run in [run for run in cache if run not in log.states]:
             del cache[run]
@@ -114,9 +114,9 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
 def _cache(log: LiveLog, tag: str, stat: str) -> Column:
     """What is known of a column: of each run the version of which it is, and the value."""
     columns: OrderedDict[tuple[str, str], Column] = log.caches.setdefault("metrics", OrderedDict())
-    found = columns.setdefault((tag, stat), {})
+    column = columns.setdefault((tag, stat), {})
     columns.move_to_end((tag, stat))
-    return found
+    return column
 
 
 def _bound(log: LiveLog) -> None:
@@ -133,13 +133,13 @@ def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[st
     if stat.startswith("at:"):
         return _at(log, tag, int(stat.removeprefix("at:")), runs)
     left = list(runs)
-    found: dict[str, float] = {}
+    by_run: dict[str, float] = {}
     if stat in ("min", "max"):  # quickly, of those without odd values
         ends = log.view.curves([(run, tag) for run in runs], width=1)
         column = ends.least if stat == "min" else ends.largest
         plain = np.isnan(ends.broken) & ~np.isnan(column[:, 0])
-        found = {run: float(column[i, 0]) for i, run in enumerate(runs) if plain[i]}
-        left = [run for run in runs if run not in found]
+        by_run = {run: float(column[i, 0]) for i, run in enumerate(runs) if plain[i]}
+        left = [run for run in runs if run not in by_run]
     while left:
         batch: list[str] = []
         points = 0
@@ -149,20 +149,20 @@ def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[st
         names, (of_tag,) = statistics(table(log, tag, batch), (stat,), [tag])
         for run, value in zip(names.to_pylist(), of_tag.values.to_pylist(), strict=True):
             if value is not None:
-                found[run] = float(value)
-    return found
+                by_run[run] = float(value)
+    return by_run
 
 
 def _at(log: LiveLog, tag: str, step: int, runs: Sequence[str]) -> dict[str, float]:
     """The value at a step, or the last one before it."""
-    found = {}
+    by_run = {}
     for run in runs:
         steps, _, values_of_run = log.listing.points(run, tag)
         before = np.flatnonzero(steps <= step)
         if len(before):
             latest = steps[before].max()
-            found[run] = float(values_of_run[before[steps[before] == latest][-1]])
-    return found
+            by_run[run] = float(values_of_run[before[steps[before] == latest][-1]])
+    return by_run
 
 
 def check_tag(log: LiveLog, tag: str) -> None:
@@ -174,8 +174,8 @@ def check_tag(log: LiveLog, tag: str) -> None:
 
 def cells(log: LiveLog, wanted: Sequence[tuple[str, str]], rows: Sequence[str]) -> dict[str, list[Any]]:
     """The columns of metrics as lists with None for absent, by their names in a summary."""
-    made: dict[str, list[Any]] = {}
+    lists: dict[str, list[Any]] = {}
     for tag, stat in wanted:
-        found = values(log, tag, stat, rows)
-        made[tag if stat == "last" else f"{tag}.{stat}"] = [found.get(run) for run in rows]
-    return made
+        by_run = values(log, tag, stat, rows)
+        lists[tag if stat == "last" else f"{tag}.{stat}"] = [by_run.get(run) for run in rows]
+    return lists

@@ -111,10 +111,10 @@ class Params:
     def run(self, log: LiveLog, name: str = "run") -> str:
         """The name of the run whose number is given."""
         number = self.whole(name, -1)
-        found = log.name_of(number)
-        if found is None:
+        run = log.name_of(number)
+        if run is None:
             raise NotFoundError(f"run {number} is not there", hint="it may have been deleted")
-        return found
+        return run
 
     def runs(self, log: LiveLog, name: str = "runs") -> list[str]:
         """The names of runs: `*` or nothing for all, `-` for none, otherwise numbers and ranges (`0-99,105`).
@@ -135,16 +135,16 @@ def ids_of(text: str, name: str = "runs") -> list[int]:
     """
     if text == "-":
         return []
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not (_is_number(first) and (not dash or _is_number(last))):
             raise bad(name, part[:40], "*, or numbers of runs such as 0-99,105")
         low, high = int(first), int(last) if dash else int(first)
-        if high - low > 1_000_000 or len(found) > 1_000_000:
+        if high - low > 1_000_000 or len(numbers) > 1_000_000:
             raise TooMuchError(f"{name}: more than a million runs")
-        found += range(low, high + 1)
-    return found
+        numbers += range(low, high + 1)
+    return numbers
 
 
 def _is_number(text: str) -> bool:

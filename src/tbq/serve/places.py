@@ -22,18 +22,18 @@ def places_of(paths: list[str]) -> Places:
     >>> without_paths("http://lab/runs/a", places_of(["http://lab/runs/"]))
     'runs/a'
     """
-    found: dict[str, str] = {}
+    shown: dict[str, str] = {}
     for path in paths:
         plain = Path(path).expanduser()
         absolute = plain.absolute()
         for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
             each = each.rstrip("/" + os.sep)  # what follows a directory starts with one
             if os.sep in each:  # a mere name gives nothing away
-                found[each] = shown_name(absolute.name)
-        found |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
+                shown[each] = shown_name(absolute.name)
+        shown |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
     with contextlib.suppress(RuntimeError):  # no home
-        found[str(Path.home())] = "~"
-    return sorted(found.items(), key=lambda item: -len(item[0]))
+        shown[str(Path.home())] = "~"
+    return sorted(shown.items(), key=lambda item: -len(item[0]))
 
 
 def without_paths(text: str, places: Places) -> str:

@@ -60,10 +60,10 @@ def weight(params: Params) -> float:
 def having(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
     """Those of the runs with scalars of this tag; an error if no run of the log ever had the tag."""
     with log.lock:
-        found = log.index.having("scalars", tag, runs)
-        if not found and log.index.code(tag) < 0:
+        having = log.index.having("scalars", tag, runs)
+        if not having and log.index.code(tag) < 0:
             raise NotFoundError(f"no run has the tag {tag[:200]!r}")
-    return found
+    return having
 
 
 def placed(log: LiveLog, run: str, tag: str, x: str) -> Placed:
@@ -94,12 +94,12 @@ def nearest(log: LiveLog, params: Params) -> Answer:
     if len(runs) > _MOST_HOVERED:
         raise TooMuchError(f"{len(runs):,} runs, want at most {_MOST_HOVERED}", hint="name some: runs=0,7")
     by = weight(params)
-    found = []
+    points = []
     for run in runs:
         point = _nearest(_recent(log, run, tag, x), at, by)
         if point is not None:
-            found.append({"id": log.id_of(run), **point})
-    return json_answer({"version": log.version, "tag": tag, "points": found})
+            points.append({"id": log.id_of(run), **point})
+    return json_answer({"version": log.version, "tag": tag, "points": points})
 
 
 def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
@@ -132,13 +132,13 @@ def _recent(log: LiveLog, run: str, tag: str, x: str) -> Placed:
         if key in cache:
             cache.move_to_end(key)
             return cache[key]
-    found = placed(log, run, tag, x)
-    if len(found.x) <= _KEPT_POINTS:
+    points = placed(log, run, tag, x)
+    if len(points.x) <= _KEPT_POINTS:
         with log.lock:
-            cache[key] = found
+            cache[key] = points
             while len(cache) > _KEPT:
                 cache.popitem(last=False)
-    return found
+    return points
 
 
 def table(log: LiveLog, tag: str, runs: Sequence[str]) -> pa.Table:
@@ -178,13 +178,13 @@ def points(log: LiveLog, params: Params) -> Answer:
     return csv_answer(table(log, tag, runs), f"{tag}.csv")
 
 
-def csv_answer(made: pa.Table, name: str) -> Answer:
+def csv_answer(table: pa.Table, name: str) -> Answer:
     """A table as a CSV file to keep; cells that a spreadsheet would take for formulas are made harmless."""
     from tbq.export.csv import write
     from tbq.export.options import Options
 
     stream = io.BytesIO()
-    write(made, stream, Options(format="csv", csv_safe=True))
+    write(table, stream, Options(format="csv", csv_safe=True))
     return Answer(stream.getvalue(), CSV, headers=attachment(name))
 
 

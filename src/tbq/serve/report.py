@@ -61,6 +61,7 @@ def write_report(
     choice("band", band, BANDS)
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise bad("text", type(text).__name__, f"a text of at most {_LONGEST:,} characters")
+    Selection.of(options.get("run"), "run").require(reader.names, where=reader.path)
     log = LiveLog(reader.found.paths, title=title, max_unpacked=None, **options)
     try:
         log.follower.discovery = Known(reader.found)  # type: ignore[assignment]
@@ -71,7 +72,7 @@ def write_report(
         if not log.states:
             raise SourceError("there is nothing to report: no event files", path=reader.path)
         with collected_warnings():
-            page, left_out = _page(log, tag, text, by, band, smooth)
+            page, left_out = _page(log, _chosen(log, tag, reader.path), text, by, band, smooth)
     finally:
         log.close()
     for each in left_out:
@@ -104,36 +105,37 @@ class Known:
 
 
 def _page(
-    log: LiveLog, tag: Names, text: str, by: str | None, band: str, smooth: float
+    log: LiveLog, chosen: tuple[list[str], list[str]], text: str, by: str | None, band: str, smooth: float
 ) -> tuple[str, list[str]]:
-    tags, left_out = _chosen(log, tag)
-    made = Embedded(log)
-    made.left_out += left_out
+    tags, left_out = chosen
+    embedded = Embedded(log)
+    embedded.left_out += left_out
     for path in ("state", "runs", "hparams"):
-        made.ask(path)
-    made.json("tags", {"version": log.version, "tags": _listed(log, tags)})
+        embedded.ask(path)
+    embedded.json("tags", {"version": log.version, "tags": _listed(log, tags)})
     if by is not None:
-        made.ask("groups", by=by)
-    made.metrics(tags)
-    made.curves(tags, by, band, smooth)
-    made.images()
-    made.texts()
-    made.health()
+        embedded.ask("groups", by=by)
+    embedded.metrics(tags)
+    embedded.curves(tags, by, band, smooth)
+    embedded.images()
+    embedded.texts()
+    embedded.health()
     facts = {
         "title": log.title, "text": text, "tags": tags, "by": by, "band": band, "smooth": smooth,
-        "views": made.views, "made": time.time(), "left_out": made.left_out,
+        "views": embedded.views, "made": time.time(), "left_out": embedded.left_out,
         "commands": _commands(log, tags, by, band, smooth),
     }  # fmt: skip
-    made.json("report", facts)
-    return html(log.title, made.blocks), made.left_out
+    embedded.json("report", facts)
+    return html(log.title, embedded.blocks), embedded.left_out
 
 
-def _chosen(log: LiveLog, tag: Names) -> tuple[list[str], list[str]]:
+def _chosen(log: LiveLog, tag: Names, where: str) -> tuple[list[str], list[str]]:
+    """The tags whose curves the report has, and what it says of those that it leaves out."""
     with log.lock:
         known = [name for name, kinds, _ in log.index.totals() if "scalars" in kinds]
     wanted = Selection.of(tag)
     if not wanted.everything:
-        return wanted.require(known), []
+        return wanted.require(known, where=where), []
     left = len(known) - MOST_TAGS
     said = [f"{left:,} more tags; choose by tag=, --tag"] if left > 0 else []
     return known[:MOST_TAGS], said

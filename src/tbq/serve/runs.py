@@ -93,15 +93,15 @@ def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:
     if cached is None or cached[0] != names:
         dark, light = colours(names), print_colours(names)
         cached = log.caches["colours"] = names, {name: (dark[name], light[name]) for name in names}
-    found: dict[str, tuple[str, str]] = cached[1]
-    return found
+    of_names: dict[str, tuple[str, str]] = cached[1]
+    return of_names
 
 
 def run_sizes(log: LiveLog) -> dict[str, int]:
     """The bytes of each run's files, as of the last version."""
     cached = log.caches.get("sizes")
     if cached is None or cached[0] != log.version:
-        found = {}
+        by_run = {}
         for run in list(log.follower.store.runs):
             total = 0
             for path in run.files:
@@ -109,8 +109,8 @@ def run_sizes(log: LiveLog) -> dict[str, int]:
                     total += Path(path).stat().st_size
                 except OSError:
                     continue
-            found[run.name] = total
-        cached = log.caches["sizes"] = log.version, found
+            by_run[run.name] = total
+        cached = log.caches["sizes"] = log.version, by_run
     sizes: dict[str, int] = cached[1]
     return sizes
 
@@ -138,6 +138,6 @@ def _descriptions(log: LiveLog) -> dict[str, dict[str, str]]:
         for of_run in log.listing.of_runs(sorted(set(new.values()))).values():
             for each in of_run.series:
                 if each.tag in wanted and (each.display_name or each.description):
-                    found = {"display_name": each.display_name, "description": each.description}
-                    known[each.tag] = {name: text for name, text in found.items() if text}
+                    texts = {"display_name": each.display_name, "description": each.description}
+                    known[each.tag] = {name: text for name, text in texts.items() if text}
     return known

@@ -142,12 +142,12 @@ class Index:
         count = max(len(self.kinds), 1)
         runs = np.bincount(tags.astype(np.int64) * count + kinds, minlength=len(self.tags) * count)
         total = np.bincount(tags, rows.astype(np.float64), minlength=len(self.tags))
-        found = []
+        totals = []
         for tag in np.unique(tags).tolist():
             of_tag = runs[tag * count : (tag + 1) * count].tolist()
             by_kind = {kind: n for kind, n in zip(self.kinds, of_tag, strict=True) if n}
-            found.append((self.tags[tag], by_kind, int(total[tag])))
-        return sorted(found, key=lambda each: (natural(each[0]), each[0]))
+            totals.append((self.tags[tag], by_kind, int(total[tag])))
+        return sorted(totals, key=lambda each: (natural(each[0]), each[0]))
 
     def _code_of_tag(self, tag: str, run: str) -> int:
         code = self._tag_codes.get(tag)

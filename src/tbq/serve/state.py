@@ -13,10 +13,10 @@ from tbq.live.listing import Listing
 from tbq.live.pieces import Pieces
 from tbq.live.states import STALLED_AFTER, RunState
 from tbq.live.view import View
-from tbq.plot.groups import natural
 from tbq.serve.hparams import Hparams, folds, read_hparams
 from tbq.serve.places import places_of, title_of, without_paths
 from tbq.serve.series import Index
+from tbq.text import natural
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
@@ -283,8 +283,8 @@ class LiveLog:
 
     def among(self, numbers: Iterable[int]) -> list[str]:
         """The runs with these numbers that are there."""
-        found = (self.name_of(number) for number in dict.fromkeys(numbers))
-        return [name for name in found if name is not None]
+        names = (self.name_of(number) for number in dict.fromkeys(numbers))
+        return [name for name in names if name is not None]
 
     def states_now(self) -> dict[str, State]:
         """The state of each run that was read, now."""

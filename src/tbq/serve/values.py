@@ -28,10 +28,10 @@ def histograms(log: LiveLog, params: Params) -> Answer:
     """All histograms of a tag in one run, on one grid; many steps are merged, none is left out."""
     run, tag = params.run(log), params.text("tag")
     bins, most = params.whole("bins", 60, 1, 500), params.whole("most", 200, 1, 1000)
-    found = keys(log, run, "histograms", tag)
-    if not found:
+    listed = keys(log, run, "histograms", tag)
+    if not listed:
         raise NotFoundError(f"this run has no histograms of the tag {tag[:200]!r}")
-    table = HistogramTable(located(log, run, "histograms").arrow([row for _, _, row in found]), "histograms")
+    table = HistogramTable(located(log, run, "histograms").arrow([row for _, _, row in listed]), "histograms")
     arrow = table.to_arrow()
     steps, walls, drawn = [], [], []
     columns = zip(arrow["step"].to_pylist(), arrow["wall_time"].to_pylist(), strict=True)
@@ -44,7 +44,7 @@ def histograms(log: LiveLog, params: Params) -> Answer:
                 drawn.append(full)
     if not drawn:
         return frame({"steps": np.zeros(0), "wall": np.zeros(0), "edges": np.zeros(0), "counts": np.zeros(0)},
-                     tag=tag, merged=1, total=len(found))  # fmt: skip
+                     tag=tag, merged=1, total=len(listed))  # fmt: skip
     edges = shared_edges(drawn, bins)
     counts = np.array([each.over(edges) for each in drawn])
     merged = -(-len(drawn) // most)
@@ -59,7 +59,7 @@ def histograms(log: LiveLog, params: Params) -> Answer:
             "counts": np.add.reduceat(counts, starts, axis=0).ravel(),
             "quantiles": np.array([_quantiles(drawn[i]) for i in last]).ravel(),
         },
-        tag=tag, bins=bins, merged=merged, total=len(found), levels=_QUANTILES, version=log.version,
+        tag=tag, bins=bins, merged=merged, total=len(listed), levels=_QUANTILES, version=log.version,
     )  # fmt: skip
 
 
@@ -190,12 +190,12 @@ def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
             node = node["children"].setdefault(part, _node())
             node["count"] += 1
         node["op"], node["inputs"] = op, list(inputs or [])
-    made = root if root["count"] else None
+    tree = root if root["count"] else None
     with log.lock:
-        cache[key] = made
+        cache[key] = tree
         while len(cache) > 4:
             cache.popitem(last=False)
-    return made
+    return tree
 
 
 def _node() -> dict[str, Any]:
@@ -249,11 +249,11 @@ def _metrics(log: LiveLog, runs: list[str]) -> list[dict[str, Any]]:
         return list(cached[1])
     result, known = log.follower.store.of_runs("hparams", runs)
     table = Values(log.follower.reader, "hparam_metrics", result, known, None, "ignore").arrow()
-    found: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     columns = (values_of(table[name]) for name in ("group", "name", "display_name", "description"))
     for group, name, display, description in zip(*columns, strict=True):
         tag = f"{group}/{name}" if group else name
-        found.setdefault(tag, {"tag": tag, "display_name": display, "description": description})
+        metrics.setdefault(tag, {"tag": tag, "display_name": display, "description": description})
     with log.lock:
-        log.caches["hparam_metrics"] = key, list(found.values())
-    return list(found.values())
+        log.caches["hparam_metrics"] = key, list(metrics.values())
+    return list(metrics.values())

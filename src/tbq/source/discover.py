@@ -16,7 +16,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.urls import LAKE, common_parts, is_remote, local_path, place_of, refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
-from tbq.text import natural, shown_name, shown_path
+from tbq.text import shown_name, shown_path, with_digits
 
 if TYPE_CHECKING:
     from tbq.source.remote import Remote
@@ -212,7 +212,7 @@ def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: 
     if places.setdefault(run, folder) != folder:
         raise UsageError(
             f"two runs are called {_shown(run)!r}: {shown_path(places[run])} and {shown_path(folder)}",
-            hint="name them apart, e.g. a:first/path b:second/path",
+            hint="give them names, e.g. a:first/path b:second/path",
         )
     known = files.setdefault(run, more)
     if known is not more:
@@ -313,10 +313,10 @@ def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None 
     ] + [os.path.abspath(path) for path in absent]
     try:
         return os.path.commonpath(folders)
-    except ValueError as apart:
+    except ValueError as error:
         raise UsageError(
-            "the paths lie on different drives", hint="name them apart, e.g. a:first/path b:second/path"
-        ) from apart
+            "the paths lie on different drives", hint="give them names, e.g. a:first/path b:second/path"
+        ) from error
 
 
 def _common_url(urls: list[str]) -> str:
@@ -325,7 +325,7 @@ def _common_url(urls: list[str]) -> str:
     schemes = {store.partition("://")[0] for store, *_ in parts}
     if len(parts) < len(urls) or len(schemes) > 1:
         raise UsageError(
-            "the paths lie in different stores", hint="name them apart, e.g. a:first/path b:s3://bucket/path"
+            "the paths lie in different stores", hint="give them names, e.g. a:first/path b:s3://bucket/path"
         )
     shared = common_parts(parts)
     return "/".join(shared).rstrip("/") if shared else f"{schemes.pop()}://"
@@ -339,4 +339,4 @@ def _below(path: str, base: str) -> str:
 
 
 def _by_name(path: str) -> list[tuple[int, int, str]]:
-    return natural(os.path.basename(path))
+    return with_digits(os.path.basename(path))

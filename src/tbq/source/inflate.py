@@ -128,10 +128,10 @@ class Unpacked:
 def _stamp(path: bytes) -> _Stamp | None:
     """What changes if a file grows or is replaced."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _TooMuchError(Exception):

@@ -6,12 +6,13 @@ import os
 import re
 from dataclasses import replace
 
-from tbq.errors import SelectionError, UsageError
+from tbq.arguments import bad
+from tbq.errors import SelectionError
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
 from tbq.text import shown_path
 
-_HINT = r"want re: and an expression with brackets around the name, e.g. re:(.*)/version_\d+"
+_WANT = r"re: and an expression with brackets around the name, e.g. re:(.*)/version_\d+"
 
 
 def merge_runs(found: Found, pattern: str) -> Found:
@@ -55,12 +56,13 @@ def _above(first: str, other: str) -> str:
 def _compiled(pattern: object) -> re.Pattern[str]:
     if not isinstance(pattern, str) or not pattern.startswith("re:"):
         named = isinstance(pattern, str) and "=" in pattern
-        hint = f"{_HINT}; runs by name: tbq rewrite --merge-runs A,B=NAME" if named else _HINT
-        raise UsageError(f"merge={pattern!r} is not an expression", hint=hint)
+        raise bad(
+            "merge", pattern, _WANT, "runs by name: tbq rewrite --merge-runs A,B=NAME" if named else None
+        )
     try:
         expression = re.compile(pattern.removeprefix("re:"), re.DOTALL)
     except re.error as failure:
-        raise UsageError(f"merge={pattern!r} is not a regular expression: {failure}", hint=_HINT) from None
+        raise bad("merge", pattern, "a regular expression after 're:'", hint=str(failure)) from None
     if expression.groups < 1:
-        raise UsageError(f"merge={pattern!r} has no brackets", hint=_HINT)
+        raise bad("merge", pattern, _WANT)
     return expression

@@ -164,12 +164,12 @@ class Remote:
 
             return {each.key: each for each in crawl(store, place.key) or ()}
         marker = place.below(LAKE).key
-        found: dict[str, Object] = {}
+        objects: dict[str, Object] = {}
         for page in store.list(place.key):
-            found.update((each.key, each) for each in page)
-            if marker in found:  # no runs are below a lake, but maybe thousands of data files
+            objects.update((each.key, each) for each in page)
+            if marker in objects:  # no runs are below a lake, but maybe thousands of data files
                 break
-        return found
+        return objects
 
     def _matches(self, place: Place) -> list[str]:
         """The directories and event files that a pattern matches, as `glob` does."""
@@ -177,14 +177,14 @@ class Remote:
         assert first is not None
         above = place.key[: first.start()].rpartition("/")[0]
         pattern = re.compile(_translated(place.key), re.DOTALL)
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for key in self._below(Place(place.store, above)):
             parts = key.split("/")
             for end in range(1, len(parts) + 1):
                 path = "/".join(parts[:end])
                 if pattern.fullmatch(path) and (end < len(parts) or is_event_file(parts[-1])):
-                    found[path] = None
-        return [Place(place.store, path).url for path in sorted(found)]
+                    paths[path] = None
+        return [Place(place.store, path).url for path in sorted(paths)]
 
     def _nearby(self, place: Place) -> str | None:
         import difflib

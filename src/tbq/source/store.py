@@ -133,8 +133,8 @@ class Store:
         import obstore
 
         with _explained(self._url(key)):
-            found = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
-        paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
+            listed = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
+        paths = [*listed["common_prefixes"], *(meta["path"] for meta in listed["objects"])]
         return [path.rpartition("/")[2] for path in paths]
 
     def put(self, key: str, data: bytes | Path, replace: bool = True) -> str:
@@ -269,7 +269,7 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
     if isinstance(failure, exceptions.PreconditionError):
         return ChangedError("was replaced while it was read", path=url, code="changed")
     if isinstance(failure, exceptions.NotSupportedError):
-        return NoRangesError("the server gives no parts of a file", path=url, code="no_ranges")
+        return NoRangesError("the server does not serve parts of a file", path=url, code="no_ranges")
     if isinstance(failure, exceptions.InvalidPathError) or _NOT_A_PATH in text:
         name = re.search(r'Path "(.*?)"', text, re.DOTALL)
         what = f" ({name[1]!r})" if name else ""

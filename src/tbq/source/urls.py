@@ -74,7 +74,7 @@ def place_of(url: str | os.PathLike[str]) -> Place:
     host, _, key = text[len(scheme) + 1 :].lstrip("/").partition("/")
     if not host:
         want = "https://host/runs" if scheme.startswith("http") else f"{scheme}://bucket/runs"
-        raise SourceError("names no bucket or host", path=text, hint=f"want {want}", code="remote")
+        raise SourceError("does not name a bucket or host", path=text, hint=f"want {want}", code="remote")
     if scheme.startswith("http"):
         from urllib.parse import unquote
 

@@ -17,7 +17,7 @@ _TOGETHER = 16
 
 def crawl(store: Store, key: str) -> list[Object] | None:
     """Every file below a directory; None if there is no such page. Only event files are asked for their size."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     pages = {key: None}
     page = store.head(key)
     if page is None or page.size > _LARGEST:
@@ -33,12 +33,12 @@ def crawl(store: Store, key: str) -> list[Object] | None:
                 for name, is_folder in links or ():
                     path = f"{folder}/{name}" if folder else name
                     if not is_folder:
-                        found[path] = None
+                        files[path] = None
                     elif path not in pages and len(pages) < _MOST_PAGES:
                         pages[path] = None
                         folders.append(path)
             level = folders
-        heads = pool.map(lambda path: _head(store, path), found)
+        heads = pool.map(lambda path: _head(store, path), files)
         return [each for each in heads if each is not None]
 
 

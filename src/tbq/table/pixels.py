@@ -51,11 +51,11 @@ def kept(column: Ints, values: Floats, most: int) -> Ints:
     """
     if len(values) <= most:
         return np.arange(len(values))
-    whole = np.where(np.isfinite(values), column, -1)
-    start = np.flatnonzero(np.concatenate([[True], whole[1:] != whole[:-1]]))
+    place = np.where(np.isfinite(values), column, -1)
+    start = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
     end = np.append(start[1:], len(values)) - 1
-    solid = whole[start] >= 0
-    safe = np.where(whole >= 0, values, 0.0)
+    solid = place[start] >= 0
+    safe = np.where(place >= 0, values, 0.0)
     parts = [start, end[solid]]
     stretch = np.repeat(np.arange(len(start)), end - start + 1)
     for reduce in (np.minimum, np.maximum):
@@ -97,11 +97,11 @@ def envelope(column: Ints, low: Floats, high: Floats, most: int) -> tuple[Ints, 
     """
     if len(low) <= most:
         return np.arange(len(low)), low, high
-    whole = np.where(np.isfinite(low) & np.isfinite(high), column, -1)
-    start = np.flatnonzero(np.concatenate([[True], whole[1:] != whole[:-1]]))
+    place = np.where(np.isfinite(low) & np.isfinite(high), column, -1)
+    start = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
     end = np.append(start[1:], len(low)) - 1
     least, largest = np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)
-    gap = whole[start] < 0
+    gap = place[start] < 0
     least[gap] = largest[gap] = np.nan
     rows = np.stack([start, end], axis=1).ravel()
     double = np.repeat(start != end, 2)

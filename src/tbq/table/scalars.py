@@ -41,11 +41,11 @@ def read_scalars(
     run: Names = None,
     tag: Names = None,
     steps: Steps = None,
-    details: bool = False,
+    session_tables: bool = False,
     also: Sequence[str] = (),
     **reading: Unpack[Reading],
 ) -> tuple[Table, Result]:
-    """The table of scalars, and the result it was made of; with `details` that has the sessions.
+    """The table of scalars, and the result it was made of; with `session_tables` that has the sessions.
 
     `also` names tags that are read beside those that are selected, if they are there.
     """
@@ -53,7 +53,7 @@ def read_scalars(
     tags = Selection.of(tag)
     wider = Selection.of([*(tags.items or ()), *also]) if also and not tags.everything else tags
     options = Options.of(reading, tag=wider, steps=_steps(steps))
-    result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), details)
+    result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), session_tables)
     arrow = reader.scalars(result, runs)
     if tags.everything:
         return Table(arrow, "scalars", logdir=reader.path, began=reader.began), result

@@ -57,12 +57,20 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """The names of the columns.
+
+        >>> log.scalars().columns
+        ['run', 'tag', 'step', 'wall_time', 'value']
+        """
         return list(self._arrow.column_names)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """How many rows and columns there are.
+
+        >>> log.scalars("diverged", tag="lr").shape
+        (20, 5)
+        """
         return self._arrow.num_rows, self._arrow.num_columns
 
     def __len__(self) -> int:
@@ -114,7 +122,11 @@ class Table:
         return rows
 
     def to_arrow(self) -> pa.Table:
-        """The `pyarrow.Table` inside, not a copy."""
+        """The `pyarrow.Table` inside, not a copy.
+
+        >>> log.scalars().to_arrow().schema.field("value").type
+        DataType(double)
+        """
         return self._arrow
 
     def to_pandas(
@@ -123,6 +135,9 @@ class Table:
         """A pandas DataFrame; runs and tags are strings, or categoricals with `categories=True`.
 
         `images="pil"` makes PIL images of every column of bytes that holds images.
+
+        >>> log.images().to_pandas(images="pil")["data"][0].size
+        (32, 32)
         """
         try:
             import pandas  # noqa: F401 - pyarrow would fail later, and say less
@@ -138,7 +153,11 @@ class Table:
         return frame
 
     def to_polars(self, *, categories: bool = False) -> pl.DataFrame:
-        """A polars DataFrame; runs and tags are strings, or categoricals with `categories=True`."""
+        """A polars DataFrame; runs and tags are strings, or categoricals with `categories=True`.
+
+        >>> log.scalars("diverged", tag="lr").to_polars()["value"].min()
+        0.125
+        """
         try:
             import polars as pl
         except ImportError:
@@ -148,7 +167,11 @@ class Table:
         return frame
 
     def image(self, row: int, column: str = "data") -> Image.Image:
-        """The encoded image in a cell as a PIL image."""
+        """The encoded image in a cell as a PIL image.
+
+        >>> log.summary(run="media").image(0, "samples").size
+        (32, 32)
+        """
         from tbq.export.pictures import picture
 
         cell = self._arrow.column(self._index(column))[self._row(row)]
@@ -167,6 +190,9 @@ class Table:
 
         Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
         `storage`.
+
+        >>> log.scalars("lr=0.1", tag="lr").write("{run}.csv", columns="step,value")
+        ['lr=0.1_seed=0.csv', 'lr=0.1_seed=1.csv']
         """
         from tbq.export import write
         from tbq.export.options import WRITING
@@ -174,27 +200,37 @@ class Table:
         keywords("table.write", options, WRITING)
         return write(self, path, **options)
 
-    def wide(self, tags: Names = None, *, wall_time: bool = False) -> Table:
+    def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
         """One row per run and step, one column per tag: those asked for, in that order, else all by name.
 
         `wall_time=True` adds the column `wall_time`: when the last value of the row was logged.
+
+        >>> log.scalars("diverged").wide(["lr", "val/*"]).columns
+        ['run', 'step', 'lr', 'val/accuracy', 'val/loss']
         """
         from tbq.table.wide import wide
 
-        arrow = wide(self._scalars("wide"), self._order(tags), wall_time)
+        arrow = wide(self._scalars("wide"), self._order(tag), wall_time)
         return self._derived(arrow, "wide")
 
-    def summary(self, stats: Sequence[str] | str = ("last",), *, tags: Names = None) -> Table:
+    def summary(self, stats: Sequence[str] | str = ("last",), *, tag: Names = None) -> Table:
         """One row per run: `last` of each tag under its name, other statistics as `<tag>.<stat>`.
 
         Statistics: first, last, min, max, mean, std, count, and min_step, max_step, the steps of min and max.
+
+        >>> log.scalars("diverged").summary("last,min", tag="lr").to_dicts()
+        [{'run': 'diverged', 'lr': 0.125, 'lr.min': 0.125}]
         """
         from tbq.table.summary import summary
 
-        return self._derived(summary(self._scalars("summary"), stats, self._order(tags)), "summary")
+        return self._derived(summary(self._scalars("summary"), stats, self._order(tag)), "summary")
 
     def with_relative_time(self) -> Table:
-        """The table with a column `relative_time`: seconds since the run began, whatever rows were selected."""
+        """The table with a column `relative_time`: seconds since the run began, whatever rows were selected.
+
+        >>> log.scalars("diverged", tag="lr").with_relative_time()["relative_time"][:2].tolist()
+        [1.0, 6.0]
+        """
         from tbq.columns.relative import COLUMN, relative_times, run_column
 
         arrow = self._arrow
@@ -209,19 +245,31 @@ class Table:
         return self._same(arrow.append_column(COLUMN, column))
 
     def smooth(self, weight: float) -> Table:
-        """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much."""
+        """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much.
+
+        >>> log.scalars("diverged", tag="lr").smooth(0.6)["value"].min().round(4).item()
+        0.1364
+        """
         from tbq.table.smooth import smooth
 
         return self._same(smooth(self._scalars("smooth"), weight))
 
     def every(self, n: int) -> Table:
-        """Every nth row of each run and tag, from the first on."""
+        """Every nth row of each run and tag, from the first on.
+
+        >>> log.scalars("diverged", tag="lr").every(8)["step"].tolist()
+        [0, 80, 160]
+        """
         from tbq.table.downsample import every
 
         return self._same(every(self._scalars("every"), n))
 
     def max_points(self, n: int, *, method: Literal["triangle", "minmax"] = "triangle") -> Table:
-        """At most `n` rows of each run and tag that keep the curve's shape."""
+        """At most `n` rows of each run and tag that keep the curve's shape.
+
+        >>> len(log.scalars("diverged", tag="train/loss").max_points(50))
+        50
+        """
         from tbq.table.downsample import max_points
 
         return self._same(max_points(self._scalars("max_points"), n, method))
@@ -229,7 +277,11 @@ class Table:
     def plot(
         self, tag: Names = None, *, run: Names = None, ax: Axes | None = None, **plotting: Unpack[Plotting]
     ) -> Figure | Axes:
-        """A matplotlib figure of the table; options as of `log.plot`. Needs the extra `plot`."""
+        """A matplotlib figure of the table; options as of `log.plot`. Needs the extra `plot`.
+
+        >>> log.scalars().plot("lr").axes[0].get_xlabel()
+        'step'
+        """
         from tbq.plot.tables import picture
 
         drawn: Figure | Axes = picture(self, tag, run, ax, plotting)
@@ -245,7 +297,11 @@ class Table:
         force: bool = False,
         **plotting: Unpack[Plotting],
     ) -> str:
-        """Write what `plot` draws to a png, svg, pdf, pgf or html file; returns the path."""
+        """Write what `plot` draws to a png, svg, pdf, pgf or html file; returns the path.
+
+        >>> log.scalars().write_plot("lr.svg", tag="lr")
+        'lr.svg'
+        """
         from tbq.plot.tables import write
 
         return write(self, path, tag, run, format, force, plotting)
@@ -296,13 +352,13 @@ class Table:
             )
         return self._arrow
 
-    def _order(self, tags: Names) -> list[str] | None:
-        if tags is None:
+    def _order(self, tag: Names) -> list[str] | None:
+        if tag is None:
             return self._tags
-        selection = Selection.of(tags)
+        selection = Selection.of(tag)
         known = self._arrow.column("tag").unique().to_pylist()
-        if selection.resolve(known).names:
-            selection.require(known)  # warns of what matched nothing
+        if known:  # a table without rows has the columns that were asked for
+            selection.require(known, where=self.logdir)
         return selection.columns(known)
 
     def _same(self, arrow: pa.Table) -> Table:

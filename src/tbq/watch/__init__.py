@@ -38,6 +38,8 @@ def watch(
     seconds: 1 if it is not given, 30 for URLs. `storage` and `cache` are those of `tbq.open`.
     `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
     (default: 120, or 20 times its usual pause if that is more).
+
+    >>> tbq.watch("runs", tag="val/*", smooth=0.6)  # doctest: +SKIP
     """
     import importlib.util
     import sys

@@ -165,8 +165,8 @@ class Feed:
         if all(kind != "hparams" for _, kind, _ in changed):
             return {}
         table = self._follower.table("hparams").to_arrow()
-        found = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))
-        return {name: found.get(name) for name in latest}
+        statuses = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))
+        return {name: statuses.get(name) for name in latest}
 
     def _draw(self, changed: set[tuple[str, str, str]]) -> None:
         """Make the pictures that are new or not true any more."""
@@ -177,25 +177,25 @@ class Feed:
             for want in wanted
             if want not in self._made or any((run, want.kind, want.tag) in changed for run in want.runs)
         }
-        made: list[Picture] = []
-        made += [self._curves(want) for want in wanted if want in stale and want.kind == "scalars"]
+        pictures: list[Picture] = []
+        pictures += [self._curves(want) for want in wanted if want in stale and want.kind == "scalars"]
         for kind in {want.kind for want in stale if want.kind != "scalars"}:
             of_kind = [want for want in wanted if want in stale and want.kind == kind]
             rows = self._view.last_values(kind, [(want.runs[0], want.tag) for want in of_kind if want.runs])
-            made += [
+            pictures += [
                 Picture(want, rows=rows.get((want.runs[0], want.tag)) if want.runs else None)
                 for want in of_kind
             ]
-        self._made.update({picture.want: picture for picture in made})
-        if made:
-            self._bring(made)
+        self._made.update({picture.want: picture for picture in pictures})
+        if pictures:
+            self._bring(pictures)
 
     def _curves(self, want: Want) -> Picture:
         pairs = [(run, want.tag) for run in want.runs]
         options: dict[str, Any] = {"x": want.axis, "range": want.range, "width": want.width}
         curves = self._view.curves(pairs, **options, smooth=want.smooth)
-        whole = curves if want.range is None else self._view.curves(pairs, x=want.axis, width=1)
-        extent = whole.low, whole.high
+        all_of_it = curves if want.range is None else self._view.curves(pairs, x=want.axis, width=1)
+        extent = all_of_it.low, all_of_it.high
         if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
             options["range"] = curves.low - 1, curves.high + 1
             curves = self._view.curves(pairs, **options, smooth=want.smooth)

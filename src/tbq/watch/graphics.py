@@ -127,9 +127,9 @@ def asked() -> Iterator[list[Graphics]]:
         target.write(_QUESTIONS)
         target.flush()
         yield said
-        found = understood(_answer(source.fileno()), os.environ)
-        if found:
-            said.append(found)
+        protocol = understood(_answer(source.fileno()), os.environ)
+        if protocol:
+            said.append(protocol)
     finally:
         termios.tcsetattr(source, termios.TCSANOW, before)
 

@@ -317,8 +317,8 @@ def chosen(text: str, names: Iterable[str], what: str) -> list[str]:
     taken = _matching(text, known, what)
     if not taken:
         for word in text.split():
-            found = _matching(word, known, what)
-            taken |= found or {name for name in known if word.lower() in name.lower()}
+            matches = _matching(word, known, what)
+            taken |= matches or {name for name in known if word.lower() in name.lower()}
     return [name for name in known if name in taken]
 
 

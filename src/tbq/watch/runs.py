@@ -49,10 +49,10 @@ class Run(RunState):
 
 def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
     """All tags of one kind, `layer_9` before `layer_10`."""
-    found: set[str] = set()
+    tags: set[str] = set()
     for run in runs:
         if kind == "scalars":
-            found.update(run.scalars)
+            tags.update(run.scalars)
         else:
-            found.update(tag for of_kind, tag in run.others if of_kind == kind)
-    return sorted(found, key=lambda tag: (natural(tag), tag))
+            tags.update(tag for of_kind, tag in run.others if of_kind == kind)
+    return sorted(tags, key=lambda tag: (natural(tag), tag))

@@ -20,9 +20,13 @@ def event_files(directory: str) -> list[Path]:
         names = sorted(entry.name for entry in os.scandir(directory))
     except OSError:
         return []
-    return [
-        Path(directory, name) for name in names if "tfevents" in name and not name.endswith(".profile-empty")
-    ]
+    if not names:
+        return []
+    from tbq.source.walk import (
+        is_event_file,  # takes longer to import than a writer to begin in a new directory
+    )
+
+    return [Path(directory, name) for name in names if is_event_file(name)]
 
 
 def last_step(files: list[Path]) -> int | None:

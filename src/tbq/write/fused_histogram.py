@@ -93,9 +93,9 @@ def expect(device: Any, *, wait: bool = False) -> None:
         return  # or it has not begun
     if index not in _modules:
         _modules[index] = _loaded(compilation, index)
-    found = _modules[index]
-    if wait and isinstance(found, Exception):
-        raise found
+    module = _modules[index]
+    if wait and isinstance(module, Exception):
+        raise module
 
 
 def _compilation(torch: Any, index: int) -> Compilation:

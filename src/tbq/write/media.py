@@ -141,10 +141,12 @@ class Media(Core):
 
         >>> writer.add_text("config", "**lr** = 0.1", 0)
         """
+        from tbq.select import TEXT_SUFFIX
+
         if not isinstance(text_string, str):
             raise bad("text_string", f"got {described(text_string)}, want a str")
         payload = wire.string_tensor([_utf8(text_string)], [1])
-        self._add(as_tag(tag) + "/text_summary", wire.TENSOR, payload, _TEXT, global_step, walltime)
+        self._add(as_tag(tag) + TEXT_SUFFIX, wire.TENSOR, payload, _TEXT, global_step, walltime)
 
 
 def _utf8(text: str) -> bytes:

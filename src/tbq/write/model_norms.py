@@ -49,24 +49,24 @@ class TotalNorm(Value):
 
     def ready(self) -> bool:
         """Whether all were counted."""
-        return all(one.ready() for one in self._squares)
+        return all(part.ready() for part in self._squares)
 
     def result(self) -> float:
         """The number."""
-        return math.sqrt(sum(one.result() for one in self._squares))
+        return math.sqrt(sum(part.result() for part in self._squares))
 
     def probe(self) -> None:
         """Ask for the counts."""
-        for one in self._squares:
-            one.probe()
+        for part in self._squares:
+            part.probe()
 
 
 def total_norms(squares: list[Squares]) -> dict[str, TotalNorm]:
     """The norms of all parameters, and of all gradients, by tag."""
     norms: dict[str, TotalNorm] = {}
     for kind in ("parameters", "gradients"):
-        same = [one for one in squares if one.kind == kind]
-        ranks = {one.rank for one in same}
+        same = [part for part in squares if part.kind == kind]
+        ranks = {part.rank for part in same}
         if same and len(ranks) == 1:
             rank = same[0].rank
             norms[f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")] = TotalNorm(same)

@@ -133,7 +133,7 @@ def counted(wanted: Iterator[Target]) -> list[Counted]:
         take([each], lambda each=each: device_histogram.row(tensors[each]))  # type: ignore[misc]
     for where in arrivals.values():
         where.send()
-    return [one for one in result if one is not None]
+    return [counted for counted in result if counted is not None]
 
 
 class _Arrivals:

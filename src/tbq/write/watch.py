@@ -33,11 +33,11 @@ class Models(Core):
     def watch(
         self,
         model: Any,
+        *,
         every: int = 100,
         gradients: bool = True,
         parameters: bool = True,
-        statistics: Iterable[str] = ("norm",),
-        *,
+        statistics: Iterable[str] | str = ("norm",),
         histograms: bool = True,
         ranks: Ranks = "zero",
         start: int = 0,
@@ -89,7 +89,7 @@ class Models(Core):
         global_step: Any = None,
         walltime: Any = None,
         *,
-        statistics: Iterable[str] = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite"),
+        statistics: Iterable[str] | str = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite"),
         gradients: bool = True,
     ) -> None:
         """Add statistics of all parameters of a torch model, and of their gradients if there are any, as scalars.
@@ -123,21 +123,21 @@ class Models(Core):
         wall_time = time.time() if wall_time is None else wall_time
         counted = model_tensors.counted(iter(wanted))
         numbers: dict[str, Any] = {}
-        for one in counted:
+        for tensor in counted:
             for name in statistics:
-                numbers[f"{one.target.tag}/{name}"] = model_tensors.Statistic(one, name)
-        squares = [Squares(one) for one in counted] if "norm" in statistics else []
+                numbers[f"{tensor.target.tag}/{name}"] = model_tensors.Statistic(tensor, name)
+        squares = [Squares(tensor) for tensor in counted] if "norm" in statistics else []
         if others is not None:
             numbers = {**total_norms([*others, *squares]), **numbers}
         self._add_values(numbers, step, wall_time)
         buffer, pending = self._file.buffer, self._file.pending
-        for one in counted if histograms else ():
+        for tensor in counted if histograms else ():
 
-            def encode(known: Tally, count: int = one.numbers, tag: str = one.target.tag) -> bytes:
+            def encode(known: Tally, count: int = tensor.numbers, tag: str = tensor.target.tag) -> bytes:
                 return encode_tally(known, count, None, tag)
 
-            arguments = (one.target.tag, wire.HISTO, b"", step, wall_time)
-            self._attend(pending.add(EncodedEvent(buffer.value, one.value, encode, arguments)))
+            arguments = (tensor.target.tag, wire.HISTO, b"", step, wall_time)
+            self._attend(pending.add(EncodedEvent(buffer.value, tensor.value, encode, arguments)))
         return squares
 
     def _add_values(self, numbers: dict[str, Any], step: int | None, wall_time: float) -> None:
@@ -221,10 +221,12 @@ class Watch:
 
     def _begun(self, owned: set[int]) -> Progress:
         """The progress of a new optimizer: it goes on from where one was whose place it takes."""
-        before = [one for one in self._progress if one.owned <= owned or owned <= one.owned]
-        begun = Progress(owned, max((one.count for one in before), default=0))
-        replaced = [one for one in before if one.owned <= owned]
-        self._progress = [*(one for one in self._progress if one not in replaced), begun]
+        before = [
+            progress for progress in self._progress if progress.owned <= owned or owned <= progress.owned
+        ]
+        begun = Progress(owned, max((progress.count for progress in before), default=0))
+        replaced = [progress for progress in before if progress.owned <= owned]
+        self._progress = [*(progress for progress in self._progress if progress not in replaced), begun]
         return begun
 
     def log(self, step: int | None = None) -> None:
@@ -308,11 +310,11 @@ _after_step._torchdynamo_disable = True  # type: ignore[attr-defined]
 def _enclosing(frame: Any) -> list[Any]:
     """The optimizers whose steps have called this one, as wrappers of other optimizers do: from the frames of torch's
     function around each step."""
-    code, found = frame.f_code, []
+    code, optimizers = frame.f_code, []
     while (frame := frame.f_back) is not None:
         if frame.f_code is code and hasattr(optimizer := frame.f_locals.get("self"), "param_groups"):
-            found.append(optimizer)
-    return found
+            optimizers.append(optimizer)
+    return optimizers
 
 
 def _owned(optimizer: Any) -> set[int]:
@@ -330,10 +332,12 @@ def _check_model(model: Any) -> None:
         raise bad("model", f"got {described(model)}, want a torch.nn.Module")
 
 
-def _checked(statistics: Iterable[str]) -> tuple[str, ...]:
+def _checked(statistics: Iterable[str] | str) -> tuple[str, ...]:
+    """A list of statistics, or one text with commas between them."""
     from tbq.write.model_tensors import STATISTICS
 
-    names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
+    listed = statistics.split(",") if isinstance(statistics, str) else statistics
+    names = tuple(name.strip() if isinstance(name, str) else name for name in listed)
     for name in names:
         if name not in STATISTICS:
             raise bad("statistics", f"got {described(name)}, want some of {', '.join(STATISTICS)}")

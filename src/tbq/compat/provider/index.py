@@ -48,15 +48,15 @@ class Series(NamedTuple):
 
 def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
     """The series of a run by tag. Of values of several kinds with one tag those count that came first."""
-    found: dict[str, Series] = {}
+    by_tag: dict[str, Series] = {}
     for each in listed:
         series = _series(each)
         if series is None:
             continue
-        other = found.get(series.tag)
+        other = by_tag.get(series.tag)
         if other is None or _precedes(series, other):
-            found[series.tag] = series
-    return found
+            by_tag[series.tag] = series
+    return by_tag
 
 
 def _precedes(a: Series, b: Series) -> bool:

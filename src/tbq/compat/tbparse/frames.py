@@ -166,10 +166,10 @@ def _spread(column: Column, places: NDArray[np.int64], count: int) -> Column:
                 cells[place] = pieces[start] if size == 1 else pieces[start : start + size]
                 start += size
         return cells
-    found: list[list[Any]] = [[] for _ in range(count)]
+    by_place: list[list[Any]] = [[] for _ in range(count)]
     for place, value in zip(places.tolist(), column, strict=True):
-        found[place].append(value)
-    return [_merged(values) for values in found]
+        by_place[place].append(value)
+    return [_merged(values) for values in by_place]
 
 
 def _merged(values: Iterable[Any]) -> Any:

@@ -22,11 +22,11 @@ from tbq.compat.messages import message_class
 from tbq.compat.sequences import SCALAR_DTYPE
 from tbq.compat.tbparse.values import audio_array, image_array
 from tbq.compat.tensor_util import make_ndarray
+from tbq.select import TEXT_SUFFIX
 
 HPARAMS, TEXT = "hparams", "text"
 PLUGINS = (HPARAMS, TEXT)
 SESSION_START_INFO = "_hparams_/session_start_info"
-TEXT_SUFFIX = "/text_summary"  # of torch's and tensorboardX's tags
 #: What there is of each kind beside `step` and `tag`; those after the first ones are extra columns.
 COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     SCALARS: (("value",), ()),

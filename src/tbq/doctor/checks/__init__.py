@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import bad
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,6 +137,8 @@ def all_checks() -> list[Check]:
 
 def by_code(code: str) -> Check:
     """The check with this code or name."""
+    if not isinstance(code, str):
+        raise bad("code", code, "a code such as TBQ104")
     for check in all_checks():
         if code.upper() == check.rule.code or code.lower() == check.rule.name:
             return check
@@ -144,8 +148,8 @@ def by_code(code: str) -> Check:
 
 def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> list[Check]:
     """The checks to run: those whose code starts with an entry of `select` and with none of `ignore`."""
-    wanted = _codes(select) or [""]
-    unwanted = _codes(ignore)
+    wanted = _codes("select", select) or [""]
+    unwanted = _codes("ignore", ignore)
     for prefix in (*wanted, *unwanted):
         if not any(check.rule.code.startswith(prefix) for check in all_checks()):
             by_code(prefix)  # raises, and names the known codes
@@ -157,6 +161,9 @@ def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> l
     ]
 
 
-def _codes(spec: str | Sequence[str] | None) -> list[str]:
-    items = [spec] if isinstance(spec, str) else list(spec or ())
+def _codes(argument: str, spec: str | Sequence[str] | None) -> list[str]:
+    given: object = spec if spec is not None else ()
+    items: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not all(isinstance(item, str) for item in items):
+        raise bad(argument, spec, "codes or beginnings of codes, such as TBQ2")
     return [code.strip().upper() for item in items for code in item.split(",") if code.strip()]

@@ -23,7 +23,7 @@ from tbq.results.checkpoint.keras_order import in_model_order, is_legacy
 from tbq.results.checkpoint.npz import ZIP_FAULTS, damaged, opened
 from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import unreadable
-from tbq.text import natural
+from tbq.text import with_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,14 +159,14 @@ def _model_name(config: Any) -> str:
 
 
 def _datasets(path: str, top: Any) -> Iterator[tuple[list[str], Any]]:
-    """Every dataset in the file itself, with the names that lead to it, in natural order."""
+    """Every dataset in the file itself, with the names that lead to it, digits compared as numbers."""
     h5py = _h5py()
     seen = set()
 
     def walk(group: Any, parts: list[str]) -> Iterator[tuple[list[str], Any]]:
         if len(parts) > _DEPTH:
             raise SourceError(f"groups are nested deeper than {_DEPTH}", path=path)
-        for key in sorted(group, key=natural):
+        for key in sorted(group, key=with_digits):
             if not parts and key in _SKIPPED:
                 continue
             item = _own(group, key)
