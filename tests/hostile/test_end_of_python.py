@@ -51,7 +51,7 @@ def packed():
     tbq.open(directory + "/packed").scalars()
 
 def live():
-    with tbq.follow(directory) as follower:
+    with tbq.follow([directory + "/a", directory + "/b"]) as follower:
         follower.poll()
 
 def compat():
@@ -176,6 +176,24 @@ def test_a_thread_that_logs_while_python_ends(tmp_path: Path) -> None:
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr
         assert len(tbq.open(tmp_path / str(place)).histograms()) >= 5
+
+
+TEARDOWN = """
+import numpy as np
+from tbq import _core
+
+class Last:
+    def __del__(self, histogram=_core.default_histogram_f64, values=np.arange(1000.0)):
+        print(histogram(values)[0], flush=True)
+
+last = Last()  # it goes when modules are taken apart
+"""
+
+
+def test_what_goes_with_the_modules_may_use_the_core() -> None:
+    """The thread in which Python ends is not one of those that rest."""
+    ended = subprocess.run([sys.executable, "-c", TEARDOWN], capture_output=True, text=True, timeout=100)
+    assert (ended.returncode, ended.stdout) == (0, "0.0\n"), ended.stderr
 
 
 def test_one_file_takes_the_lock_of_python() -> None:
