@@ -65,6 +65,8 @@ decltype(auto) in_python(Work&& work) {
 
    private:
     // Python does not ask by itself whether it has ended already. Its own last thread is known to the end.
+    // What is left: a thread that was never in Python and comes in the very moment in which Python begins to
+    // end.
     static PyGILState_STATE take() {
       if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) rest();
       return PyGILState_Ensure();

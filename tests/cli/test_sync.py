@@ -43,6 +43,18 @@ def test_wrong_usage(runs: Path, tmp_path: Path) -> None:
     assert absent.returncode == 1 and not (tmp_path / "lake").exists()
 
 
+@pytest.mark.parametrize("selection", [("--tag", "val/lsos"), ("--run", "nobody")])
+def test_a_selection_that_matches_nothing_says_so(
+    runs: Path, tmp_path: Path, selection: tuple[str, str]
+) -> None:
+    for _ in range(2):
+        done = run("sync", runs, tmp_path / "lake", *selection)
+        assert done.returncode == 0, "what it waits for may come"
+        assert "lake: has no rows: no run, tag and kind matches so far" in done.stderr
+    some = run("sync", runs, tmp_path / "other", "--tag", "val/loss")
+    assert (some.returncode, some.stderr) == (0, "")
+
+
 def test_watching(tmp_path: Path) -> None:
     path = tmp_path / "log" / "events.out.tfevents.1.h"
     path.parent.mkdir()
