@@ -108,9 +108,9 @@ def command(
                 tell(line, name="")  # what goes on for ever is looked up in a log
             else:
                 say(line)
-        if first and done is not None and not done.rows and (run or tag or kind):
-            if not len(tbq.lake.open(lake).tags()):
-                tell(f"{lake}: has no rows: no run, tag and kind matches so far")
+        selected = bool(run or tag or kind)
+        if first and selected and done is not None and not (done.rows or len(tbq.lake.open(lake).tags())):
+            tell(f"{lake}: has no rows: no run, tag and kind matches so far")
         if not watch:
             return
         first = False
