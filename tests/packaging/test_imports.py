@@ -103,7 +103,11 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("args", "stages", "libraries"), OTHERS, ids=lambda value: " ".join(value))
+@pytest.mark.parametrize(
+    ("args", "stages", "libraries"),
+    OTHERS,
+    ids=lambda value: " ".join(value if isinstance(value, tuple) else sorted(value)),
+)
 def test_other_commands_too(
     args: tuple[str, ...], stages: set[str], libraries: set[str], runs: Path, tmp_path: Path
 ) -> None:
