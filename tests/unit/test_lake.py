@@ -130,6 +130,35 @@ def test_others_read_it(tmp_path: Path) -> None:
     assert sources == {str(path) for path in (tmp_path / "log").rglob("*tfevents*")}
 
 
+def assert_every_table(lake: Path, log: Path) -> None:
+    for kind in TABLES:
+        found, want = (tbq.open(path).table(kind).to_arrow() for path in (lake, log))
+        assert exact_rows(found) == exact_rows(want), kind
+
+
+def _update(table: Path) -> None:
+    DeltaTable(table).update({"row": "row"})
+
+
+def _overwrite(table: Path) -> None:
+    pl.read_delta(str(table)).write_delta(str(table), mode="overwrite")
+
+
+@pytest.mark.parametrize("rewrite", [_update, _overwrite])
+def test_a_sync_of_what_others_wrote(tmp_path: Path, rewrite: Callable[[Path], None]) -> None:
+    """deltalake and polars have views of text, which their files say."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    tbq.demo(log)
+    tbq.lake.sync(log, lake)
+    for kind in TABLES:
+        if (lake / kind).exists():
+            rewrite(lake / kind)
+    assert_every_table(lake, log)
+    os.utime(min(log.rglob("*.tfevents.*")), (5e8, 5e8))  # this run is read again
+    assert tbq.lake.sync(log, lake, compact=True).replaced == 1
+    assert_every_table(lake, log)
+
+
 def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
     make_log(tmp_path / "log", 5)
     tbq.lake.sync(tmp_path / "log", tmp_path / "lake")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -144,6 +146,22 @@ def test_damaged_logs_are_left_to_deltalake(lake: Path, damage: Callable[[Path],
     assert files_in_log(Local(lake), KIND) is None
 
 
+def test_a_checkpoint_with_other_bytes(lake: Path) -> None:
+    """Whatever they are, deltalake is asked, and the message is ours if it cannot read it either."""
+    log = lake / KIND / "_delta_log"
+    DeltaTable(lake / KIND).create_checkpoint()
+    (checkpoint,) = log.glob("*.checkpoint.parquet")
+    data = checkpoint.read_bytes()
+    refused = 0
+    for place in range(4, len(data), len(data) // 100):
+        checkpoint.write_bytes(data[:place] + bytes(8) + data[place + 8 :])
+        try:
+            tbq.open(lake).scalars()
+        except SourceError as error:
+            refused += "cannot be read" in str(error) or "is not a table of this lake" in str(error)
+    assert refused > 30
+
+
 def test_a_table_that_deltalake_reads(lake: Path, tmp_path: Path) -> None:
     """Features that we do not know: deltalake says which files there are."""
     table = DeltaTable(lake / KIND)
@@ -151,6 +169,83 @@ def test_a_table_that_deltalake_reads(lake: Path, tmp_path: Path) -> None:
     assert files_in_log(Local(lake), KIND) is None
     found, want = (tbq.open(path).scalars().to_arrow() for path in (lake, tmp_path / "log"))
     assert exact_rows(found) == exact_rows(want)
+
+
+def with_deletion_vector(first: Actions) -> Actions:
+    """The rows 1, 3 and 4 of the only data file are deleted, as Spark does it."""
+    bitmap = struct.pack("<IQI IIHHI HHH", 1681511377, 1, 0, 12346, 1, 0, 2, 16, 1, 3, 4)
+    bitmap += bytes(-len(bitmap) % 4)
+    vector = {
+        "storageType": "i",
+        "pathOrInlineDv": base64.b85encode(bitmap).translate(_TO_Z85).decode(),
+        "sizeInBytes": len(bitmap),
+        "cardinality": 3,
+    }
+    add, features = of(first, "add"), ["deletionVectors"]
+    return [
+        {
+            "protocol": {
+                "minReaderVersion": 3,
+                "minWriterVersion": 7,
+                "readerFeatures": features,
+                "writerFeatures": features,
+            }
+        },
+        {"remove": {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}},
+        {"add": {**add, "deletionVector": vector}},
+    ]
+
+
+# The digits of both, in order.
+_TO_Z85 = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+)
+
+
+def with_column_mapping(first: Actions) -> Actions:
+    metadata = of(first, "metaData")
+    schema = json.loads(metadata["schemaString"])
+    for number, field in enumerate(schema["fields"]):
+        physical = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        field["metadata"] = physical
+    settings = {**metadata["configuration"], "delta.columnMapping.mode": "name"}
+    return [
+        {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}},
+        {"metaData": {**metadata, "configuration": settings, "schemaString": json.dumps(schema)}},
+    ]
+
+
+def with_partitions(first: Actions) -> Actions:
+    add = of(first, "add")
+    return [
+        {"metaData": {**of(first, "metaData"), "partitionColumns": ["run"]}},
+        {"remove": {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}},
+        {"add": {**add, "path": f"run=a/{add['path']}", "partitionValues": {"run": "a"}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (with_deletion_vector, "deletion vectors"),
+        (with_column_mapping, "columns of other names in its data files"),
+        (with_partitions, "partitions"),
+    ],
+)
+def test_what_tbq_cannot_read(tmp_path: Path, change: Callable[[Actions], Actions], what: str) -> None:
+    """Rows that deltalake and polars would not show, or show otherwise, are not given; nor does a sync write them."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    grow(log, range(10))
+    tbq.lake.sync(log, lake)
+    commit = lake / KIND / "_delta_log" / f"{0:020}.json"
+    made = change(actions_of(commit))
+    commit.with_name(f"{1:020}.json").write_text("".join(f"{json.dumps(each)}\n" for each in made), "utf-8")
+    if change is with_deletion_vector:
+        assert pa.table(DeltaTable(lake / KIND).scan()).num_rows == 7
+    for ask in (lambda: tbq.open(lake).scalars(), lambda: tbq.lake.sync(log, lake, compact=True)):
+        with pytest.raises(SourceError, match=f"it has {what}, which tbq does not read"):
+            ask()
 
 
 def test_other_columns(lake: Path) -> None:

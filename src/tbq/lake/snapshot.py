@@ -64,10 +64,12 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
             replayed.apply(actions)
         columns = replayed.columns()
         files = [_data_file(add) for add in replayed.added.values()]
-    except (_UnusualError, FileNotFoundError):
+    except _UnusualError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
-        return None  # it is not as the format wants it
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
+        return (
+            None  # a file is gone, or it is not as the format wants it: pyarrow has OSError for damage, too
+        )
     check_table(kind, columns, place.table(kind))
     return files
 

@@ -167,7 +167,30 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
     except (DeltaError, OSError) as failure:
         raise SourceError(f"cannot be read: {failure}", path=url, code="lake") from failure
     check_table(kind, columns, url)
+    _check_files(table, url)
     return table
+
+
+def _check_files(table: DeltaTable, url: str) -> None:
+    """Raise if the rows of a table are not those of its data files alone: somebody else made it so."""
+    import pyarrow as pa
+
+    features = table.protocol().reader_features or ()
+    metadata = table.metadata()
+    if "deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows:
+        what = "deletion vectors"
+    elif metadata.configuration.get("delta.columnMapping.mode", "none") != "none":
+        what = "columns of other names in its data files"
+    elif metadata.partition_columns:
+        what = "partitions"
+    else:
+        return
+    raise SourceError(
+        f"cannot be read: it has {what}, which tbq does not read",
+        path=url,
+        hint="move it away, then run tbq sync again",
+        code="lake",
+    )
 
 
 def _data_file(row: dict[str, Any]) -> DataFile:
