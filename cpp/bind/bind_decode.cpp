@@ -94,6 +94,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
   options.last_step = last_step;
   options.restarts = restarts_of(restarts);
   options.threads = threads;
+  options.in_place = is_ending();
   options.block = block;
   options.split = split < 1 ? 1 : split;
   options.defer = defer;

@@ -90,9 +90,10 @@ class PythonStore {
   }
 
   Update poll(bool rows, uint64_t most) {
+    const bool in_place = is_ending();
     const Unlocked free;
     const std::lock_guard turn(mutex_);
-    return store_->poll(rows, most);
+    return store_->poll(rows, most, in_place);
   }
 
   Result everything(const std::vector<std::string>& kinds, nb::object runs) {

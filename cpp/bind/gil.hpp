@@ -78,6 +78,14 @@ decltype(auto) in_python(Work&& work) {
   return std::forward<Work>(work)();
 }
 
+// Whether Python ends: then only this thread may still call it, so work that calls Python starts no others,
+// which would rest while this one waits for them. With the lock.
+inline bool is_ending() {
+  PyObject* const ask = PySys_GetObject("is_finalizing");
+  if (ask == nullptr || ask == Py_None) return true;  // sys itself has been taken apart
+  return nanobind::cast<bool>(nanobind::borrow(ask)());
+}
+
 // Whether somebody pressed Ctrl-C; inside `in_python`.
 inline void look_for_signals() {
   if (resting_at_the_end([] { return PyErr_CheckSignals(); }) != 0) throw nanobind::python_error();

@@ -6,7 +6,7 @@ namespace tbq {
 
 void Crew::run(size_t jobs, unsigned threads, const std::function<void(unsigned, size_t)>& job,
                const std::function<bool()>& tick) {
-  const auto count = static_cast<unsigned>(std::min<size_t>(std::max(1U, threads), jobs));
+  const auto count = static_cast<unsigned>(std::min<size_t>(threads, jobs));
   std::vector<std::thread> crew;
   if (jobs > 0) {
     crew.reserve(count);
@@ -19,7 +19,7 @@ void Crew::run(size_t jobs, unsigned threads, const std::function<void(unsigned,
         break;
       }
     }
-    if (crew.empty()) {
+    if (crew.empty()) {  // or none was asked for
       ++running_;
       loop(0, jobs, job);
     }

@@ -15,8 +15,8 @@ namespace tbq {
 
 class Crew {
  public:
-  // Calls job(worker, index) for each index below `jobs`, on up to `threads` threads; `tick`, now and then,
-  // on this one: false stops everything. Throws what a job threw.
+  // Calls job(worker, index) for each index below `jobs`, on up to `threads` threads, or on this one if that
+  // is 0; `tick`, now and then, on this one: false stops everything. Throws what a job threw.
   void run(size_t jobs, unsigned threads, const std::function<void(unsigned worker, size_t index)>& job,
            const std::function<bool()>& tick);
   const std::atomic<bool>& cancelled() const { return cancelled_; }

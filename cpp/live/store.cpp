@@ -68,7 +68,8 @@ uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& by
   return left;
 }
 
-Update Store::poll(bool rows, uint64_t most) {
+Update Store::poll(bool rows, uint64_t most, bool in_place) {
+  const unsigned threads = in_place ? 0 : std::max(1U, options_.threads);
   std::vector<LiveRun*> changed;
   uint64_t bytes = 0;
   const uint64_t left = look(most, changed, bytes);
@@ -80,7 +81,7 @@ Update Store::poll(bool rows, uint64_t most) {
     for (LiveRun* run : changed) run->plan_ahead(jobs);
     Crew crew;
     crew.run(
-        jobs.size(), options_.threads,
+        jobs.size(), threads,
         [&](unsigned worker, size_t job) {
           jobs[job].run->read_ahead(*readers_[worker], &crew.cancelled(), jobs[job]);
         },
@@ -94,7 +95,7 @@ Update Store::poll(bool rows, uint64_t most) {
     if (updates) pending_.resize(before + jobs);
     Crew crew;
     crew.run(
-        jobs, options_.threads,
+        jobs, threads,
         [&](unsigned worker, size_t job) {
           const size_t end = changed.size() * (job + 1) / jobs;
           for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i) {

@@ -38,8 +38,8 @@ class Store {
 
   // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
   // call. Without `rows` an update says only which files changed. What comes after about `most` bytes is left
-  // to the next poll.
-  Update poll(bool rows = true, uint64_t most = UINT64_MAX);
+  // to the next poll. Starts no thread if `in_place`.
+  Update poll(bool rows = true, uint64_t most = UINT64_MAX, bool in_place = false);
 
   // The columns of curves: of tags of runs, which are numbered as in the last set_files().
   struct Series {

@@ -111,6 +111,52 @@ def test_threads_in_the_core_while_python_ends(tmp_path: Path, job: str) -> None
         assert "FATAL" not in ended.stderr
 
 
+# An object in a cycle, which Python takes apart after it has begun to end: no thread gets its lock from then on.
+LAST = """
+import gc, sys, threading, warnings
+import tbq
+from tbq import _core
+warnings.simplefilter("ignore")
+job, directory = sys.argv[1:3]
+
+def select():
+    return len(tbq.open(directory).scalars(tag="t*", threads=4))
+
+def packed():
+    return len(tbq.open(directory).scalars(threads=4))
+
+def live():
+    with tbq.follow(directory, tag="t*") as follower:
+        return len(follower.poll().table())
+
+class Last:
+    def __init__(self, work):
+        self.me, self.work = self, work
+
+    def __del__(self, ending=sys.is_finalizing):
+        print(ending(), self.work(), flush=True)
+
+before = globals()[job]()  # whatever it imports is there
+gc.collect()
+gc.set_threshold(1 << 30)
+Last(globals()[job])
+print(False, before, flush=True)
+"""
+
+
+@pytest.mark.parametrize("job", ["select", "packed", "live"])
+def test_the_last_object_reads(tmp_path: Path, job: str) -> None:
+    """Work that calls Python starts no threads then: it would wait for them for ever."""
+    for number in range(4):
+        write(tmp_path / f"run{number}" / f"events.out.tfevents.1.h{'.gz' * (job == 'packed')}", 2_000)
+    ended = subprocess.run(
+        [sys.executable, "-c", LAST, job, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    before, at_the_end = ended.stdout.splitlines()
+    assert (before.split()[0], at_the_end.split()[0]) == ("False", "True"), ended.stderr
+    assert before.split()[1] == at_the_end.split()[1] != "0"
+
+
 def test_no_thread_of_arrow_holds_memory_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's threads may let go of what they read while Python ends (apache/arrow#34314)."""
     data = os.urandom(1000)
