@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import struct
 import subprocess
 import sys
@@ -144,6 +145,21 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_damaged_logs_are_left_to_deltalake(lake: Path, damage: Callable[[Path], object]) -> None:
     damage(lake / KIND / "_delta_log")
     assert files_in_log(Local(lake), KIND) is None
+
+
+def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
+    """In one line, without deltalake's stack; what it says to do helps."""
+    last = max((lake / KIND / "_delta_log").glob("*.json"))
+    last.write_bytes(last.read_bytes()[:-40])
+    with pytest.raises(SourceError, match="cannot be read: .*Json error") as caught:
+        tbq.open(lake).scalars()
+    assert str(caught.value).splitlines()[1:] == [
+        f"  if it is damaged, delete the folder {KIND} of the lake: the next tbq sync makes that table anew"
+    ]
+    shutil.rmtree(lake / KIND)
+    tbq.lake.sync(tmp_path / "log", lake)
+    found, want = (tbq.open(path).scalars().to_arrow() for path in (lake, tmp_path / "log"))
+    assert exact_rows(found) == exact_rows(want)
 
 
 def test_a_checkpoint_with_other_bytes(lake: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ class LakeTable:
             if "already exists" in str(failure):
                 raise ConflictError(str(failure)) from failure
             raise OutputError(
-                f"cannot be committed to: {failure}",
+                f"cannot be committed to: {_said(failure)}",
                 path=url,
                 hint="what was committed before is right; run tbq sync again once there is room and permission",
                 code="lake",
@@ -165,10 +166,20 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
     except TableNotFoundError:
         return None  # data files that were never committed
     except (DeltaError, OSError) as failure:
-        raise SourceError(f"cannot be read: {failure}", path=url, code="lake") from failure
+        raise SourceError(
+            f"cannot be read: {_said(failure)}",
+            path=url,
+            hint=f"if it is damaged, delete the folder {kind} of the lake: the next tbq sync makes that table anew",
+            code="lake",
+        ) from failure
     check_table(kind, columns, url)
     _check_files(table, url)
     return table
+
+
+def _said(failure: Exception) -> str:
+    """What deltalake says, without the calls that led there."""
+    return re.split(r"\n\s*0: ", str(failure), maxsplit=1)[0].strip()
 
 
 def _check_files(table: DeltaTable, url: str) -> None:
