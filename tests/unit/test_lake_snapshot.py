@@ -151,7 +151,7 @@ def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
     """In one line, without deltalake's stack; what it says to do helps."""
     last = max((lake / KIND / "_delta_log").glob("*.json"))
     last.write_bytes(last.read_bytes()[:-40])
-    with pytest.raises(SourceError, match="cannot be read: .*Json error") as caught:
+    with pytest.raises(SourceError, match=r"cannot be read: .*Json error") as caught:
         tbq.open(lake).scalars()
     assert str(caught.value).splitlines()[1:] == [
         f"  if it is damaged, delete the folder {KIND} of the lake: the next tbq sync makes that table anew"
