@@ -16,7 +16,7 @@ import eventfile as ef
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from deltalake.table import TableFeatures
 from lakes import exact_rows
 
@@ -274,6 +274,46 @@ def test_other_columns(lake: Path) -> None:
         SourceError, match="is not a table of this lake: it has the columns run, tag, step, time"
     ):
         tbq.open(lake).scalars()
+
+
+@pytest.mark.parametrize("feature", [None, TableFeatures.DeletionVectors], ids=["ours", "deltalake"])
+@pytest.mark.parametrize(
+    ("column", "type_"), [("run", pa.int64()), ("step", pa.string()), ("value", pa.string())]
+)
+def test_columns_of_other_types(
+    lake: Path, column: str, type_: pa.DataType, feature: TableFeatures | None
+) -> None:
+    table = DeltaTable(lake / KIND)
+    rows = table.to_pyarrow_table()
+    other = pa.nulls(len(rows), type_).fill_null(pa.scalar(1).cast(type_))
+    rows = rows.set_column(rows.column_names.index(column), column, other)
+    write_deltalake(table, rows, mode="overwrite", schema_mode="overwrite")
+    if feature is not None:
+        DeltaTable(lake / KIND).alter.add_feature(feature, allow_protocol_versions_increase=True)
+    with pytest.raises(SourceError, match=f"is not a table of this lake: it has '.*' for {column}; want '"):
+        tbq.open(lake).scalars()
+
+
+def test_columns_of_narrower_types(lake: Path, tmp_path: Path) -> None:
+    table = DeltaTable(lake / KIND)
+    rows = table.to_pyarrow_table()
+    for column, type_ in (("step", pa.int32()), ("value", pa.float32())):
+        rows = rows.set_column(rows.column_names.index(column), column, rows[column].cast(type_))
+    write_deltalake(table, rows, mode="overwrite", schema_mode="overwrite")
+    found, want = (tbq.open(path).scalars().to_arrow() for path in (lake, tmp_path / "log"))
+    assert exact_rows(found) == exact_rows(want)
+
+
+def test_rows_of_others_with_nulls_are_joined(lake: Path, tmp_path: Path) -> None:
+    table = DeltaTable(lake / KIND)
+    rows = table.to_pyarrow_table().slice(0, 1)
+    place = rows.column_names.index("value")
+    write_deltalake(
+        table, rows.set_column(place, rows.field(place), pa.nulls(1, pa.float64())), mode="append"
+    )
+    before = len(tbq.open(lake).scalars())
+    tbq.lake.sync(tmp_path / "log", lake, compact=True)
+    assert len(tbq.open(lake).scalars()) == before == 10
 
 
 def test_a_log_with_a_checkpoint(lake: Path, tmp_path: Path) -> None:

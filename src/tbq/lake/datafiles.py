@@ -104,8 +104,8 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     from tbq.export.parquet import Stretches, write_stretches
     from tbq.lake.order import file_order
 
-    if kind == "scalars":  # which have no nulls: columns that say so are read in half the time
-        fields = [field.with_nullable(False) for field in table.schema]
+    if kind == "scalars":  # ours have no nulls: columns that say so are read in half the time
+        fields = [field.with_nullable(table[field.name].null_count > 0) for field in table.schema]
         table = pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
     order = file_order(kind)
     stretches = Stretches.of(table, order[:-1], sort=True, beside=(SOURCE,))

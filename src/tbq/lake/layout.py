@@ -137,13 +137,38 @@ def check_config(place: Place, config: dict[str, Any], wanted: dict[str, Any]) -
             )
 
 
-def check_table(kind: str, columns: Iterable[str], url: str) -> None:
-    """Raise if a table has other columns than ours."""
-    found, want = list(columns), delta_schema(kind).names
+def check_table(kind: str, fields: Iterable[dict[str, Any]], url: str) -> None:
+    """Raise if a table has other columns than ours, or types that ours cannot be made of; fields are those of a Delta
+    schema."""
+    types = {field["name"]: field["type"] for field in fields}
+    found, want = list(types), delta_schema(kind).names
     if found != want:
-        raise SourceError(
-            f"is not a table of this lake: it has the columns {', '.join(found[:8])}; want {', '.join(want[:8])}",
-            path=url,
-            hint="somebody else wrote it: move it away, then run tbq sync again",
-            code="lake",
-        )
+        what = f"the columns {', '.join(found[:8])}; want {', '.join(want[:8])}"
+    else:
+        wrong = [name for name, fitting in _readable(kind).items() if types[name] not in fitting]
+        if not wrong:
+            return
+        what = f"{types[wrong[0]]!r} for {wrong[0]}; want {_readable(kind)[wrong[0]][0]!r}"
+    raise SourceError(
+        f"is not a table of this lake: it has {what}",
+        path=url,
+        hint="somebody else wrote it: move it away, then run tbq sync again",
+        code="lake",
+    )
+
+
+@cache
+def _readable(kind: str) -> dict[str, tuple[str, ...]]:
+    """The types of Delta that columns can be read from; lists and the like are not looked into."""
+    import pyarrow as pa
+
+    whole = ("long", "integer", "short", "byte")
+    types: dict[str, tuple[str, ...]] = {}
+    for field in delta_schema(kind):
+        if pa.types.is_string(field.type):
+            types[field.name] = ("string",)
+        elif pa.types.is_integer(field.type):
+            types[field.name] = whole
+        elif pa.types.is_floating(field.type):
+            types[field.name] = ("double", "float", *whole)
+    return types

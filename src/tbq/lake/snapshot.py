@@ -62,7 +62,7 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
     try:
         for actions in _actions(place, f"{kind}/{_LOG}"):
             replayed.apply(actions)
-        columns = replayed.columns()
+        fields = replayed.fields()
         files = [_data_file(add) for add in replayed.added.values()]
     except _UnusualError:
         return None
@@ -70,7 +70,7 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
         return (
             None  # a file is gone, or it is not as the format wants it: pyarrow has OSError for damage, too
         )
-    check_table(kind, columns, place.table(kind))
+    check_table(kind, fields, place.table(kind))
     return files
 
 
@@ -108,15 +108,16 @@ class _Replayed:
             elif name not in _SKIPPED:
                 raise _UnusualError
 
-    def columns(self) -> list[str]:
-        """The names of the columns."""
+    def fields(self) -> list[dict[str, Any]]:
+        """The columns: names and types."""
         if self._protocol is None or self._metadata is None:
             raise _UnusualError
         if self._protocol["minReaderVersion"] != 1 or self._protocol.get("readerFeatures"):
             raise _UnusualError
         if self._metadata["partitionColumns"] or self._metadata["format"]["provider"] != "parquet":
             raise _UnusualError
-        return [field["name"] for field in json.loads(self._metadata["schemaString"])["fields"]]
+        fields = json.loads(self._metadata["schemaString"])["fields"]
+        return [{"name": field["name"], "type": field["type"]} for field in fields]
 
 
 def _actions(place: Place, log: str) -> Iterator[Iterable[tuple[str, dict[str, Any]]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,7 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
     url = place.table(kind)
     try:
         table = DeltaTable(url, storage_options=place.options or None)
-        columns = [field.name for field in table.schema().fields]
+        fields = json.loads(table.schema().to_json())["fields"]
     except TableNotFoundError:
         return None  # data files that were never committed
     except (DeltaError, OSError) as failure:
@@ -172,7 +173,7 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
             hint=f"if it is damaged, delete the folder {kind} of the lake: the next tbq sync makes that table anew",
             code="lake",
         ) from failure
-    check_table(kind, columns, url)
+    check_table(kind, fields, url)
     _check_files(table, url)
     return table
 
