@@ -6,28 +6,29 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help prepared install demo test test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.DELETE_ON_ERROR:
+.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
+# The cmake and ninja of the venv build the package and the C++ tests.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -U "pip>=25.1"
+	$(PIP) -U "pip>=25.1" cmake ninja
 
 # The package is built again when its sources changed; dependencies are installed when pyproject.toml changed.
 SOURCES := $(shell find src cpp -type f -not -path 'cpp/tests/*' -not -path 'cpp/fuzz/*' -not -name '*.so' -not -name '*.pyi' -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-# It is built by the cmake and ninja of the venv, which serve the C++ tests too. One pip at a time.
-$(VENV)/installed: $(BIN)/python $(SOURCES) | $(VENV)/cmake-installed
+$(VENV)/installed: $(BIN)/python $(SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) .
 	@touch $@
 
-$(VENV)/tests-installed: $(BIN)/python pyproject.toml | $(VENV)/cmake-installed
+$(VENV)/tests-installed: $(BIN)/python pyproject.toml
 	$(PIP) --group test --group lint
 	@touch $@
 
-# Both, one after the other. What the tests need comes first: it leaves a CPU to the sanitized build.
+# Both, one pip at a time. What the tests need comes first: it leaves a CPU to the sanitized build.
 prepared: $(VENV)/tests-installed
 	@$(MAKE) --no-print-directory $(VENV)/installed
 
@@ -39,9 +40,11 @@ demo: install ## a sample logdir, exported, queried and plotted
 # Tests by their marks, three for two CPUs: many wait for servers and other processes.
 pytest = $(BIN)/python -m pytest -n "$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))" -q -m $(1)
 
-test: $(VENV)/cmake-installed ## all tests but the long ones, and those of frameworks and browsers
+test: $(BIN)/python ## all tests but the long ones, and those of frameworks and browsers
 	$(call together,prepared build/checked/built build/seeds/unpacked)
-	$(call together,lint native)
+	$(call together,pytest lint native)
+
+pytest: prepared
 	$(call pytest,"not long")
 
 test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
@@ -81,23 +84,19 @@ CMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" cmake
 CORE := $(SOURCES) $(wildcard cpp/tests/* cpp/fuzz/*.?pp)
 SANITIZED := -S . -G Ninja -DTBQ_PYTHON=OFF -DTBQ_TESTS=ON -DTBQ_WERROR=ON
 
-$(VENV)/cmake-installed: $(BIN)/python
-	$(PIP) cmake ninja
-	@touch $@
-
-build/checked/built: $(CORE) $(VENV)/cmake-installed
+build/checked/built: $(CORE) $(BIN)/python
 	$(CMAKE) $(SANITIZED) -B build/checked
 	$(CMAKE) --build build/checked
 	@touch $@
 
 # The same under ThreadSanitizer, file by file: an include that is missing shows.
-build/tsan/built: $(CORE) $(VENV)/cmake-installed
+build/tsan/built: $(CORE) $(BIN)/python
 	$(CMAKE) $(SANITIZED) -B build/tsan -DTBQ_SANITIZE=thread -DTBQ_UNITY=OFF
 	$(CMAKE) --build build/tsan
 	@touch $@
 
 # The fuzz targets with libFuzzer, which comes with clang (Debian: clang libclang-rt-14-dev).
-build/fuzz/built: $(CORE) $(VENV)/cmake-installed
+build/fuzz/built: $(CORE) $(BIN)/python
 	$(CMAKE) $(SANITIZED) -B build/fuzz -DTBQ_LIBFUZZER=ON -DCMAKE_CXX_COMPILER=$(CLANG)
 	$(CMAKE) --build build/fuzz
 	@touch $@

@@ -30,7 +30,7 @@ void add_rows(SeriesListing& listing, const Stretches& stretches, RowOf&& row_of
   }
 }
 
-struct Place {
+struct SeriesPlace {
   uint32_t session = 0;
   size_t part = 0;
   const TagEntry* entry = nullptr;
@@ -71,7 +71,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
       known.content = as_text(plugin_content(first->bytes));
     }
     bool tensors = false;  // its scalars are tensors, not simple values
-    std::map<Kind, std::vector<Place>> kinds;
+    std::map<Kind, std::vector<SeriesPlace>> kinds;
     for (const auto& [part, entry] : entries) {
       known.refused += entry->refused;
       tensors = tensors || entry->dtype != 0;
@@ -88,7 +88,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
       for (const auto& [kind, blobs] : entry->blobs) take(blobs.segments, static_cast<Kind>(kind), &blobs);
     }
     for (auto& [kind, places] : kinds) {
-      std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      std::stable_sort(places.begin(), places.end(), [](const SeriesPlace& a, const SeriesPlace& b) {
         return std::pair(a.session, a.part) < std::pair(b.session, b.part);
       });
       SeriesListing listing = known;
@@ -96,7 +96,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
       listing.field = tensors ? ValueField::tensor : ValueField::simple_value;
       if (const BlobSeries* blobs = places.front().blobs)
         listing.field = blobs->rows[static_cast<size_t>(places.front().stretches->front().begin)].field;
-      for (const Place& place : places) {
+      for (const SeriesPlace& place : places) {
         if (place.blobs) {
           add_rows(listing, *place.stretches, [&](uint64_t at) {
             const BlobRow& row = place.blobs->rows[static_cast<size_t>(at)];

@@ -29,6 +29,7 @@ def test_the_page_has_ten_pictures_and_no_other_is_there() -> None:
     assert all(f"(images/gallery/{name})" in page for name in names)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 def test_pictures_are_what_their_commands_draw(tmp_path: Path) -> None:
     for each in script().draw(tmp_path):

@@ -94,6 +94,7 @@ def write(path: Path, rows: int) -> None:
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", JOBS)
 def test_threads_in_the_core_while_python_ends(tmp_path: Path, job: str) -> None:
     for run in "ab":
@@ -214,6 +215,7 @@ while len(steps) < 5:
 """
 
 
+@pytest.mark.long
 def test_a_thread_that_logs_while_python_ends(tmp_path: Path) -> None:
     for place in range(4):
         ended = subprocess.run(

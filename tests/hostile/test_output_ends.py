@@ -267,6 +267,7 @@ assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 5
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_many_that_begin_and_sweep_at_once_do_not_hinder_each_other(place: Path) -> None:
     code = """
 import os, sys

@@ -173,6 +173,7 @@ def test_requests_that_fail_are_sent_again(bucket: Bucket, s3_server: S3Server) 
     assert len(tbq.open(bucket.url("runs")).scalars()) == 100
 
 
+@pytest.mark.long
 def test_a_store_that_stops_answering(
     bucket: Bucket, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_store_that_stops_answering(
     store._connect.cache_clear()
 
 
+@pytest.mark.long
 def test_two_processes_share_a_cache(bucket: Bucket, tmp_path: Path) -> None:
     fill(bucket, 40)
     command = [sys.executable, "-c", SCALARS, bucket.url("runs")]

@@ -69,6 +69,7 @@ def test_a_slow_disk_loses_nothing(tmp_path, disk, small, read_events):
     assert steps(read_events(tmp_path), "x/text_summary") == list(range(1_000))
 
 
+@pytest.mark.long
 def test_tensors_of_a_megabyte_in_a_tight_loop(tmp_path):
     """What torch loses none of: far more than fits into memory, on a sound disk."""
     tensor = np.zeros(1 << 20, np.uint8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -75,6 +76,7 @@ def test_a_curve_has_no_gap(data: st.DataObject, cells: int, height: int) -> Non
         assert np.abs(here[:, None] - after[None, :]).min() <= 1
 
 
+@pytest.mark.long
 @given(
     data=st.data(),
     room=st.integers(1, 50),

@@ -47,6 +47,7 @@ FOREIGN_PARTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=600, deadline=None)
 @given(
     st.one_of(

@@ -77,6 +77,7 @@ def values_of(log: tbq.LogDir, kind: str) -> list[Any]:
     ]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(events(), min_size=1, max_size=5), min_size=1, max_size=4))
 def test_values_at_one_step_and_time(

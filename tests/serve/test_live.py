@@ -161,6 +161,7 @@ def until(true: Any, seconds: float = 30) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
     log = LiveLog(tmp_path, interval=0.01)
     asked = Asked.__new__(Asked)

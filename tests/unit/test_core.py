@@ -144,6 +144,7 @@ def printed_lists(folder: Path, environment: dict[str, str], name: str) -> str:
     ).stdout.strip()  # fmt: skip
 
 
+@pytest.mark.long
 def test_lists_of_hparams_are_json_in_any_locale(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.mkdir()

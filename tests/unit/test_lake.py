@@ -144,6 +144,7 @@ def _overwrite(table: Path) -> None:
     pl.read_delta(str(table)).write_delta(str(table), mode="overwrite")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rewrite", [_update, _overwrite])
 def test_a_sync_of_what_others_wrote(tmp_path: Path, rewrite: Callable[[Path], None]) -> None:
     """deltalake and polars have views of text, which their files say."""

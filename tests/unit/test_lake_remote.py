@@ -115,6 +115,7 @@ def test_a_prefix_that_deltalake_takes_for_another(bucket: Bucket, name: str) ->
         tbq.open(lake)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a b", "100%", "ü", "a+b", "a=b&c", "a\\b", "a*b", "😀", "a:b", "'"])
 def test_a_prefix_of_odd_characters(bucket: Bucket, name: str) -> None:
     bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(5)))

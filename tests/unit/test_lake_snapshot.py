@@ -349,6 +349,7 @@ def test_without_deltalake(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tbq.open(lake).scalars()
 
 
+@pytest.mark.long
 def test_requests_for_a_log(bucket: Bucket, tmp_path: Path) -> None:
     """One for the last checkpoint, one list of what came after it, and one for each commit that is needed."""
     grow(tmp_path / "log", range(5))

@@ -30,6 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
 
 
+@pytest.mark.long
 def test_the_same_picture_has_the_same_bytes(runs: Path, tmp_path: Path) -> None:
     """Also in another process, whose hashes and clock differ."""
     log = tbq.open(runs)
@@ -73,6 +74,7 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
+@pytest.mark.long
 def test_ten_runs_of_a_million_points_are_a_small_svg(tmp_path: Path) -> None:
     count = 1_000_000
     rng = np.random.default_rng(1)

@@ -55,6 +55,7 @@ def test_an_export(bucket: Bucket, logs: str) -> None:
     assert bucket.get("out.parquet")[:4] == b"PAR1"
 
 
+@pytest.mark.long
 def test_a_lake(bucket: Bucket, logs: str) -> None:
     log, lake, storage = f"{logs}/runs", f"{logs}/lake", bucket.google
     assert tbq.lake.sync(log, lake, storage=storage).added == 2

@@ -162,13 +162,13 @@ def _readable(kind: str) -> dict[str, tuple[str, ...]]:
     """The types of Delta that columns can be read from; lists and the like are not looked into."""
     import pyarrow as pa
 
-    whole = ("long", "integer", "short", "byte")
+    integers = ("long", "integer", "short", "byte")
     types: dict[str, tuple[str, ...]] = {}
     for field in delta_schema(kind):
         if pa.types.is_string(field.type):
             types[field.name] = ("string",)
         elif pa.types.is_integer(field.type):
-            types[field.name] = whole
+            types[field.name] = integers
         elif pa.types.is_floating(field.type):
-            types[field.name] = ("double", "float", *whole)
+            types[field.name] = ("double", "float", *integers)
     return types
