@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile
+# Python compiles what is imported, once; pip would compile everything, which is most of its time.
+unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
@@ -112,7 +114,7 @@ build/seeds/unpacked: cpp/fuzz/corpus.py $(wildcard cpp/fuzz/corpus/*.txt) $(BIN
 native: build/checked/built build/seeds/unpacked ## C++ tests, and the fuzz targets for a few seconds
 	build/checked/tbq_tests
 	build/checked/tbq_memory
-	$(call together,$(FUZZERS:%=blind-%) FUZZ_SECONDS=2)
+	$(call together,$(FUZZERS:%=blind-%) FUZZ_SECONDS=1)
 
 tsan: build/tsan/built ## decoding with eight threads under ThreadSanitizer
 	build/tsan/tbq_threads

@@ -40,7 +40,7 @@ TEST(steps_that_tags_share_are_kept_once) {
 
 TEST(full_chunks_share_steps_that_outlive_their_series) {
   std::string file = bytes::record(bytes::version(1));
-  constexpr int kSteps = 140000;  // two full chunks, and some
+  constexpr int kSteps = 70000;  // a full chunk, and some
   for (int step = 0; step < kSteps; ++step) {
     for (const char* tag : {"a", "b"})
       file += bytes::record(bytes::scalar(tag, step, static_cast<float>(step + tag[0]), 1.0 + step));
@@ -61,7 +61,7 @@ TEST(full_chunks_share_steps_that_outlive_their_series) {
     tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, packed);
     tbq::pack(packed, pool, nullptr);
     const auto chunks_of = [&](const char* tag) { return packed.tags.find(tag)->scalars.chunks; };
-    for (size_t i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < 2; ++i) {
       CHECK(chunks_of("a")[i].steps() == chunks_of("b")[i].steps());
       CHECK(chunks_of("a")[i].steps() != chunks_of("c")[i].steps());
     }

@@ -21,6 +21,8 @@ if os.name == "nt":
 import escapes
 from terminal import Terminal, Tmux
 
+pytestmark = pytest.mark.long
+
 BRAILLE = re.compile("[\u2801-\u28ff]")
 
 
@@ -111,7 +113,6 @@ def test_names_cannot_take_over_the_terminal(tmp_path: Path) -> None:
     assert "\u202e".encode() not in terminal.raw
 
 
-@pytest.mark.long
 def test_a_terminal_is_left_as_it_was(runs: Path) -> None:
     terminal = Terminal("watch", runs)
     terminal.until(charts)
@@ -178,7 +179,6 @@ GRAPHICS = {
 BEGINNINGS = (b"\x1b_Ga=T", b"\x1b]1337;File", b"\x1bP0;1q")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", GRAPHICS)
 def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
     answers, begins = GRAPHICS[name]
@@ -208,7 +208,6 @@ def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
         assert any(b"\x1b[38;5;%sm\xf4\x8e\xbb\xae" % number in terminal.raw for number in numbers)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "environ"),
     [

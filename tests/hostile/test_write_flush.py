@@ -16,6 +16,8 @@ import pytest
 
 import tbq
 
+pytestmark = pytest.mark.long
+
 posix = pytest.mark.skipif(os.name != "posix", reason="a POSIX signal")
 
 
@@ -44,7 +46,6 @@ def whole_steps(path):
     return found
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("size", "times"), [(4 << 20, 60), (16 << 20, 20)])
 def test_flush_waits_for_what_the_flusher_took_already(tmp_path, size, times):
     """A large tensor is taken out of memory at once; `flush` comes at any moment while it is copied and written."""
@@ -147,7 +148,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.long
 @posix
 def test_killed_after_flush_large_tensors_are_there(tmp_path):
     for count in range(1, 13):

@@ -29,6 +29,8 @@ from tbq.serve import children, filters, sql
 from tbq.serve.children import Children, Job
 from tbq.serve.memory import Held, resident
 
+pytestmark = pytest.mark.long
+
 #: Of each kind one: rows, one value that takes long to compute, one that takes memory, what DuckDB refuses by itself.
 HOSTILE = [
     "select count(*) from range(1000000000000) a, range(1000000000000) b",
@@ -59,9 +61,7 @@ def ask(asked: Asked, query: str, job: Job | None = None, limit: int = 10) -> tu
     return unframed(sql.run_query(asked.log, query, limit, job or Job()).body)
 
 
-@pytest.mark.parametrize(
-    "query", [*HOSTILE[:3], *(pytest.param(query, marks=pytest.mark.long) for query in HOSTILE[3:])]
-)
+@pytest.mark.parametrize("query", HOSTILE)
 def test_a_hostile_query_ends(quick: Asked, query: str) -> None:
     gc.collect()
     before = resident()
@@ -72,7 +72,6 @@ def test_a_hostile_query_ends(quick: Asked, query: str) -> None:
     assert ask(quick, "select 41 + 1")[1]["0"].tolist() == [42]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("query", [HOSTILE[1], HOSTILE[4]])
 def test_a_hostile_filter_ends(quick: Asked, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     monkeypatch.setattr(filters, "Job", lambda: Job(0.5))
@@ -234,7 +233,6 @@ def post(url: str, query: str) -> tuple[int, bytes]:
         return 0, b""
 
 
-@pytest.mark.long
 def test_twenty_hostile_queries_of_pages_that_go(serve: Callable[..., Served], demo: Path) -> None:
     """While they run everything else is answered; when their pages go, a query has its turn."""
     server = serve(demo, "--port", 0)
@@ -262,7 +260,6 @@ def test_many_queries_at_once(serve: Callable[..., Served], demo: Path) -> None:
     assert [unframed(body)[1]["0"].tolist() for _, body in replies] == [[n] for n in range(20)]
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="needs /bin/ps and signals")
 def test_processes_end_with_the_server(serve: Callable[..., Served], demo: Path) -> None:
     server = serve(demo, "--port", 0)

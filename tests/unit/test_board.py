@@ -20,6 +20,8 @@ import pytest
 import tbq
 from tbq.errors import DependencyError
 
+pytestmark = pytest.mark.long
+
 
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [*boards.BOARD, *arguments]
@@ -88,7 +90,6 @@ def test_version_and_help() -> None:
     assert "--max_reload_threads" in run("--helpfull").stdout
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -140,7 +141,6 @@ def test_flags_reach_the_page(tmp_path: Path) -> None:
         assert b"tb-relative-root" in board.raw("")[2]
 
 
-@pytest.mark.long
 def test_samples(tmp_path: Path) -> None:
     """Of 5,000 points the page gets 1,000, the highest among them; all of them if it is asked to."""
     values = [float(step % 7) for step in range(5000)]
@@ -161,7 +161,6 @@ def test_samples(tmp_path: Path) -> None:
             assert len(images) == (5 if count == 9 else 50)
 
 
-@pytest.mark.long
 def test_a_log_that_comes_grows_and_goes(tmp_path: Path) -> None:
     logdir = tmp_path / "logs"
     with boards.serving(boards.BOARD, tmp_path / "words", str(logdir)) as board:
@@ -234,7 +233,6 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in board.stderr()
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 def test_it_ends_while_it_reads_and_answers(tmp_path: Path) -> None:
     """Wherever its threads are; they once came back to a Python that was gone, and aborted the process."""
