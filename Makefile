@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile
-# Python compiles what is imported, once; pip would compile everything, which is most of its time.
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+# Tests are compiled once, also where somebody set this.
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
 
@@ -43,7 +43,7 @@ demo: install ## a sample logdir, exported, queried and plotted
 pytest = $(BIN)/python -m pytest -n "$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))" -q -m $(1)
 
 test: $(BIN)/python ## all tests but the long ones, and those of frameworks and browsers
-	$(call together,prepared build/checked/built build/seeds/unpacked)
+	$(call together,prepared build/checked/built)
 	$(call together,pytest lint native)
 
 pytest: prepared
@@ -88,6 +88,10 @@ SANITIZED := -S . -G Ninja -DTBQ_PYTHON=OFF -DTBQ_TESTS=ON -DTBQ_WERROR=ON
 
 build/checked/built: $(CORE) $(BIN)/python
 	$(CMAKE) $(SANITIZED) -B build/checked
+	$(CMAKE) --build build/checked --target tbq_tests tbq_memory
+	@touch $@
+
+build/checked/fuzzers: build/checked/built
 	$(CMAKE) --build build/checked
 	@touch $@
 
@@ -111,10 +115,9 @@ build/seeds/unpacked: cpp/fuzz/corpus.py $(wildcard cpp/fuzz/corpus/*.txt) $(BIN
 	$(BIN)/python cpp/fuzz/corpus.py unpack build/seeds
 	@touch $@
 
-native: build/checked/built build/seeds/unpacked ## C++ tests, and the fuzz targets for a few seconds
+native: build/checked/built ## the C++ tests
 	build/checked/tbq_tests
 	build/checked/tbq_memory
-	$(call together,$(FUZZERS:%=blind-%) FUZZ_SECONDS=1)
 
 tsan: build/tsan/built ## decoding with eight threads under ThreadSanitizer
 	build/tsan/tbq_threads
@@ -134,7 +137,7 @@ guided: build/fuzz/built build/seeds/unpacked
 	@echo "guided by coverage; what is found is kept in build/corpus, what fails in build/failures"
 	$(call together,$(FUZZERS:%=guided-%))
 
-blind: build/checked/built build/seeds/unpacked
+blind: build/checked/fuzzers build/seeds/unpacked
 	@echo "blind mutation, since $(CLANG) is not there or has no libFuzzer"
 	$(call together,$(FUZZERS:%=blind-%))
 
@@ -147,7 +150,7 @@ $(FUZZERS:%=guided-%): guided-%:
 	  build/corpus/$* build/seeds/$* 2> build/fuzz/$*.log || (tail -n 60 build/fuzz/$*.log; exit 1)
 	@echo "$*: $$(grep '^Done' build/fuzz/$*.log), no failure"
 
-corpus: build/checked/built build/fuzz/built build/seeds/unpacked ## what make fuzz found, minimised, into cpp/fuzz/corpus
+corpus: build/checked/fuzzers build/fuzz/built build/seeds/unpacked ## what make fuzz found, minimised, into cpp/fuzz/corpus
 	for name in $(FUZZERS); do \
 	  build/checked/fuzz_$$name -write=build/seeds/$$name && rm -rf build/merged/$$name \
 	  && mkdir -p build/merged/$$name build/corpus/$$name \
