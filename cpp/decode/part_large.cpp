@@ -115,12 +115,18 @@ bool PartDecoder::leads_on(uint64_t at, uint64_t next) {
   const uint64_t from = std::max(at + kHeader, next - std::min<uint64_t>(next, kLargeRecord + kOverhead));
   const uint8_t* data = reader_.view(from, static_cast<size_t>(next - from));
   if (!data) return false;
-  for (uint64_t offset = 0; offset + kOverhead <= next - from; ++offset) {
+  static_assert(kLargeRecord < 1 << 16);  // so the last six bytes of a small record's length are zeros
+  for (uint64_t offset = 0; offset + kOverhead <= next - from;) {
+    if (data[offset + 7] != 0) {
+      offset += 6;
+      continue;
+    }
     uint64_t length;
     if (load_le<uint64_t>(data + offset) == next - from - offset - kOverhead &&
         read_header(data + offset, length)) {
       return false;
     }
+    ++offset;
   }
   return walker_.recovery().followed(next);
 }
