@@ -1,5 +1,6 @@
 #include "decode/part.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -89,6 +90,26 @@ TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {
   const auto images = decode(file, 0, UINT64_MAX, {.kinds = tbq::bit(tbq::Kind::images)});
   const auto& rows = images->part.tags.find("img")->blobs.find(static_cast<uint8_t>(tbq::Kind::images))->rows;
   CHECK(rows.size() == 2 && rows[1].payload_length == 600000 && rows[1].payload[599999] == 'x');
+}
+
+// Bytes that were cut out of a large record let its length lead to the end of the record after it.
+TEST(a_small_record_inside_a_large_one_is_not_passed_over) {
+  const std::string before = bytes::record(bytes::version(5)) + bytes::record(image(1, 100));
+  const std::string after = bytes::record(bytes::scalar("last", 4, 1.0F));
+  for (size_t size = 1; size < 400; size += size == 50 ? 250 : 1) {
+    const std::string tag(size, 'a');  // the length of its record has one byte, or two
+    const std::string inside = bytes::record(bytes::scalar(tag, 3, 1.0F));
+    for (const char filler : {'x', '\0'}) {
+      std::string large = bytes::record(image(2, 600000));
+      large.resize(large.size() - inside.size());
+      std::fill(large.end() - 20, large.end(), filler);
+      const auto got = decode(before + large + inside + after);
+      const tbq::TagEntry* entry = got->part.tags.find(tag);
+      CHECK(entry && entry->scalars.rows() == 1);
+      CHECK(got->part.passed == 0 && !got->part.faults.empty());
+      CHECK(got->part.tags.find("last")->scalars.rows() == 1);
+    }
+  }
 }
 
 TEST(the_next_record_is_found_from_every_byte) {

@@ -115,9 +115,7 @@ def test_an_axis_of_the_store_may_be_as_long_or_as_short_as_numbers_are(
     root = logs.write(tmp_path, {"a": {"t": [(0, 1.0)]}})
     with tbq.follow(root) as follower:
         follower.poll()
-        made = View(follower).curves([("a", "t")], width=13, range=(low, high))
-    assert np.flatnonzero(np.isfinite(made.first[0])).tolist() == [column]
-    assert grid(np.zeros(1), low, high, 13).tolist() in (
-        [column],
-        [0],
-    )  # which halves the smallest to nothing
+        curves = View(follower).curves([("a", "t")], width=13, range=(low, high))
+    assert np.flatnonzero(np.isfinite(curves.first[0])).tolist() == [column]
+    # The grid halves the smallest of numbers to nothing.
+    assert grid(np.zeros(1), low, high, 13).tolist() in ([column], [0])

@@ -15,7 +15,7 @@ from pathlib import Path
 import broken
 import protolog as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tbq
@@ -290,6 +290,8 @@ def test_names_say_what_a_tag_is_for() -> None:
     place=st.floats(0, 1, exclude_max=True),
     bit=st.integers(0, 7),
 )
+@example(steps=40, epoch=20, counts_anew=True, place=0.5, bit=0)  # the header of the record that counts anew
+@example(steps=40, epoch=20, counts_anew=True, place=0.51, bit=0)  # its data
 def test_one_damaged_record_is_not_two_writers(
     tmp_path_factory: pytest.TempPathFactory,
     steps: int,

@@ -45,10 +45,8 @@ def main(args: list[str] | None = None) -> NoReturn:
     if given in (["--help"], ["-h"]) and sys.stdout is not None:
         try:
             print(help_text(), flush=True)
-        except (
-            OSError
-        ):  # the reader has gone (`| head`) or the disk is full: `run` meets the same, and says so
-            pass
+        except OSError:
+            pass  # the reader has gone (`| head`) or the disk is full: `run` meets the same, and says so
         else:
             sys.exit(0)
     from tbq.cli.app import run

@@ -22,7 +22,7 @@ def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> 
     """One finding per file for all of its damage of this cause."""
     for index in survey.rows((survey.files["faults"] > 0) & (survey.files["state"] == 0)):
         report = survey.reports[index]
-        faults = [fault for fault in report.faults if _cause(report, fault) == cause]
+        faults = [fault for fault in report.faults if cause_of(report, fault) == cause]
         if not faults:
             continue
         lost = sum(fault.length for fault in faults)
@@ -39,7 +39,7 @@ def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> 
         )
 
 
-def _cause(report: FileReport, fault: Fault) -> str:
+def cause_of(report: FileReport, fault: Fault) -> str:
     """The cause, in finer detail than the reader needs: one damaged record, or bytes that are not records."""
     from tbq import _core
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.doctor.damage import cause_of
 from tbq.doctor.rows import grouped
 
 if TYPE_CHECKING:
+    from tbq._core import FileReport
     from tbq.doctor.survey import Survey
 
 
@@ -14,18 +16,12 @@ def overwritten(survey: Survey) -> dict[int, int]:
     """Such files, with the offset of the first such place.
 
     The events before and after a damaged place may be of two tags that count their steps differently, as epochs and
-    batches; and a tag whose steps go back elsewhere too counts them anew now and then.
+    batches; and a tag whose steps go back elsewhere too counts them anew now and then. It may do so at a damaged place,
+    so that one damaged record proves nothing: a writer that overwrites another leaves parts of records.
     """
-    places = {
-        index: [
-            (fault.step_before, fault.step_after, fault.offset)
-            for fault in survey.reports[index].faults
-            if fault.code != "bad_event" and fault.step_before is not None and fault.step_after is not None
-        ]
-        for index in survey.rows(survey.files["faults"] > 0)
-    }
+    places = {index: _places(survey.reports[index]) for index in survey.rows(survey.files["faults"] > 0)}
     offsets: dict[int, int] = {}
-    if not any(after < before for of_file in places.values() for before, after, _ in of_file):
+    if not any(places.values()):
         return offsets
     for _, rows in grouped(survey, (survey.step_changes < 0).nonzero()[0]):
         files = survey.sessions["file"][survey.segments["session"][survey.segments_of_rows(rows)]]
@@ -40,3 +36,15 @@ def overwritten(survey: Survey) -> dict[int, int]:
             if all(overwritten):
                 offsets[index] = min(*overwritten[0], offsets.get(index, overwritten[0][0]))
     return offsets
+
+
+def _places(report: FileReport) -> list[tuple[int, int, int]]:
+    """Where steps go back across parts of records: the steps before and after, and the offset."""
+    return [
+        (before, after, fault.offset)
+        for fault in report.faults
+        if (before := fault.step_before) is not None
+        and (after := fault.step_after) is not None
+        and after < before
+        and cause_of(report, fault) in ("garbage", "zeros")
+    ]

@@ -48,9 +48,8 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
 
     with reading(place, kind, path):
         table = pq.ParquetFile(in_arrow(place.read(f"{kind}/{path}"))).read()
-        plain = delta_schema(
-            kind
-        )  # others may have written views of text, which cannot be made codes at once
+        # Others may have written views of text, of which codes cannot be made at once.
+        plain = delta_schema(kind)
         return table.select(plain.names).cast(plain).cast(lake_schema(kind))
 
 

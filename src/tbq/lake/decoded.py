@@ -110,9 +110,8 @@ def count_rows(kind: str, table: pa.Table, names: Sequence[str], next_rows: Sequ
     """Note the number that the next row of each run would have, if it came in the last session that has rows."""
     codes, run_names = codes_of(table["run"])
     after = np.zeros(len(run_names), np.int64)
-    np.maximum.at(
-        after, codes, numbers(table[ROW]) + 2
-    )  # a gap, as between values that nothing else tells apart
+    # A number is left out, as between values that nothing else tells apart.
+    np.maximum.at(after, codes, numbers(table[ROW]) + 2)
     places = {name: index for index, name in enumerate(names)}
     for name, number in zip(run_names.to_pylist(), after.tolist(), strict=True):
         known = next_rows[places[name]]

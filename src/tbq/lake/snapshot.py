@@ -24,10 +24,9 @@ _LOG = "_delta_log"
 _HINT = "_last_checkpoint"
 _DIGITS = 20  # of a version in a name
 _MOST_COMMITS = 100  # a table of ours has a checkpoint every 20
-_PLAIN_PATH = re.compile(
-    r"[A-Za-z0-9_.=-]+"
-)  # of a file in the folder of the table, the same as text and as URL
-# What nobody needs to know which files there are.
+# The name of a file in the folder of the table, which is the same as text and as URL.
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_.=-]+")
+# Actions that do not change which files there are.
 _SKIPPED = frozenset(("commitInfo", "txn"))
 _BOUNDED = {"run": str, "tag": str, "step": int}
 
@@ -67,9 +66,8 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
     except _UnusualError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
-        return (
-            None  # a file is gone, or it is not as the format wants it: pyarrow has OSError for damage, too
-        )
+        # A file is gone, or is not as the format wants it (pyarrow has OSError for damage, too): deltalake says so.
+        return None
     check_table(kind, fields, place.table(kind))
     return files
 

@@ -22,9 +22,8 @@ def event_files(directory: str) -> list[Path]:
         return []
     if not names:
         return []
-    from tbq.source.walk import (
-        is_event_file,  # takes longer to import than a writer to begin in a new directory
-    )
+    # Importing this takes longer than a writer takes to begin in a new directory.
+    from tbq.source.walk import is_event_file
 
     return [Path(directory, name) for name in names if is_event_file(name)]
 

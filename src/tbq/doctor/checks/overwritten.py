@@ -1,8 +1,8 @@
 """Two writers wrote to the same file.
 
 What it does
-    Finds files in which the steps of a tag decrease across damaged places, and nowhere else: another process wrote what
-    comes after them. What is lost there is a finding of its own.
+    Finds files in which the steps of a tag decrease across parts of records, and nowhere else: another process wrote
+    what comes after them. What is lost there is a finding of its own. A single damaged record is not taken for it.
 
 Why it matters
     tensorboardX names its files only by time and host, so that two writers that start in the same second truncate
