@@ -1,13 +1,14 @@
 // The tail of a file begins anywhere: records are searched for in it.
 #include "write/last_step.hpp"
 
-#include "event/schema.hpp"
+#include "event/event.hpp"
 #include "record/framing.hpp"
 
 namespace tbq {
 
 std::optional<int64_t> last_step(Bytes tail) {
   std::optional<int64_t> last;
+  EventRef event;
   while (true) {
     tail = tail.subspan(find_header(tail, UINT64_MAX));
     if (tail.empty()) return last;
@@ -20,14 +21,10 @@ std::optional<int64_t> last_step(Bytes tail) {
       continue;
     }
     tail = cursor.rest();
-    int64_t step = 0;
-    bool has_summary = false;
-    Field field;
-    for (Cursor event(payload); event.field(field);) {
-      if (field.is(schema::Event::step, Wire::varint)) step = field.as_int64();
-      if (field.is(schema::Event::summary, Wire::bytes)) has_summary = true;
-    }
-    if (has_summary && (!last || step > *last)) last = step;
+    MemorySource source(payload);
+    event.clear();
+    walk_event(source, event);
+    if (!event.values.empty() && (!last || event.step > *last)) last = event.step;
   }
 }
 
