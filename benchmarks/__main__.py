@@ -40,7 +40,7 @@ def main() -> None:
     bench = Bench(quick=arguments.quick)
     began = time.perf_counter()
     for name in arguments.names or known:
-        importlib.import_module(f"benchmarks.bench_{name}").run(bench)
+        bench.attempt(name, importlib.import_module(f"benchmarks.bench_{name}").run)
 
     if not arguments.markdown:
         print(f"{cpu_name()}, {os.cpu_count()} cores; Python {platform.python_version()}; {versions()}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.bench_serve import Server
-from benchmarks.harness import megabytes, seconds
+from benchmarks.harness import UnavailableError, megabytes, seconds
 
 if TYPE_CHECKING:
     from benchmarks.harness import Bench
@@ -41,10 +41,15 @@ _COVERED = """(tag) => {
 
 
 def run(bench: Bench) -> None:
-    from playwright.sync_api import sync_playwright
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise UnavailableError("pip install playwright") from None
 
-    path = bench.corpus("page")
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        raise UnavailableError("there is no Chromium (Debian: chromium)")
+    path = bench.corpus_in_memory("page")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--enable-precise-memory-info"]

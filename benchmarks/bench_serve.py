@@ -88,7 +88,7 @@ class Server:
 
 
 def run(bench: Bench) -> None:
-    path = bench.corpus("page")
+    path = bench.corpus_in_memory("page")
     with Server(path) as server:
         _limit(bench, "serve: 1,000 runs x 20,000 points, start to complete data", server.complete(), 3.0)
         loaded = server.memory() / (RUNS * STEPS)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class UnavailableError(Exception):
-    """A contestant that cannot run here: a package that is not installed, a feature that is not built yet."""
+    """What cannot run here: it needs a package that is not installed, or a feature that is not built yet."""
 
 
 class Contestant(Protocol):
@@ -161,6 +161,20 @@ class Bench:
     def corpus(self, name: str) -> Path:
         """The directory of a corpus (see corpora.py), made when it is not there."""
         return corpora.corpus(name)
+
+    def corpus_in_memory(self, name: str) -> Path:
+        """The same, with its files in the page cache: for what is measured once, without a warm-up."""
+        path = self.corpus(name)
+        for file in filter(Path.is_file, path.rglob("*")):
+            file.read_bytes()
+        return path
+
+    def attempt(self, name: str, run: Callable[[Bench], None]) -> None:
+        """Run a benchmark; if it cannot run here, say so, and keep what the others have found."""
+        try:
+            run(self)
+        except UnavailableError as why:
+            self._report(f"{name} left out: {why}")
 
     def time(
         self,
