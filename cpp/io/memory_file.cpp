@@ -14,8 +14,8 @@ struct Register {
 };
 
 Register& all() {
-  static Register files;
-  return files;
+  static auto* const files = new Register;  // never destroyed: threads may read when the process ends
+  return *files;
 }
 
 }  // namespace

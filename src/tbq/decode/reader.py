@@ -246,7 +246,11 @@ class Reader:
 
 
 def table_of(stream: object) -> pa.Table:
-    """The Arrow table of a stream of the core."""
+    """The Arrow table of a stream of the core.
+
+    Without a RecordBatchReader: if Python ends while a daemon thread lets go of one, pyarrow aborts the process.
+    """
     import pyarrow as pa
 
-    return pa.RecordBatchReader.from_stream(stream).read_all()
+    rows = pa.chunked_array(stream)
+    return pa.Table.from_struct_array(rows) if rows.num_chunks else pa.schema(list(rows.type)).empty_table()

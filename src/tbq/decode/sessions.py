@@ -13,11 +13,11 @@ def split_sessions(
     runs: Sequence[Run], inflate: Callable[[bytes], bytes | None], threads: int | None = None
 ) -> list[Run]:
     """The sessions that logged a value, in order. A run with one of them stays as it is."""
-    import pyarrow as pa
+    from tbq.decode.reader import table_of
 
     result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, session_tables=True)
     metadata = result.metadata()  # it may stand in one session, and hold for all
-    sessions = pa.RecordBatchReader.from_stream(result.sessions()).read_all().to_pylist()
+    sessions = table_of(result.sessions()).to_pylist()
     paths = [path for run in runs for path in run.files]
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     places = sorted((session["file"], session["offset"]) for session in sessions)
