@@ -131,14 +131,15 @@ fuzz: ## the fuzz targets for FUZZ_SECONDS each, guided by coverage if there is 
 	@mkdir -p build
 	@if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' \
 	  | $(CLANG) -x c++ -fsanitize=fuzzer,address - -o build/probe 2> /dev/null; \
-	then $(MAKE) --no-print-directory guided; else $(MAKE) --no-print-directory blind; fi
+	then $(MAKE) --no-print-directory guided; \
+	else echo "blind mutation, since $(CLANG) is not there or has no libFuzzer"; $(MAKE) --no-print-directory blind; fi
 
+# By name: make fuzz chooses one of these two.
 guided: build/fuzz/built build/seeds/unpacked
 	@echo "guided by coverage; what is found is kept in build/corpus, what fails in build/failures"
 	$(call together,$(FUZZERS:%=guided-%))
 
 blind: build/checked/fuzzers build/seeds/unpacked
-	@echo "blind mutation, since $(CLANG) is not there or has no libFuzzer"
 	$(call together,$(FUZZERS:%=blind-%))
 
 $(FUZZERS:%=blind-%): blind-%:

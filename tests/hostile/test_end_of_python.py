@@ -112,6 +112,15 @@ def test_threads_in_the_core_while_python_ends(tmp_path: Path, job: str) -> None
         assert "FATAL" not in ended.stderr
 
 
+def test_tables_need_no_reader_of_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyarrow aborts the process if Python ends while a daemon thread lets go of one."""
+    write(tmp_path / "a" / "events.out.tfevents.1.h", 20)
+    monkeypatch.setattr(pa, "RecordBatchReader", None)
+    log = tbq.open(tmp_path)
+    assert len(log.scalars()) == 20 and len(log.scalars(restarts="split")) == 20
+    assert len(log.scalars(steps=(100, None))) == 0 and len(log.tags()) == 5 and len(log.table("runs")) == 1
+
+
 # An object in a cycle, which Python takes apart after it has begun to end: no thread gets its lock from then on.
 LAST = """
 import gc, sys, threading, warnings
