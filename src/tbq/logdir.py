@@ -104,9 +104,9 @@ class LogDir:
 
     def scalars(
         self,
-        run: Names = None,
-        *,
         tag: Names = None,
+        *,
+        run: Names = None,
         steps: Steps = None,
         restarts: Restarts = "resume",
         threads: int | None = None,
@@ -118,13 +118,13 @@ class LogDir:
         `run` and `tag` take names, globs, `re:` expressions or lists; `steps` includes both ends. `restarts` says which
         rows of a resumed run count, `on_error` what damage does. `progress` is True for a bar, or a callable.
 
-        >>> log.scalars("lr=0.1", tag="val/loss", steps="100:").shape
+        >>> log.scalars("val/loss", run="lr=0.1", steps="100:").shape
         (10, 5)
         """
         from tbq.table.scalars import scalars
 
         options = {"restarts": restarts, "threads": threads, "progress": progress, "on_error": on_error}
-        return scalars(self._reader.given(options), run, tag, steps, **cast("Reading", options))
+        return scalars(self._reader.given(options), tag, run, steps, **cast("Reading", options))
 
     def series(
         self, tag: str, *, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -138,37 +138,37 @@ class LogDir:
 
         return series(self._reader.given(reading), tag, run, steps, **reading)
 
-    def tags(self, run: Names = None, *, tag: Names = None, **reading: Unpack[Reading]) -> TagTable:
+    def tags(self, tag: Names = None, *, run: Names = None, **reading: Unpack[Reading]) -> TagTable:
         """What was logged: one row per run and tag, with its kind, count and steps. No value is stored for it.
 
-        >>> log.tags("media").by_kind()["audio"]
+        >>> log.tags(run="media").by_kind()["audio"]
         ['tone']
         """
-        return tables.table(self._reader.given(reading), "tags", run, tag=tag, **reading)
+        return tables.table(self._reader.given(reading), "tags", tag, run=run, **reading)
 
-    def table(self, name: TableName, *, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def table(self, name: TableName, *, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all).
 
         >>> log.table("runs")["health"][0]
         'ok'
         """
-        return tables.table(self._reader.given(selected), name, run, **selected)
+        return tables.table(self._reader.given(selected), name, tag, **selected)
 
-    def tables(self, run: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
+    def tables(self, tag: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
         """Every table of values that has rows, by name, from two readings of the files.
 
-        >>> list(log.tables("diverged"))
+        >>> list(log.tables(run="diverged"))
         ['scalars', 'hparams', 'hparam_metrics', 'hparam_domains']
         """
-        return tables.tables(self._reader.given(selected), run, **selected)
+        return tables.tables(self._reader.given(selected), tag, **selected)
 
-    def tensors(self, run: Names = None, **selected: Unpack[Selected]) -> TensorTable:
+    def tensors(self, tag: Names = None, **selected: Unpack[Selected]) -> TensorTable:
         """Every tensor: `dtype, shape, data` (raw little-endian bytes), `display_name, description`.
 
         >>> log.tensors().arrays()[0].shape
         (3, 4)
         """
-        return tables.table(self._reader.given(selected), "tensors", run, **selected)
+        return tables.table(self._reader.given(selected), "tensors", tag, **selected)
 
     def tensor(self, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
         """One tensor as a NumPy array: that of `step`, else the last one; of any plugin, known or not.
@@ -178,13 +178,13 @@ class LogDir:
         """
         return single.tensor(self._reader.given(which), tag, **which)
 
-    def histograms(self, run: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
+    def histograms(self, tag: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
         """Every histogram, old and new alike: statistics if they were logged, and lists `left, right, count`.
 
         >>> log.histograms().quantiles([0.5]).columns
         ['run', 'tag', 'step', 'wall_time', 'q0.5']
         """
-        return tables.table(self._reader.given(selected), "histograms", run, **selected)
+        return tables.table(self._reader.given(selected), "histograms", tag, **selected)
 
     def histogram(self, tag: str, **which: Unpack[Which]) -> Histogram:
         """One histogram: quantiles, a density, NumPy's `(counts, edges)`.
@@ -194,13 +194,13 @@ class LogDir:
         """
         return single.histogram(self._reader.given(which), tag, **which)
 
-    def images(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def images(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every image: `index` inside its event, `width, height, format, colorspace`, and the encoded `data`.
 
         >>> log.images().image(0).size
         (32, 32)
         """
-        return tables.table(self._reader.given(selected), "images", run, **selected)
+        return tables.table(self._reader.given(selected), "images", tag, **selected)
 
     def image(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> Image.Image:
         """One image as a PIL image; `index` picks one of several logged at once.
@@ -210,13 +210,13 @@ class LogDir:
         """
         return single.image(self._reader.given(which), tag, index, **which)
 
-    def audio(self, run: Names = None, **selected: Unpack[Selected]) -> AudioTable:
+    def audio(self, tag: Names = None, **selected: Unpack[Selected]) -> AudioTable:
         """Every audio clip: `index, sample_rate, channels, frames, content_type, label`, and the encoded `data`.
 
         >>> log.audio().waveform(0)[0]
         8000
         """
-        return tables.table(self._reader.given(selected), "audio", run, **selected)
+        return tables.table(self._reader.given(selected), "audio", tag, **selected)
 
     def waveform(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> tuple[int, NDArray[Any]]:
         """One audio clip as `(rate, samples)`, samples of shape (frames, channels).
@@ -226,13 +226,13 @@ class LogDir:
         """
         return single.waveform(self._reader.given(which), tag, index, **which)
 
-    def texts(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def texts(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every text: `index` of the element in its tensor (empty for a plain text), and `text`.
 
-        >>> log.texts(tag="notes")["text"][0]
+        >>> log.texts("notes")["text"][0]
         '**step 0**: the picture turns, the weights spread'
         """
-        return tables.table(self._reader.given(selected), "texts", run, **selected)
+        return tables.table(self._reader.given(selected), "texts", tag, **selected)
 
     def text(self, tag: str, **which: Unpack[Which]) -> str:
         """One text; a text tensor as lines, or as a Markdown table.
@@ -242,31 +242,31 @@ class LogDir:
         """
         return single.text(self._reader.given(which), tag, **which)
 
-    def hparams(self, run: Names = None, **selected: Unpack[Selected]) -> HparamTable:
+    def hparams(self, tag: Names = None, **selected: Unpack[Selected]) -> HparamTable:
         """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
 
         `log.table("hparam_metrics")` and `log.table("hparam_domains")` have what an experiment says of them.
 
-        >>> log.hparams("diverged")["name"].tolist()
+        >>> log.hparams(run="diverged")["name"].tolist()
         ['lr', 'seed', 'optimizer', 'augment']
         """
-        return tables.table(self._reader.given(selected), "hparams", run, **selected)
+        return tables.table(self._reader.given(selected), "hparams", tag, **selected)
 
-    def pr_curves(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def pr_curves(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every precision-recall curve, one row per threshold.
 
         >>> log.pr_curves()["threshold"][:2].tolist()
         [0.0, 0.05]
         """
-        return tables.table(self._reader.given(selected), "pr_curves", run, **selected)
+        return tables.table(self._reader.given(selected), "pr_curves", tag, **selected)
 
-    def meshes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def meshes(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every part of every mesh: its `name`, `component` (vertex, face, color), `dtype, shape, data`.
 
         >>> log.meshes()["component"].tolist()
         ['color', 'face', 'vertex']
         """
-        return tables.table(self._reader.given(selected), "meshes", run, **selected)
+        return tables.table(self._reader.given(selected), "meshes", tag, **selected)
 
     def mesh(self, name: str, **which: Unpack[Which]) -> Mesh:
         """One mesh by the name it was logged under: vertices, faces and colours as arrays, or a PLY file.
@@ -276,50 +276,50 @@ class LogDir:
         """
         return single.mesh(self._reader.given(which), name, **which)
 
-    def graphs(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def graphs(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every graph: its `format` (graph_def, meta_graph_def, keras_model), number of `nodes`, and bytes.
 
         >>> log.graphs()["nodes"].tolist()
         [4]
         """
-        return tables.table(self._reader.given(selected), "graphs", run, **selected)
+        return tables.table(self._reader.given(selected), "graphs", tag, **selected)
 
-    def nodes(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def nodes(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """The nodes of graphs: `name, op, device, inputs`, and the `function` they are in; layers of Keras models.
 
         >>> log.nodes()["op"].tolist()
         ['Placeholder', 'Const', 'MatMul', 'Mean']
         """
-        return tables.table(self._reader.given(selected), "nodes", run, **selected)
+        return tables.table(self._reader.given(selected), "nodes", tag, **selected)
 
-    def custom_scalars(self, run: Names = None, **selected: Unpack[Selected]) -> Table:
+    def custom_scalars(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """The custom scalar layouts, one row per tag pattern of a chart; `data` is on a layout's first row.
 
         >>> log.custom_scalars()["chart"].tolist()
         ['loss', 'loss']
         """
-        return tables.table(self._reader.given(selected), "custom_scalars", run, **selected)
+        return tables.table(self._reader.given(selected), "custom_scalars", tag, **selected)
 
     def summary(
         self,
-        stats: Sequence[str] | str = ("last",),
-        *,
-        run: Names = None,
         tag: Names = None,
+        *,
+        stats: Sequence[str] | str = ("last",),
+        run: Names = None,
         steps: Steps = None,
         best: Mapping[str, Literal["min", "max"]] | None = None,
         sort: Sequence[str] | str = (),
         top: int | None = None,
         require: Sequence[str] | str = (),
-        media: bool = True,
+        media: bool = False,
         **reading: Unpack[Reading],
     ) -> SummaryTable:
-        """One row per run: statistics of its scalars, `hparam.<name>`, its last texts and images.
+        """One row per run: statistics of its scalars, and `hparam.<name>`; with `media`, its last texts and images.
 
         The sub-run that `add_hparams` made is folded into its parent. `best={"val/loss": "min"}` adds `val/loss.best`
         and the step it was reached at, and puts the best run first; `sort` takes columns ("lr", "lr:desc"), `top` keeps
-        so many rows. `require` leaves out runs that lack one of these columns; `media=False` leaves out texts and
-        images that are not named in `tag` or `require`.
+        so many rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images that
+        are not named in `tag` or `require`.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'
@@ -362,7 +362,7 @@ class LogDir:
         self,
         path: StrPath,
         *,
-        run: Names = None,
+        tag: Names = None,
         every: int = 1,
         kinds: Sequence[str] | str | None = None,
         force: bool = False,
@@ -378,7 +378,7 @@ class LogDir:
         """
         from tbq.kinds.media import write_media
 
-        return write_media(self._reader.given(selected), path, run, every, kinds, force, **selected)
+        return write_media(self._reader.given(selected), path, tag, every, kinds, force, **selected)
 
     def sql(
         self,
@@ -400,7 +400,7 @@ class LogDir:
         return sql(self._reader.given(reading), query, params, unsafe=unsafe, **reading)
 
     def dataset(
-        self, kind: TableName = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+        self, *, kind: TableName = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
     ) -> LogDataset:
         """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for.
 
@@ -415,9 +415,9 @@ class LogDir:
 
     def scan(
         self,
-        kind: TableName = "scalars",
+        tag: Names = None,
         *,
-        run: Names = None,
+        kind: TableName = "scalars",
         relative_time: bool = False,
         **selected: Unpack[Selected],
     ) -> pa.RecordBatchReader:
@@ -425,15 +425,15 @@ class LogDir:
 
         `relative_time` adds a column of that name: seconds since the run began.
 
-        >>> sum(batch.num_rows for batch in log.scan(tag="lr"))
+        >>> sum(batch.num_rows for batch in log.scan("lr"))
         160
         """
         from tbq.query.scan import scan
 
-        return scan(self._reader.given(selected), kind, run, relative_time, **selected)
+        return scan(self._reader.given(selected), kind, tag, relative_time, **selected)
 
     def lazy(
-        self, kind: TableName = "scalars", *, relative_time: bool = False, **reading: Unpack[Reading]
+        self, *, kind: TableName = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
     ) -> pl.LazyFrame:
         """A table as a polars LazyFrame: filters, columns and limits reach the reader.
 
@@ -448,43 +448,43 @@ class LogDir:
 
     def reduce(
         self,
-        group: str | Sequence[str] = "*",
+        tag: Names = None,
         *,
+        by: str | Sequence[str] = "*",
         stats: str | Sequence[str] = ("mean", "std", "min", "max"),
-        run: Names = None,
         **selected: Unpack[Selected],
     ) -> Table:
         """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
 
-        `group` is a glob, or `re:` with brackets around what names the group. Statistics: mean, std, min, max, median,
-        ci95, sem, q25, q75.
+        `by` is "hparam.lr", a glob, or `re:` with brackets around what names the group; of several, the first that
+        fits a run counts. Statistics: mean, std, min, max, median, ci95, sem, q25, q75.
 
-        >>> log.reduce("re:(lr=.*)/seed=.*", stats="mean", tag="val/loss").columns
+        >>> log.reduce("val/loss", by="re:(lr=.*)/seed=.*", stats="mean").columns
         ['group', 'tag', 'step', 'mean', 'n']
         """
         from tbq.query.over_runs import over_runs
 
-        return over_runs(self._reader.given(selected), group, stats, run, **selected)[0]
+        return over_runs(self._reader.given(selected), by, stats, tag, **selected)[0]
 
     def write_reduced(
         self,
         path: StrPath,
         *,
-        group: str | Sequence[str] = "*",
+        tag: Names = None,
+        by: str | Sequence[str] = "*",
         stats: str | Sequence[str] = ("mean", "std", "min", "max"),
-        run: Names = None,
         **selected: Unpack[Selected],
     ) -> list[str]:
         """Write what `reduce` gives as event files that TensorBoard shows, to a new directory; returns its runs.
 
-        >>> log.write_reduced("seeds", group="re:(lr=.*)/seed=.*", stats="mean", tag="val/loss")
+        >>> log.write_reduced("seeds", by="re:(lr=.*)/seed=.*", stats="mean", tag="val/loss")
         ['lr=0.01/mean', 'lr=0.01/n', 'lr=0.03/mean', 'lr=0.03/n', 'lr=0.1/mean', 'lr=0.1/n']
         """
         from tbq.query.over_runs import over_runs
         from tbq.write.reduced import check_events, write_events
 
         check_events(path)
-        table, walls = over_runs(self._reader.given(selected), group, stats, run, **selected)
+        table, walls = over_runs(self._reader.given(selected), by, stats, tag, **selected)
         return write_events(table.to_arrow(), walls, path)
 
     def compare(
@@ -516,7 +516,7 @@ class LogDir:
     ) -> Figure | Axes:
         """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
 
-        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed", `band` draws
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
         their mean with "std", "sem", "ci95", "minmax" or "quantiles"; docs/plot.md has `smooth`, `log_y`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()

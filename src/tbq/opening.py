@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tbq.limits import Size
     from tbq.results.opened import MetricsAsEvents
     from tbq.source.discover import Source
+    from tbq.source.merge import Merging
     from tbq.storage import Storage
 
 # The endings of files of metrics: if there is none, the code that reads them is not imported.
@@ -28,7 +29,7 @@ _METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
 def open(  # noqa: A001 - tbq.open, as users read it
     path: Source,
     *,
-    merge: str | None = None,
+    merge_runs: Merging | None = None,
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
@@ -39,8 +40,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
     and others that `tbq.results.metrics` reads) is taken too if it is named itself.
     So is a lake that `tbq.lake.sync` made.
 
-    `merge` makes one run of several: those that a `re:` expression gives the same name, which its first brackets hold
-    (`merge=r"re:(.*)/version_\\d+"`).
+    `merge_runs` makes one run of several: `{"job": ["job1", "job2"]}`, or all that a `re:` expression gives the same
+    name in its first brackets (`merge_runs=r"re:(.*)/version_\\d+"`).
 
     `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
     a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
@@ -53,29 +54,31 @@ def open(  # noqa: A001 - tbq.open, as users read it
     """
     unpacked = Unpacked(max_unpacked)
     named = sources(path)
-    if len(named) == 1 and merge is None and is_lake(named[0][1]):
+    if len(named) == 1 and merge_runs is None and is_lake(named[0][1]):
         from tbq.lake.opened import open as open_lake
 
         return open_lake(named[0][1])
-    refuse_lakes(named, "it is opened alone, without a name and without merge")
+    refuse_lakes(named, "it is opened alone, without a name and without merge_runs")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
     found = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
     if not found.runs:
-        lake = _remote_lake(named, storage) if merge is None else None
+        lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
             raise _nothing(found)
         return lake
-    if merge is not None:
-        from tbq.source.merge import merge_runs
+    if merge_runs is not None:
+        from tbq.source.merge import merge_runs as merge
 
-        found = merge_runs(found, merge)
+        found = merge(found, merge_runs)
     for problem in found.problems:
         warn(str(problem))
     reopen = (
         None
         if metrics is None
-        else partial(open, path, merge=merge, max_unpacked=max_unpacked, storage=storage, cache=cache)
+        else partial(
+            open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache
+        )
     )
     log = LogDir(Reader(found, unpacked), reopen)
     if metrics is not None:

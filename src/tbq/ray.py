@@ -38,7 +38,7 @@ def read(
     path: Source,
     *,
     table: str = "scalars",
-    run: Names = None,
+    tag: Names = None,
     columns: Sequence[str] | None = None,
     storage: Storage | None = None,
     parallelism: int = -1,
@@ -59,11 +59,13 @@ def read(
     for column in columns or ():
         choice("columns", column, names)
     log = open_log(path, storage=storage)
-    chosen = log._reader.choose(run)
+    chosen = log._reader.choose(selected.pop("run", None))
     if not chosen:
         raise UsageError("no run was selected", hint="omit run=")
     ray = started()
-    source = _datasource(log, chosen, table, None if columns is None else list(columns), dict(selected))
+    source = _datasource(
+        log, chosen, table, None if columns is None else list(columns), {"tag": tag, **selected}
+    )
     return ray.data.read_datasource(source, override_num_blocks=parallelism if parallelism > 0 else None)
 
 
@@ -170,7 +172,7 @@ def _rows(
         warnings.simplefilter("ignore", TbqWarning)
         reader = log._reader.given(selected)
         try:
-            for batch in scan(reader, table, names, columns=wanted, where=where, **selected):
+            for batch in scan(reader, table, run=names, columns=wanted, where=where, **selected):
                 yield _plain(pa.Table.from_batches([batch]))
         except SelectionError:  # no run of this task has such a tag
             return

@@ -68,7 +68,7 @@ def following(*args: object) -> Iterator[Following]:
 @posix
 def test_rows_come_as_they_are_written_until_ctrl_c(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "a" / NAME
-    with following(tmp_path / "runs", "--every", "0.02") as follow:
+    with following(tmp_path / "runs", "--interval", "0.02") as follow:
         assert follow.line() == HEADER
         assert "waiting for event files in " in follow.err.readline()
         add(path, 0.5, 0.25)
@@ -87,7 +87,7 @@ def test_ctrl_c_typed_in_a_terminal(tmp_path: Path, quiet: bool) -> None:
 
     if not quiet:
         add(tmp_path / "a" / NAME, 0.5, 0.25)
-    terminal = Terminal("follow", tmp_path, "--from", "start", "--every", "0.02")
+    terminal = Terminal("follow", tmp_path, "--from", "start", "--interval", "0.02")
     terminal.shows("waiting for event files" if quiet else "0.25")
     terminal.type("\x03")
     assert terminal.end() == 0
@@ -126,7 +126,7 @@ def test_what_is_shown_can_be_chosen(tbq: Run, tmp_path: Path) -> None:
 @posix
 def test_retracted_rows_are_reported(tmp_path: Path) -> None:
     add(tmp_path / "a" / NAME, 1.0, 2.0, 3.0)
-    args = (tmp_path, "--every", "0.02", "--from", "start", "--format", "jsonl")
+    args = (tmp_path, "--interval", "0.02", "--from", "start", "--format", "jsonl")
     with following(*args) as follow:
         assert [json.loads(follow.line())["step"] for _ in range(3)] == [0, 1, 2]
         add(tmp_path / "a" / "events.out.tfevents.2.host", 9.0, first=2, wall=2000.0)
@@ -158,7 +158,7 @@ def test_rows_that_were_not_shown_are_not_retracted(tmp_path: Path, args: tuple[
         with path.open("ab") as file:
             file.write(ef.event_file([ef.text("other", 5, b"words", at), ef.scalar("other", 5, 1, at)]))
     (tmp_path / "log" / "a").mkdir(parents=True)
-    options = ("--every", "0.02", "--from", "start", "--format", "jsonl", "--timeout", "60")
+    options = ("--interval", "0.02", "--from", "start", "--format", "jsonl", "--timeout", "60")
     (tmp_path / "new" / "events.out.tfevents.0.host").rename(tmp_path / "log" / "a" / NAME)
     with following(tmp_path / "log", *options, *args) as follow:
         assert json.loads(follow.line())["tag"] == "other"
@@ -188,7 +188,7 @@ def test_it_ends_at_a_step_that_every_run_reached(tbq: Run, tmp_path: Path) -> N
 def test_a_later_step_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--every", "0.02", "--until-step", 2) as follow:
+    with following(tmp_path, "--interval", "0.02", "--until-step", 2) as follow:
         assert follow.line() == HEADER
         add(path, 1.0, first=1)
         assert follow.line().startswith("a,loss,1,")
@@ -269,7 +269,7 @@ def test_an_alarm_stays_one_if_its_command_is_interrupted_or_cannot_start(tmp_pa
 def test_a_diverging_run_is_stopped_while_it_trains(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--every", "0.02", "--fail-on", "nan") as follow:
+    with following(tmp_path, "--interval", "0.02", "--fail-on", "nan") as follow:
         assert follow.line() == HEADER
         add(path, 0.5, first=1)
         assert follow.line() == "a,loss,1,1001.0,0.5\n"
@@ -280,7 +280,7 @@ def test_a_diverging_run_is_stopped_while_it_trains(tmp_path: Path) -> None:
 @posix
 def test_a_reader_that_goes_ends_it_quietly(tmp_path: Path) -> None:
     add(tmp_path / "a" / NAME, 1.0)
-    with following(tmp_path, "--every", "0.02", "--from", "start") as follow:
+    with following(tmp_path, "--interval", "0.02", "--from", "start") as follow:
         follow.line()
         follow.out.close()  # and nothing more is written
         assert follow.process.wait(timeout=60) == 0
@@ -321,7 +321,7 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
         (["--exec", "true"], "--exec needs something to watch for"),
         (["--timeout", "-1"], "want a duration"),
         (["--idle", ""], "want a duration"),
-        (["--every", "1x"], "want a duration"),
+        (["--interval", "1x"], "want a duration"),
         (["--format", "parquet"], "parquet"),
         (["--steps", "x"], "steps"),
     ],

@@ -29,7 +29,7 @@ def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.svg"
     options = (
         "--tag train/* --run lr=* --by re:(.*)/seed=.* --band ci95 --each --smooth 0.5 --x relative --log-y "
-        "--steps 10: --ylim 0.1: --legend outside --title T --size double --columns 1 --style paper --font sans "
+        "--steps 10: --ylim 0.1: --legend outside --title T --size double --panels 1 --style paper --font sans "
         "--order best:val/loss:min"
     )
     done = run("plot", runs, *options.split(), "-o", target)

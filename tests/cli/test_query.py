@@ -133,7 +133,7 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
 
 
 def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
-    done = tbq("reduce", seeds, "--group", "re:(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
+    done = tbq("reduce", seeds, "--by", "re:(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
     assert done.returncode == 0
     assert "7 of 13 runs are in no group" in done.stderr
     rows = records(done.stdout)
@@ -153,7 +153,7 @@ def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
         seeds,
         "--run",
         "*/seed=?",
-        "--group",
+        "--by",
         "re:(.*)/seed=.",
         "--stat",
         "mean",
@@ -208,7 +208,7 @@ def test_curves_of_export(tbq: Run, seeds: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("ls",), ("tags",), ("export",), ("export", "--kind", "texts"), ("summary",), ("reduce", "--group", "re:(.*)"),
+        ("ls",), ("tags",), ("export",), ("export", "--kind", "texts"), ("summary",), ("reduce", "--by", "re:(.*)"),
         ("sql", "select run from scalars"),
     ],
     ids=" ".join,
@@ -241,11 +241,10 @@ def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("rewrite", "-o", "new", "--merge-runs", r"re:(.*)/v\d"), "want the names of runs, A,B=NAME"),
-        (("rewrite", "-o", "new", "--merge-runs", "re:(.*)=x"), "want the names of runs, A,B=NAME"),
-        (("rewrite", "-o", "new", "--merge-runs", "a,b"), "'a,b' is not A,B=NAME"),
-        (("export", "--merge-runs", "a,b=c"), "runs by name: tbq rewrite --merge-runs A,B=NAME"),
-        (("export", "--merge-runs", "a"), "want re: and an expression with brackets around the name"),
+        (("rewrite", "-o", "new", "--merge-runs", "a,b"), "merge_runs: got 'a,b' (str), want A,B=NAME"),
+        (("rewrite", "-o", "new", "--merge-runs", "re:.*"), "an expression with brackets around the name"),
+        (("export", "--merge-runs", "a"), "merge_runs: got 'a' (str), want A,B=NAME"),
+        (("export", "--merge-runs", "lr=0.5/seed=0=c"), "merge_runs: 'c' needs at least two runs"),
     ],
 )
 def test_merge_runs_names_the_form_it_takes(

@@ -51,7 +51,7 @@ def test_a_summary_in_a_notebook_shows_curves(runs: Path) -> None:
     assert page.count("<svg") == 16 and "nan" not in "".join(page.split("<svg")[1:]).split("</table>")[
         0
     ].replace("nan<", "")
-    assert "<svg" not in tbq.open(runs).summary("max", tag="lr")._repr_html_()
+    assert "<svg" not in tbq.open(runs).summary(stats="max", tag="lr")._repr_html_()
 
 
 def test_show_draws_an_image_where_there_are_colours(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

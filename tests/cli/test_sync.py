@@ -60,7 +60,7 @@ def test_watching(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(ef.record(ef.version(99.0)) + ef.record(ef.scalar("loss", 0, 0.5, 100.0)))
     command = [sys.executable, "-m", "tbq", "sync", str(path.parent), str(tmp_path / "lake"), "--watch"]
-    command += ["--every", "0.1"]
+    command += ["--interval", "0.1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "1 run new; 1 row written" in process.stderr.readline()

@@ -82,7 +82,7 @@ def test_without_colour(runs: Path) -> None:
 
 
 def test_a_directory_that_comes_and_goes(tmp_path: Path, runs: Path) -> None:
-    terminal = Terminal("watch", "runs", "--every", "0.1", "--tag", "train/loss", cwd=tmp_path)
+    terminal = Terminal("watch", "runs", "--interval", "0.1", "--tag", "train/loss", cwd=tmp_path)
     terminal.shows("is not there", "Waiting")
     (tmp_path / "runs").mkdir()
     terminal.shows("No event files yet")

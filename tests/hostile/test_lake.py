@@ -417,7 +417,7 @@ def test_what_needs_event_files_says_so_of_a_lake(tmp_path: Path) -> None:
         lambda: tbq.rewrite(lake, tmp_path / "out"),
         lambda: tbq.open([lake, log]),
         lambda: tbq.open(f"name:{lake}"),
-        lambda: tbq.open(lake, merge="re:(.)"),
+        lambda: tbq.open(lake, merge_runs="re:(.)"),
     ):
         with pytest.raises(UsageError, match="is a lake") as wrong:
             use()

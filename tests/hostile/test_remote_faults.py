@@ -218,7 +218,7 @@ def test_a_cache_that_is_smaller_than_the_data(
     assert len(log.scalars()) == 800
     assert len(copies(tmp_path)) <= 10
     assert sum(batch.num_rows for batch in log.scan()) == 800
-    assert len(log.scalars("00*")) == 200
+    assert len(log.scalars(run="00*")) == 200
     held = list((tmp_path / "cache").glob("files*/*.events"))
     assert len(held) <= 20  # what was read before went to make room
     processes = [
@@ -242,7 +242,7 @@ def test_large_values_whose_files_made_room_are_fetched_again(
     from tbq.kinds.values import locate
 
     values = locate(log._reader, "images", "a")
-    log.scalars("b")
+    log.scalars(run="b")
     data = values.arrow()["data"].to_pylist()
     assert data == [b"\x89PNG" + b"a" * 9000]
     assert {problem.code for problem in log.problems} == {"bad_image"}

@@ -162,7 +162,7 @@ def test_keras_model_and_hp_api(tmp_path: Path) -> None:
         zip(*(log.graphs().to_arrow()[name].to_pylist() for name in ("format", "data")), strict=True)
     )
     assert json.loads(kinds["keras_model"])["class_name"] == "Sequential"
-    nodes = [row for row in log.nodes("train").to_arrow().to_pylist() if row["tag"] == "keras"]
+    nodes = [row for row in log.nodes(run="train").to_arrow().to_pylist() if row["tag"] == "keras"]
     assert [(row["op"], row["inputs"]) for row in nodes] == [
         ("InputLayer", []),
         ("Dense", [nodes[0]["name"]]),

@@ -137,7 +137,9 @@ def test_columns_of_a_query_reach_the_reader(log: tbq.LogDir, monkeypatch: pytes
     monkeypatch.setattr(Values, "batches", noting)
     query = "select max(width) as w, count(*) as n from images where height = 4 and format = 'png'"
     assert sql(log._reader, query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
-    assert log.lazy("images").filter(tag="image/v1").select("height").collect()["height"].sum() == 4 * LARGE
+    assert (
+        log.lazy(kind="images").filter(tag="image/v1").select("height").collect()["height"].sum() == 4 * LARGE
+    )
     dataset = LogDataset(log._reader, "images")
     assert dataset.to_table(columns=["format"], filter=pc.field("tag") == "image/v1").num_rows == LARGE
     assert dataset.filter(pc.field("tag") == "image/v1").count_rows() == LARGE
@@ -155,7 +157,7 @@ def test_rows_do_not_depend_on_columns(tmp_path: Path) -> None:
     (tmp_path / "events.out.tfevents.1.host").write_bytes(data)
     for columns in (["step"], ["width"], ["run", "data"]):
         with pytest.warns(tbq.TbqWarning, match="checksum"):
-            assert tbq.open(tmp_path).lazy("images").select(columns).collect().height == 2
+            assert tbq.open(tmp_path).lazy(kind="images").select(columns).collect().height == 2
 
 
 def test_a_file_that_changed_is_told_of(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ OPTIONS: Any = st.fixed_dictionaries(
         "log_y": st.booleans(),
         "ylim": st.sampled_from(["0:1", "1e-300:", "-5:", ":3", ":-10", "1e300:"]),
         "outliers": st.sampled_from([0, 0.05, 0.5]),
-        "by": st.sampled_from(["run", "re:(.*)/seed", "*"]),
+        "by": st.sampled_from(["run", "re:(.*)/seed.*", "*"]),
         "band": st.sampled_from(["none", "std", "ci95", "minmax", "quantiles"]),
         "each": st.booleans(),
         "legend": st.sampled_from(["inside", "outside", "direct", "none"]),

@@ -153,7 +153,7 @@ def test_lazy_frames_and_datasets_have_it_too(tmp_path: Path) -> None:
     assert table["relative_time"].to_pylist() == pytest.approx([0.41])
     assert "relative_time" not in log.lazy().collect_schema().names()
     with pytest.raises(tbq.TbqError, match="relative_time: the table runs has no wall_time"):
-        log.lazy("runs", relative_time=True)
+        log.lazy(kind="runs", relative_time=True)
 
 
 def test_other_kinds_and_overviews(tmp_path: Path) -> None:

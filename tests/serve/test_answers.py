@@ -75,7 +75,7 @@ def test_bands_are_those_of_reduce(asked: Asked, log: tbq.LogDir, band: str) -> 
     by = "re:(lr=.*)/seed=.*"
     header, columns = asked.frame("curves", tag="val/loss", group=by, band=band, width=1000)
     stats = ("mean", "min", "max") if band == "minmax" else ("mean", band)
-    table = log.reduce(by, stats=stats, tag="val/loss").to_arrow().to_pylist()
+    table = log.reduce(by=by, stats=stats, tag="val/loss").to_arrow().to_pylist()
     for place, series in enumerate(header["series"]):
         rows = [row for row in table if row["group"] == series["group"]]
         part = slice(place * 1000, (place + 1) * 1000)
@@ -109,7 +109,7 @@ def test_metrics_are_those_of_the_summary(asked: Asked, log: tbq.LogDir) -> None
     stats = ["first", "last", "min", "max", "mean", "std", "count", "min_step", "max_step"]
     wanted = [[tag, stat] for tag in ("val/loss", "hparam/accuracy") for stat in stats]
     header, columns = asked.frame("metrics", columns=str(wanted).replace("'", '"'))
-    table = {row["run"]: row for row in log.summary(stats, media=False).to_dicts()}
+    table = {row["run"]: row for row in log.summary(stats=stats).to_dicts()}
     names = [asked.log.name_of(each) for each in header["ids"]]
     for place, (tag, stat) in enumerate(wanted):
         for row, name in enumerate(names):
@@ -173,7 +173,7 @@ def test_csv_of_points_and_of_runs(asked: Asked, log: tbq.LogDir) -> None:
     assert given.headers["Content-Disposition"] == 'attachment; filename="val_loss.csv"'
     lines = given.body.decode().splitlines()
     assert lines[0] == "run,tag,step,wall_time,value"
-    assert len(lines) - 1 == len(log.scalars("diverged", tag="val/loss"))
+    assert len(lines) - 1 == len(log.scalars("val/loss", run="diverged"))
     assert lines[-1].endswith(",nan")
     text = asked.answer("summary.csv", columns='[["val/loss","min"]]').body.decode()
     assert text.splitlines()[0].endswith("hparam.seed,val/loss.min")

@@ -45,8 +45,8 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"log\.write_media has no argument 'foo'", lambda log: log.write_media("out", foo=1)),
     (r"step: got 1\.5 \(float\), want a whole number", lambda log: log.image("x", step=1.5)),
     (r"query: got 5 \(int\), want a query", lambda log: log.sql(5)),
-    (r"stats: got 'median' \(str\), want one of first", lambda log: log.summary("median")),
-    (r"stats: got 5 \(int\), want", lambda log: log.summary(5)),
+    (r"stats: got 'median' \(str\), want one of first", lambda log: log.summary(stats="median")),
+    (r"stats: got 5 \(int\), want", lambda log: log.summary(stats=5)),
     (r"stats: got 'best'", lambda log: log.reduce(stats="mean,best")),
     (r"require: got 5 \(int\)", lambda log: log.summary(require=5)),
     (r"best: got 'loss' \(str\), want a mapping", lambda log: log.summary(best="loss")),
@@ -73,7 +73,7 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"rename: got \['a'\] \(list\), want a mapping", lambda log: tbq.rewrite(log.path, "new", rename=["a"])),  # type: ignore[arg-type]
     (r"rename_run: got 3 \(int\), want names", lambda log: tbq.rewrite(log.path, "new", rename_run={"a": 3})),  # type: ignore[dict-item]
     (
-        r"merge_runs: got 'a' \(str\), want a mapping",
+        r"merge_runs: got 'a' \(str\), want A,B=NAME",
         lambda log: tbq.rewrite(log.path, "new", merge_runs="a"),
     ),  # type: ignore[arg-type]
     (r"select: got 3 \(int\), want codes", lambda log: tbq.doctor(log.path, select=3)),  # type: ignore[arg-type]

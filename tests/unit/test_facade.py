@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import pickle
 import subprocess
 import sys
@@ -13,8 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
@@ -147,14 +152,14 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
 def test_a_directory_above_runs_selects_them(log: tbq.LogDir) -> None:
     both = ["lr=0.1/seed=0", "lr=0.1/seed=1"]
     for name in ("lr=0.1", "lr=0.1/"):
-        assert sorted(set(log.scalars(name)["run"])) == both
+        assert sorted(set(log.scalars(run=name)["run"])) == both
         assert log.table("runs", run=name)["run"].tolist() == both
         assert log.summary(run=name)["run"].tolist() == both
-    assert len(log.tags(".")) == len(log.tags())
+    assert len(log.tags(run=".")) == len(log.tags())
     with pytest.raises(SelectionError, match="no tag matches 'val'"):
         log.scalars(tag="val")  # tags have no directories
     with pytest.raises(SelectionError, match=r"no run matches 'lr=0\.'"):
-        log.scalars("lr=0.")
+        log.scalars(run="lr=0.")
 
 
 def test_a_misspelt_tag_is_reported_everywhere(log: tbq.LogDir, tmp_path: Path) -> None:
@@ -219,8 +224,8 @@ def test_an_argument_that_cannot_be_honoured_is_an_error(
 
 def test_counts_follow_the_restart_policy(log: tbq.LogDir) -> None:
     for restarts in ("resume", "keep"):
-        rows = len(log.scalars("resumed", restarts=restarts, on_error="ignore"))
-        counted = log.tags("resumed", restarts=restarts)["count"].sum()
+        rows = len(log.scalars(run="resumed", restarts=restarts, on_error="ignore"))
+        counted = log.tags(run="resumed", restarts=restarts)["count"].sum()
         assert rows == counted
         assert log.table("runs", run="resumed", restarts=restarts)["events"].tolist() == [counted]
 
@@ -228,11 +233,11 @@ def test_counts_follow_the_restart_policy(log: tbq.LogDir) -> None:
 def test_statistics_take_a_list_or_commas(log: tbq.LogDir) -> None:
     runs = ("lr=0.1/seed=0", "lr=0.1/seed=1")
     for stats in ("last,min", ["last", "min"]):
-        assert "lr.min" in log.summary(stats).columns
-        assert "lr.min" in log.scalars().summary(stats).columns
+        assert "lr.min" in log.summary(stats=stats).columns
+        assert "lr.min" in log.scalars().summary(stats=stats).columns
         assert set(log.compare(*runs, stats=stats, tag="lr")["stat"]) - {None} == {"last", "min"}
     for stats in ("mean,n", ["mean", "n"]):
-        assert log.reduce("lr=0.1/*", stats=stats, tag="lr", run="lr=0.1").columns[-2:] == ["mean", "n"]
+        assert log.reduce(by="lr=0.1/*", stats=stats, tag="lr", run="lr=0.1").columns[-2:] == ["mean", "n"]
 
 
 def test_summary_sorts_and_cuts(log: tbq.LogDir) -> None:
@@ -267,7 +272,7 @@ def test_a_pickled_log_keeps_its_limit(runs: Path) -> None:
 
 
 def test_manners_of_a_table(log: tbq.LogDir) -> None:
-    table = log.scalars("diverged", tag="lr")
+    table = log.scalars("lr", run="diverged")
     assert table.shape == (20, 5) == (len(table), len(table.columns))
     assert table["step"].dtype == np.int64 and table["value"].dtype == np.float64
     assert table["run"].tolist() == ["diverged"] * 20
@@ -286,7 +291,7 @@ def test_manners_of_a_table(log: tbq.LogDir) -> None:
 
 
 def test_frames_agree_on_strings(log: tbq.LogDir) -> None:
-    table = log.scalars("diverged", tag="lr")
+    table = log.scalars("lr", run="diverged")
     assert isinstance(table.to_pandas()["run"].iloc[0], str)
     assert table.to_polars()["run"].dtype == pl.String
     assert isinstance(table.to_pandas(categories=True)["run"].dtype, pd.CategoricalDtype)
@@ -298,7 +303,7 @@ def test_images_in_frames_and_cells(log: tbq.LogDir) -> None:
     frame = table.to_pandas(images="pil")
     assert {image.size for image in frame["data"]} == {(32, 32)}
     assert isinstance(table.to_pandas()["data"].iloc[0], bytes)
-    summary = log.summary(run="media")
+    summary = log.summary(run="media", media=True)
     assert summary.image(0, "samples").size == summary.image(-1, "samples").size == (32, 32)
     assert summary.to_pandas(images="pil")["samples"].iloc[0].size == (32, 32)
     for row, column in ((7, "data"), (0, "step"), (0, "dat")):
@@ -309,7 +314,7 @@ def test_images_in_frames_and_cells(log: tbq.LogDir) -> None:
 
 
 def test_wide_with_wall_times(log: tbq.LogDir) -> None:
-    scalars = log.scalars("lr=0.1", tag=["val/loss", "val/accuracy"])
+    scalars = log.scalars(["val/loss", "val/accuracy"], run="lr=0.1")
     wide = scalars.wide(wall_time=True)
     assert wide.columns == ["run", "step", "wall_time", "val/loss", "val/accuracy"]
     long = scalars.to_pandas().groupby(["run", "step"])["wall_time"].max()
@@ -346,15 +351,15 @@ def test_columns_to_keep_and_bytes_to_leave_out(log: tbq.LogDir, tmp_path: Path)
 
 def test_a_summary_leaves_its_images_out_of_csv(log: tbq.LogDir, tmp_path: Path) -> None:
     with pytest.warns(TbqWarning, match=r"csv holds no bytes: summary\.samples is left out"):
-        log.summary(run="media").write(tmp_path / "a.csv")
+        log.summary(run="media", media=True).write(tmp_path / "a.csv")
     assert "samples" not in (tmp_path / "a.csv").read_text()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        log.summary(run="media").write(tmp_path / "b.csv", drop_bytes=True)
+        log.summary(run="media", media=True).write(tmp_path / "b.csv", drop_bytes=True)
 
 
 def test_missing_folders_are_made_alike(log: tbq.LogDir, tmp_path: Path) -> None:
-    table = log.scalars("lr=0.1", tag="lr")
+    table = log.scalars("lr", run="lr=0.1")
     assert table.write(tmp_path / "one" / "two" / "x.csv") == [str(tmp_path / "one" / "two" / "x.csv")]
     paths = table.write(f"{tmp_path}/three/{{run}}.csv")
     assert [Path(path).name for path in paths] == ["lr=0.1_seed=0.csv", "lr=0.1_seed=1.csv"]
@@ -391,8 +396,50 @@ def test_warnings_point_at_the_line_of_the_caller(log: tbq.LogDir) -> None:
         lambda: log.scalars(tag=["lr", "nowhere"]),
         lambda: log.summary(tag=["lr", "nowhere"]),
         lambda: log.sql("select * from scalars where tag = 'nowhere'"),
-        lambda: log.reduce("lr=0.1/*", tag="lr"),
+        lambda: log.reduce(by="lr=0.1/*", tag="lr"),
     ):
         with pytest.warns(TbqWarning) as told:
             call()
         assert {Path(warning.filename).name for warning in told} == {"test_facade.py"}
+
+
+# ---- rows and columns of a table ----
+
+
+def test_tail_select_and_schema(log: tbq.LogDir) -> None:
+    table = log.scalars("lr", run="diverged")
+    assert table.tail(2)["step"].tolist() == table["step"].tolist()[-2:]
+    assert len(table.tail(0)) == 0 and len(table.tail(10**6)) == len(table)
+    assert table.select("step,value").columns == table[["step", "value"]].columns == ["step", "value"]
+    assert table.schema.names == table.columns
+    with pytest.raises(KeyError, match="closest: value"):
+        table.select(["valu"])
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(), st.just(math.nan)), max_size=30), st.booleans())
+def test_sorting_puts_what_is_absent_last(values: list[float | None], down: bool) -> None:
+    table = tbq.Table(pa.table({"place": range(len(values)), "value": pa.array(values, pa.float64())}))
+    found = table.sort("value:desc" if down else "value").to_dicts()
+    present = [row for row in found if row["value"] is not None and not math.isnan(row["value"])]
+    assert present == found[: len(present)]
+    keys = [(-row["value"] if down else row["value"], row["place"]) for row in present]
+    assert keys == sorted(keys)
+    assert sorted(row["place"] for row in found) == list(range(len(values)))
+
+
+def test_a_filter_is_a_mask_an_expression_or_a_selection(log: tbq.LogDir) -> None:
+    table = log.scalars()
+    large = table.filter(table["value"] > 1)
+    assert large.to_dicts() == table.filter(pc.field("value") > 1).to_dicts()
+    assert 0 < len(large) < len(table)
+    selected = table.filter(tag="val/*", run="lr=0.1/*", steps="100:")
+    assert selected.to_dicts() == log.scalars("val/*", run="lr=0.1/*", steps="100:").to_dicts()
+    assert len(table.filter(tag=["lr"], steps=(10**6, None))) == 0
+    with pytest.raises(UsageError, match="one bool for each of the"):
+        table.filter([True])
+    with pytest.raises(UsageError, match="one bool for each of the"):
+        table.filter(table["value"])
+    with pytest.raises(UsageError, match="no tag matches 'nowhere'"):
+        table.filter(tag="nowhere")
+    with pytest.raises(UsageError, match="no column 'tag'"):
+        table.wide().filter(tag="lr")

@@ -79,13 +79,13 @@ def test_the_user_of_duckdb_has_the_dataset(log: tbq.LogDir) -> None:
 
 
 def test_overviews_are_datasets_too(log: tbq.LogDir) -> None:
-    assert log.dataset("runs").to_table(filter=pc.field("run") == "b")["last_step"].to_pylist() == [7]
+    assert log.dataset(kind="runs").to_table(filter=pc.field("run") == "b")["last_step"].to_pylist() == [7]
 
 
 @pytest.mark.parametrize("made", ["dataset", "lazy", "scan", "table"])
 def test_no_such_kind(log: tbq.LogDir, made: str) -> None:
     with pytest.raises(tbq.TbqError, match="no table is called 'scalrs'"):
-        getattr(log, made)("scalrs")
+        getattr(log, made)(**{"name" if made == "table" else "kind": "scalrs"})
 
 
 # ---- lazy ----
@@ -98,7 +98,7 @@ def test_lazy_frame(log: tbq.LogDir) -> None:
         frame.filter(pl.col("tag") == "loss").group_by("run").agg(pl.col("value").max()).sort("run").collect()
     )
     assert got.rows() == [("a", 7.0), ("b", 7.0), ("c", 7.0)]
-    assert log.lazy("tags").filter(pl.col("count") == 4).collect().height == 3
+    assert log.lazy(kind="tags").filter(pl.col("count") == 4).collect().height == 3
     assert log.lazy().collect().rows() == log.scalars().to_polars().rows()
 
 
@@ -228,7 +228,7 @@ def test_scan_gives_the_rows_of_the_table(log: tbq.LogDir) -> None:
     assert log.scan().read_all().to_pylist() == log.scalars().to_arrow().to_pylist()
     some = log.scan(run=["a", "b"], tag="acc", steps="1:2").read_all()
     assert some.to_pylist() == log.scalars(run=["a", "b"], tag="acc", steps="1:2").to_arrow().to_pylist()
-    assert log.scan("runs").read_all().num_rows == 3
+    assert log.scan(kind="runs").read_all().num_rows == 3
     assert pl.from_arrow(log.scan()).height == 36  # type: ignore[union-attr]
 
 
@@ -277,16 +277,18 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
 
 def test_other_kinds_stream(mixed: tbq.LogDir) -> None:
     some = (pc.field("run") == "b") & (pc.field("step") > 1)
-    texts = mixed.dataset("texts").to_table(columns=["step", "text"], filter=some)
+    texts = mixed.dataset(kind="texts").to_table(columns=["step", "text"], filter=some)
     assert texts.to_pydict() == {"step": [2, 3], "text": ["b at 2", "b at 3"]}
-    assert mixed.lazy("images").filter(pl.col("height") == 2).select("run", "width").collect().rows() == [
+    assert mixed.lazy(kind="images").filter(pl.col("height") == 2).select(
+        "run", "width"
+    ).collect().rows() == [
         ("a", 3),
         ("b", 3),
     ]
-    assert mixed.scan("texts", run="a").read_all()["text"].to_pylist() == [
+    assert mixed.scan(kind="texts", run="a").read_all()["text"].to_pylist() == [
         f"a at {step}" for step in range(4)
     ]
-    assert mixed.scan("texts").read_all().schema == mixed.table("texts").to_arrow().schema
+    assert mixed.scan(kind="texts").read_all().schema == mixed.table("texts").to_arrow().schema
 
 
 def test_other_kinds_in_sql(mixed: tbq.LogDir) -> None:
@@ -311,4 +313,4 @@ def test_other_kinds_in_sql(mixed: tbq.LogDir) -> None:
 
 def test_what_is_no_table_of_a_log(mixed: tbq.LogDir) -> None:
     with pytest.raises(tbq.TbqError, match="media is not a table of a log"):
-        mixed.dataset("media").to_table()
+        mixed.dataset(kind="media").to_table()

@@ -47,7 +47,7 @@ def assert_reads_the_same(lake: Path | str, log: Path | str, **storage: Any) -> 
         for tag in (None, "loss", ["z", "acc"], "*", ["acc", "l*"]):
             for steps in (None, "3:7"):
                 selected: dict[str, Any] = {"tag": tag, "steps": steps}
-                found, want = (log.scalars(run, **selected).to_arrow() for log in (ours, theirs))
+                found, want = (log.scalars(run=run, **selected).to_arrow() for log in (ours, theirs))
                 assert exact_rows(found) == exact_rows(want), (run, tag, steps)
     assert exact_rows(ours.table("tags").to_arrow()) == exact_rows(theirs.table("tags").to_arrow())
 
@@ -143,7 +143,7 @@ def test_names_beyond_the_first_65536_characters(
         write(session, wall)
         tbq.lake.sync(log, lake)
         for name in RARE:
-            assert len(tbq.open(lake).scalars(name)) == len(tbq.open(lake).scalars(tag=name)) == 3
+            assert len(tbq.open(lake).scalars(run=name)) == len(tbq.open(lake).scalars(tag=name)) == 3
         assert_same(lake, log)
     if not escaped:
         rare = pl.col("tag") == RARE[0]
@@ -169,9 +169,9 @@ def test_tags_of_another_kind_are_known_to_a_scan(tmp_path: Path) -> None:
     (log / "events.out.tfevents.1.h").write_bytes(b"".join(map(ef.record, events)))
     tbq.lake.sync(log, lake)
     for path in (log, lake):
-        assert len(tbq.open(path).scan("scalars", tag="note").read_all()) == 0
+        assert len(tbq.open(path).scan(kind="scalars", tag="note").read_all()) == 0
         with pytest.raises(SelectionError):
-            tbq.open(path).scan("scalars", tag="nothing").read_all()
+            tbq.open(path).scan(kind="scalars", tag="nothing").read_all()
 
 
 def test_a_filter_by_functions_of_strings(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_filter_by_functions_of_strings(tmp_path: Path) -> None:
     where = pc.ends_with(ds.field("tag"), "ss") & ~pc.starts_with(ds.field("run"), "run001")
     for path in (log, lake):
         found = rows_passing(tbq.open(path)._reader, columns=["run", "step"], where=where).read_all()
-        want = tbq.open(path).scalars(["run000", "run002"], tag="loss").to_arrow().select(["run", "step"])
+        want = tbq.open(path).scalars("loss", run=["run000", "run002"]).to_arrow().select(["run", "step"])
         assert found.to_pylist() == want.to_pylist()
 
 

@@ -31,7 +31,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("by", "want"),
     [
         ("re:(.*)/seed.*", {"lr=0.1": 2, "lr=1": 1}),
-        ("re:(.*)/seed", {"lr=0.1": 2, "lr=1": 1}),
+        ("re:(.*)/seed.*", {"lr=0.1": 2, "lr=1": 1}),
         ("re:(.*?)", {"lr=0.1/seed0": 1, "lr=0.1/seed1": 1, "lr=1/seed0": 1, "other": 1}),
         (r"re:(lr=[0-9.]+).*", {"lr=0.1": 2, "lr=1": 1}),
         (r"re:.*(seed\d)", {"seed0": 2, "seed1": 1}),
@@ -57,12 +57,12 @@ def test_runs_without_a_group_are_told_of() -> None:
         ("re:(", "want a regular expression"),
         ("nothing*", "no run matches the group"),
         ("(.*)/seed", "starts with re:"),
-        ("re:lr", "without brackets the expression must match the whole name of a run: 're:lr.*'"),
-        ("re:(seed)", r"must match from the start of a name: 're:\.\*\(seed\)'"),
-        (3, r"group: got 3 \(int\), want a name, a glob"),
-        (None, "group: got None"),
-        ([3], r"group: got 3 \(int\)"),
-        (b"lr*", "group: got 108"),
+        ("re:lr", r"must match the whole name of a run: 're:\.\*lr\.\*'"),
+        ("re:(.*)/seed", r"must match the whole name of a run: 're:\.\*\(\.\*\)/seed\.\*'"),
+        (3, r"by: got 3 \(int\), want run, hparam\.NAME, a glob"),
+        (None, "by: got None"),
+        ([3], r"by: got 3 \(int\)"),
+        (b"lr*", "by: got 108"),
     ],
 )
 def test_groups_that_cannot_be(by: Any, says: str) -> None:
@@ -72,8 +72,8 @@ def test_groups_that_cannot_be(by: Any, says: str) -> None:
 
 def test_reduce(root: Path) -> None:
     with pytest.warns(TbqWarning, match=r"'rare' in 1 of 2 runs of '0\.1'"):
-        tbq.open(root).reduce("re:lr=(.*)/seed.*", run="lr=*")
-    table = tbq.open(root).reduce("re:lr=(.*)/seed.*", stats="mean,n", run="lr=*", steps="1:")
+        tbq.open(root).reduce(by="re:lr=(.*)/seed.*", run="lr=*")
+    table = tbq.open(root).reduce(by="re:lr=(.*)/seed.*", stats="mean,n", run="lr=*", steps="1:")
     assert table.columns == ["group", "tag", "step", "mean", "n"]
     assert table.to_arrow().to_pylist()[0] == {"group": "0.1", "tag": "loss", "step": 1, "mean": 1.5, "n": 2}
     assert len(table) == 6
@@ -86,9 +86,7 @@ def test_reduce_needs_a_statistic_that_is(root: Path) -> None:
 
 def test_as_events(root: Path, tmp_path: Path) -> None:
     target = tmp_path / "made" / "reduced"
-    runs = tbq.open(root).write_reduced(
-        target, group="re:(.*)/seed.*", stats="mean,std", run="lr*", tag="loss"
-    )
+    runs = tbq.open(root).write_reduced(target, by="re:(.*)/seed.*", stats="mean,std", run="lr*", tag="loss")
     back = tbq.open(target)
     assert back.runs == ["lr=0.1/mean", "lr=0.1/n", "lr=0.1/std", "lr=1/mean", "lr=1/n"]  # one run has no std
     steps, walls, values = back.series("loss", run="lr=0.1/mean")

@@ -61,7 +61,7 @@ def test_each_run_is_a_line_with_its_points(log: tbq.LogDir) -> None:
 
 def test_smoothing_is_that_of_the_table_and_raw_is_behind(log: tbq.LogDir) -> None:
     figure = log.plot("train/loss", run="lr=0.1", smooth=0.6)
-    smooth = log.scalars("lr=0.1", tag="train/loss").smooth(0.6)
+    smooth = log.scalars("train/loss", run="lr=0.1").smooth(0.6)
     for run, (_, y) in drawn(figure).items():
         assert y.tolist() == smooth["value"][smooth["run"] == run].tolist()
     raw = [line for line in figure.axes[0].get_lines() if line.get_alpha() == 0.3]
@@ -76,7 +76,7 @@ def test_smoothing_is_that_of_the_table_and_raw_is_behind(log: tbq.LogDir) -> No
 @pytest.mark.parametrize("smooth", [0.0, 0.6])
 def test_bands_are_those_of_reduce(log: tbq.LogDir, band: Any, smooth: float) -> None:
     figure = log.plot("val/loss", run="lr=*", by=SEEDS, band=band, smooth=smooth)
-    scalars = log.scalars("lr=*", tag="val/loss").smooth(smooth)
+    scalars = log.scalars("val/loss", run="lr=*").smooth(smooth)
     for (label, (x, y)), shape in zip(drawn(figure).items(), bands(figure), strict=True):
         group = label.removesuffix(" (n=2)")
         members = np.array([scalars["value"][scalars["run"] == f"{group}/seed={seed}"] for seed in (0, 1)])
@@ -94,7 +94,7 @@ def test_bands_are_those_of_reduce(log: tbq.LogDir, band: Any, smooth: float) ->
 
 
 def test_bands_equal_the_table_of_reduce(log: tbq.LogDir) -> None:
-    reduced = log.reduce(SEEDS, stats="mean,ci95", run="lr=*", tag="train/loss")
+    reduced = log.reduce(by=SEEDS, stats="mean,ci95", run="lr=*", tag="train/loss")
     for label, (x, y) in drawn(log.plot("train/loss", run="lr=*", by=SEEDS, band="ci95")).items():
         ours = reduced["group"] == label.removesuffix(" (n=2)")
         assert x.tolist() == reduced["step"][ours].tolist() and y.tolist() == reduced["mean"][ours].tolist()
@@ -245,7 +245,7 @@ def test_a_wrong_argument_says_what_is_wanted(log: tbq.LogDir, options: Any, mes
 def test_patterns_that_match_nothing(log: tbq.LogDir) -> None:
     with pytest.raises(SelectionError, match=r"no run matches the group") as nothing:
         log.plot("val/loss", by="re:seed=.")
-    assert nothing.value.hint == "the expression must match from the start of a name: 're:.*seed=.'"
+    assert nothing.value.hint == "the expression must match the whole name of a run: 're:.*seed=..*'"
     with pytest.raises(SelectionError, match="no run has the hyperparameter 'learning'"):
         log.plot("val/loss", by="hparam.learning")
     with pytest.raises(SelectionError, match="no tag matches 'val/lss'; closest: val/loss"):
@@ -300,7 +300,7 @@ def test_a_thousand_runs_are_thinned_or_grouped() -> None:
 def test_an_axes_of_the_user_is_drawn_into(log: tbq.LogDir) -> None:
     ax = matplotlib.figure.Figure().subplots()
     assert log.plot("val/loss", run="lr=0.1", ax=ax) is ax and len(drawn(ax)) == 2
-    assert log.scalars("lr=0.1", tag="val/loss").plot(ax=ax) is ax and len(ax.get_lines()) == 4
+    assert log.scalars("val/loss", run="lr=0.1").plot(ax=ax) is ax and len(ax.get_lines()) == 4
     with pytest.raises(UsageError, match="one Axes is for one tag"):
         log.plot(["val/loss", "lr"], ax=ax)
 

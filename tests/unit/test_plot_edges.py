@@ -86,12 +86,12 @@ def test_an_axis_whose_span_is_infinite() -> None:
 @pytest.mark.parametrize("each", [False, True])
 def test_a_seed_that_diverged_is_marked_on_its_band(each: bool) -> None:
     rows = table({"a/0": [1.0, 2.0, 3.0, 4.0], "a/1": [1.0, 2.0, math.nan, math.nan], "b/0": [1.0] * 4})
-    figure: Any = rows.plot(by="re:(.)/", band="minmax", each=each)
+    figure: Any = rows.plot(by="re:(.)/.*", band="minmax", each=each)
     marks = [line for line in figure.axes[0].get_lines() if line.get_marker() == "x"]
     assert [mark.get_xdata().tolist() for mark in marks] == [[2.0]]
     lines = {line.get_label(): line for line in figure.axes[0].get_lines() if line.get_zorder() == 3}
     assert marks[0].get_color() == lines["a (n=1–2)"].get_color()
-    assert text(rows, by="re:(.)/", band="minmax", each=each).count("✕") == 1
+    assert text(rows, by="re:(.)/.*", band="minmax", each=each).count("✕") == 1
 
 
 def test_a_spread_that_nearly_reaches_zero_does_not_stretch_a_log_axis() -> None:
@@ -157,7 +157,7 @@ def test_columns_are_never_more_than_panels(log: tbq.LogDir) -> None:
         ("weights/layer1", {}, 1), ("classifier", {}, 1), ("val/loss", {"kind": "scatter"}, 4), ("val/loss", {}, 1),
     ]  # fmt: skip
     for tag, given, count in options:
-        figure: Any = log.plot(tag, columns=9, **given)
+        figure: Any = log.plot(tag, panels=9, **given)
         assert figure.axes[0].get_gridspec().ncols == count
 
 

@@ -18,7 +18,7 @@ CASES: dict[str, dict[str, Any]] = {
     "narrow": {"tag": "loss", "width": 40, "height": 12},
     "usual": {"tag": "loss", "width": 80, "height": 16, "smooth": 0.6},
     "band": {"tag": "loss", "width": 72, "height": 14, "by": "re:(.*)/.*", "band": "minmax", "log_y": True},
-    "each": {"tag": "loss", "width": 72, "height": 14, "by": "re:(.*)/", "band": "std", "each": True},
+    "each": {"tag": "loss", "width": 72, "height": 14, "by": "re:(.*)/.*", "band": "std", "each": True},
     "difference": {
         "tag": "loss",
         "width": 72,

@@ -82,7 +82,7 @@ def test_only_the_runs_that_are_asked_for_are_fetched(bucket: Bucket, runs: Path
     bucket.upload(runs, "runs")
     log = tbq.open(bucket.url("runs"))
     bucket.requests.clear()
-    log.scalars("diverged")
+    log.scalars(run="diverged")
     assert bucket.count() == {"get": 1}
 
 
@@ -121,7 +121,7 @@ def test_names(bucket: Bucket, tmp_path: Path) -> None:
     assert file == url("a/lr=0.1/seed=0/events.out.tfevents.1.host")
     assert tbq.open(file).runs == ["."]
     assert tbq.open(Path(url("a"))).runs == tbq.open(url("a")).runs  # pathlib takes a slash away
-    merged = tbq.open(url("a"), merge="re:(.*?)/.*")
+    merged = tbq.open(url("a"), merge_runs="re:(.*?)/.*")
     assert merged.runs == ["lr=0.1"] and len(merged.scalars()) == 2
     with pytest.raises(UsageError, match="different stores"):
         tbq.open([url("a"), str(tmp_path / "a")])
@@ -307,7 +307,7 @@ def test_export(bucket: Bucket, runs: Path, tmp_path: Path) -> None:
     assert len(table) == len(log.scalars())
     with pytest.raises(OutputError, match="is already there"):
         log.scalars().write(target)
-    log.scalars("diverged").write(target, force=True)
+    log.scalars(run="diverged").write(target, force=True)
     assert len(pq.read_table(pa.BufferReader(bucket.get("out/scalars.parquet")))) < len(table)
     done = run_cli("export", runs, "-o", bucket.url("a/{run}.csv"))
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ def test_it_is_a_scalars_table_that_everything_works_on(tmp_path):
         {"run": ".", "step": 0, "acc": 0.2, "loss": 0.5},
         {"run": ".", "step": 1, "acc": 0.9, "loss": 0.1},
     ]
-    assert table.summary(["min"]).to_arrow().to_pylist()[0]["loss.min"] == 0.1
+    assert table.summary(stats=["min"]).to_arrow().to_pylist()[0]["loss.min"] == 0.1
     table.write(tmp_path / "out.parquet")
 
 

@@ -69,10 +69,12 @@ def test_tables_about_the_log_follow_the_policy_in_queries(tmp_path: Path, resta
     for kind, column in (("tags", "count"), ("runs", "events")):
         want = log.table(kind, restarts=restarts).to_dicts()
         assert log.sql(f"select * from {kind} order by run", restarts=restarts).to_dicts() == want
-        assert log.dataset(kind, restarts=restarts).to_table()[column].to_pylist() == [
+        assert log.dataset(kind=kind, restarts=restarts).to_table()[column].to_pylist() == [
             row[column] for row in want
         ]
-        assert log.lazy(kind, restarts=restarts).collect()[column].to_list() == [row[column] for row in want]
+        assert log.lazy(kind=kind, restarts=restarts).collect()[column].to_list() == [
+            row[column] for row in want
+        ]
 
 
 def test_a_directory_that_is_called_like_a_session(tmp_path: Path) -> None:
@@ -164,7 +166,7 @@ def test_versions_are_one_run(tmp_path: Path) -> None:
     for version in range(11):
         write(tmp_path / f"a/version_{version}", "1", *session(100.0 * (version + 1), version))
     write(tmp_path / "b", "1", *session(100.0, 0))
-    log = tbq.open(tmp_path, merge=r"re:(.*)/version_\d+")
+    log = tbq.open(tmp_path, merge_runs=r"re:(.*)/version_\d+")
     assert log.runs == ["a", "b"]
     assert [row[1] for row in rows(log.scalars(run="a"))] == list(range(11))
     assert len(tbq.open(tmp_path).runs) == 12
@@ -173,25 +175,41 @@ def test_versions_are_one_run(tmp_path: Path) -> None:
 def test_restarts_are_resolved_over_merged_runs(tmp_path: Path) -> None:
     write(tmp_path / "a/version_0", "1", *session(100.0, 0, 1, 2))
     write(tmp_path / "a/version_1", "1", *session(200.0, 1, 2))
-    log = tbq.open(tmp_path, merge=r"re:(.*)/version_\d+")
+    log = tbq.open(tmp_path, merge_runs=r"re:(.*)/version_\d+")
     assert rows(log.scalars(on_error="ignore")) == [("a", 0, 100.0), ("a", 1, 201.0), ("a", 2, 202.0)]
     assert [row[0] for row in rows(log.scalars(restarts="split"))] == ["a@1"] * 3 + ["a@2"] * 2
 
 
-def test_runs_to_merge_by_name_are_for_rewrite(tmp_path: Path) -> None:
-    write(tmp_path / "a", "1", *session(100.0, 0))
-    with pytest.raises(UsageError, match=r"want re: .*\n  runs by name: tbq rewrite --merge-runs A,B=NAME"):
-        tbq.open(tmp_path, merge="a,b=c")
+@pytest.mark.parametrize("merge", ["a,b=job", ["a,b=job"], {"job": ["a", "b"]}, "re:(?:a|b)(job)?"])
+def test_runs_are_merged_by_name(tmp_path: Path, merge: Any) -> None:
+    write(tmp_path / "a", "1", *session(100.0, 0, 1))
+    write(tmp_path / "b", "1", *session(200.0, 2))
+    write(tmp_path / "c", "1", *session(100.0, 0))
+    log = tbq.open(tmp_path, merge_runs=merge)
+    job = "." if isinstance(merge, str) and merge.startswith("re:") else "job"
+    assert log.runs == sorted([job, "c"])
+    assert [row[1] for row in rows(log.scalars(run=job))] == [0, 1, 2]
+
+
+def test_a_run_is_merged_once_and_into_no_other(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        write(tmp_path / name, "1", *session(100.0, 0))
+    with pytest.raises(UsageError, match="'a' is merged twice"):
+        tbq.open(tmp_path, merge_runs=["a,b=x", "a,c=y"])
+    with pytest.raises(UsageError, match="run 'c' exists and is not one of the runs to merge"):
+        tbq.open(tmp_path, merge_runs="a,b=c")
+    with pytest.raises(SelectionError, match="no run is called 'aa'"):
+        tbq.open(tmp_path, merge_runs="aa,b=x")
 
 
 @pytest.mark.parametrize("merge", ["a", "re:(", "re:.*", 3])
 def test_a_wrong_expression_is_named(tmp_path: Path, merge: Any) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
-    with pytest.raises(UsageError, match="merge: got"):
-        tbq.open(tmp_path, merge=merge)
+    with pytest.raises(UsageError, match="merge_runs: got"):
+        tbq.open(tmp_path, merge_runs=merge)
 
 
 def test_an_expression_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
     with pytest.raises(SelectionError, match="no run matches"):
-        tbq.open(tmp_path, merge="re:(.*)/x")
+        tbq.open(tmp_path, merge_runs="re:(.*)/x")

@@ -39,7 +39,7 @@ def test_names_that_two_would_like_to_have(tmp_path: Path) -> None:
     values += [scalar("loss.best", 7.0), scalar("loss.min", 8.0), scalar("run", 9.0), scalar("notes", 5.0)]
     values += [text("notes", "a"), text("notes/text_summary", "b"), scalar("hparam.status", 6.0)]
     write(tmp_path, *values, *add_hparams({"lr": 0.5, "status": 2.0}))
-    row = rows(tbq.open(tmp_path), ("last", "min"), best={"loss": "min"})[0]
+    row = rows(tbq.open(tmp_path), stats=("last", "min"), best={"loss": "min"}, media=True)[0]
     assert (row["hparam.lr"], row["tag.hparam.lr"]) == (0.5, 1.0)
     assert (row["loss"], row["loss.min"], row["tag.loss.min"], row["loss.min.min"]) == (3.0, 2.0, 8.0, 8.0)
     assert (row["loss.best"], row["loss.best_step"], row["tag.loss.best"]) == (2.0, 2, 7.0)
@@ -54,7 +54,7 @@ def test_names_that_two_would_like_to_have(tmp_path: Path) -> None:
 
 def test_texts_keep_their_suffix_if_the_short_name_is_another_text(tmp_path: Path) -> None:
     write(tmp_path, text("notes", "a"), text("notes/text_summary", "b"), text("more/text_summary", "c"))
-    row = rows(tbq.open(tmp_path))[0]
+    row = rows(tbq.open(tmp_path), media=True)[0]
     assert (row["notes"], row["notes/text_summary"], row["more"]) == ("a", "b", "c")
 
 
@@ -89,8 +89,8 @@ def test_a_statistic_that_is_asked_for_twice_comes_once(tmp_path: Path, stats: A
     write(tmp_path, scalar("loss", 2.0))
     log = tbq.open(tmp_path)
     want = ["run", "loss", *(["loss.min"] if "min" in stats else [])]
-    assert log.scalars().summary(stats).columns == want
-    assert log.summary(stats).columns == want
+    assert log.scalars().summary(stats=stats).columns == want
+    assert log.summary(stats=stats).columns == want
 
 
 def test_hparams_called_like_columns_of_the_wide_layout(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_wide_table_of_absurd_size_is_refused() -> None:
 
 
 def test_summary(table: Table) -> None:
-    got = table.summary(["last", "min", "min_step", "count"]).to_arrow().to_pylist()
+    got = table.summary(stats=["last", "min", "min_step", "count"]).to_arrow().to_pylist()
     assert got == [
         {
             "run": "a", "acc": 0.5, "acc.min": 0.5, "acc.min_step": 1, "acc.count": 1,
@@ -129,15 +129,15 @@ def test_summary(table: Table) -> None:
             "loss": 9.0, "loss.min": 9.0, "loss.min_step": 0, "loss.count": 1,
         },
     ]  # fmt: skip
-    assert table.summary("max").columns == ["run", "acc.max", "loss.max"]
+    assert table.summary(stats="max").columns == ["run", "acc.max", "loss.max"]
     with pytest.raises(UsageError, match=r"stats: got 'median'"):
-        table.summary(["median"])
+        table.summary(stats=["median"])
 
 
 def test_the_last_value_may_be_nan_and_the_best_ignores_it() -> None:
     nan = float("nan")
     table = Table(scalars([("a", "loss", 0, 2.0), ("a", "loss", 1, 1.0), ("a", "loss", 2, nan)]))
-    (row,) = table.summary(["last", "min", "max", "mean", "count"]).to_arrow().to_pylist()
+    (row,) = table.summary(stats=["last", "min", "max", "mean", "count"]).to_arrow().to_pylist()
     assert np.isnan(row.pop("loss"))
     assert row == {"run": "a", "loss.min": 1.0, "loss.max": 2.0, "loss.mean": 1.5, "loss.count": 3}
 
@@ -146,7 +146,7 @@ def test_infinities_make_no_noise() -> None:
     table = Table(scalars([("a", "loss", 0, float("inf")), ("a", "loss", 1, 1.0)]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        (row,) = table.summary(["mean", "std", "max_step"]).to_arrow().to_pylist()
+        (row,) = table.summary(stats=["mean", "std", "max_step"]).to_arrow().to_pylist()
     assert row["loss.mean"] == float("inf")
     assert np.isnan(row["loss.std"])
     assert row["loss.max_step"] == 0

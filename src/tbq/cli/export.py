@@ -167,5 +167,5 @@ def _laid_out(table: Table, layout: str, stats: str, wall_time: bool) -> Table:
     if layout == "wide":
         return table.wide(wall_time=wall_time)
     if layout == "summary":
-        return table.summary(stats)
+        return table.summary(stats=stats)
     return table

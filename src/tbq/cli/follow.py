@@ -11,6 +11,7 @@ import click
 
 from tbq.cli.options import (
     TIMES,
+    interval_option,
     json_nan_option,
     live_restarts_option,
     logdir_argument,
@@ -63,7 +64,7 @@ Examples:
     show_default=True,
     help="Show only what is new, or what is there already too.",
 )
-@click.option("--every", metavar="SECONDS", help="How often to look.  [default: 0.2, or 30 for a URL]")
+@interval_option("0.2, or 30 for a URL")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -100,7 +101,7 @@ def command(
     selection: dict[str, Any],
     kind: tuple[str, ...],
     begin: str,
-    every: str | None,
+    interval: float | None,
     format: str | None,
     time: str,
     json_nan: str,
@@ -142,9 +143,13 @@ def command(
         idle=None if idle is None else seconds(idle, "--idle"),
     )
     read = [*kinds, *(["scalars"] if watchdog.reads_values or until_step is not None else [])]
-    options = {"run": selection["run"], "steps": selection["steps"], "restarts": restarts, "threads": threads}
-    if every is not None:
-        options["interval"] = seconds(every, "--every")
+    options = {
+        "run": selection["run"],
+        "steps": selection["steps"],
+        "restarts": restarts,
+        "threads": threads,
+        "interval": interval,
+    }
     with tbq.follow(source(logdir), tag=watchdog.tags, kinds=read, **options) as follower:
         try:
             if plain:

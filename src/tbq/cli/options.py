@@ -57,16 +57,17 @@ def _selection(run: tuple[str, ...], tag: tuple[str, ...], steps: str | None) ->
     return {"run": names(run), "tag": names(tag), "steps": steps}
 
 
-def _reading(restarts: str, strict: bool, threads: int | None, merge: str | None) -> dict[str, Any]:
+def _reading(restarts: str, strict: bool, threads: int | None, merge_runs: tuple[str, ...]) -> dict[str, Any]:
     on_error = "raise" if strict else "warn"
-    return {"restarts": restarts, "threads": threads, "on_error": on_error, "merge": merge}
+    return {"restarts": restarts, "threads": threads, "on_error": on_error, "merge_runs": merge_runs}
 
 
 def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     """The log that a command reads; what of `reading` is for opening it is taken out."""
     import tbq
 
-    return tbq.open(logdir if isinstance(logdir, str) else source(logdir), merge=reading.pop("merge"))
+    path = logdir if isinstance(logdir, str) else source(logdir)
+    return tbq.open(path, merge_runs=reading.pop("merge_runs") or None)
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -156,15 +157,33 @@ def stat_option(default: str, what: str) -> Decorator[Any]:
     return click.option("--stat", "stats", default=default, show_default=True, metavar="LIST", help=what)
 
 
+def interval_option(default: str) -> Decorator[Any]:
+    """`--interval`: how often to look, in seconds; `default` in words."""
+    return click.option(
+        "--interval",
+        callback=_interval,
+        metavar="TIME",
+        help=f"How often to look for new data, e.g. 5, 0.5, 10m.  [default: {default}]",
+    )
+
+
+def _interval(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    from tbq.cli.watchdog import seconds
+
+    return seconds(value, "--interval")
+
+
 threads_option: Decorator[Any] = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
 )
 
 merge_option: Decorator[Any] = click.option(
     "--merge-runs",
-    "merge",
-    metavar="re:EXPR",
-    help="Make one run of those that EXPR matches; its first brackets hold the name.",
+    multiple=True,
+    metavar="A,B=NAME",
+    help="Make one run of several; or re:EXPR, whose first brackets hold the name. May be repeated.",
 )
 strict_option: Decorator[Any] = click.option(
     "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."

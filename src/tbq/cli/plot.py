@@ -14,7 +14,7 @@ _EXAMPLES = """\b
 Examples:
   tbq plot runs --tag val/loss
   tbq plot runs --tag 'train/*' --smooth 0.6 -o curves.png
-  tbq plot runs --tag train/loss --run 'lr=*' --by 're:(.*)/seed' --band ci95 --log-y --style paper -o loss.pdf
+  tbq plot runs --tag train/loss --run 'lr=*' --by 're:(.*)/seed.*' --band ci95 --log-y --style paper -o loss.pdf
   tbq plot runs --tag val/loss --kind parallel -o hparams.svg
   tbq plot runs --tag weights/layer1 -o weights.svg
 """
@@ -90,7 +90,7 @@ Examples:
     metavar="WxH",
     help="Inches, or a width by name: single, double, neurips, icml, icml-double, cvpr, acl, ieee, nature, …",
 )
-@click.option("--columns", type=int, metavar="N", help="Panels side by side.")
+@click.option("--panels", type=int, metavar="N", help="Panels side by side.")
 @click.option("--dpi", type=float, metavar="N", help="Pixels per inch of a png.")
 @click.option(
     "--style",

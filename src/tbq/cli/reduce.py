@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  tbq reduce runs --group 're:(.*)/seed=.*' -o curves.csv
-  tbq reduce runs --group 'lr=0.1/*' --group 'lr=0.03/*' --stat mean,ci95 --tag val/loss
-  tbq reduce runs --group 're:(.*)/seed=.*' -o reduced --as-events
+  tbq reduce runs --by 're:(.*)/seed=.*' -o curves.csv
+  tbq reduce runs --by 'lr=0.1/*' --by 'lr=0.03/*' --stat mean,ci95 --tag val/loss
+  tbq reduce runs --by 're:(.*)/seed=.*' -o reduced --as-events
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
-    "--group",
+    "--by",
     multiple=True,
     metavar="EXPR",
-    help="Which runs belong together: a glob, or re:EXPR with brackets around the group's name. May be repeated. "
+    help="Which runs belong together: hparam.NAME, a glob, or re:EXPR with brackets around the group's name. "
+    "May be repeated. "
     "[default: all runs]",
 )
 @stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")
@@ -46,7 +47,7 @@ Examples:
 @output_options
 def command(
     logdir: tuple[str, ...],
-    group: tuple[str, ...],
+    by: tuple[str, ...],
     stats: str,
     as_events: bool,
     selection: dict[str, Any],
@@ -62,13 +63,12 @@ def command(
     from tbq.text import counted
 
     log = opened(logdir, reading)
-    options = {"stats": stats, **selection, **reading}
-    groups = names(group) or "*"
+    options = {"by": names(by) or "*", "stats": stats, **selection, **reading}
     if not as_events:
         out.check()
-        out.emit(log.reduce(groups, **options))
+        out.emit(log.reduce(**options))
         return
     if out.path is None:
         raise UsageError("--as-events needs a directory", hint="-o DIR")
-    runs = log.write_reduced(out.path, group=groups, **options)
+    runs = log.write_reduced(out.path, **options)
     say(f"{out.path}: {counted(len(runs), 'run')}; tensorboard --logdir {out.path}")

@@ -54,7 +54,7 @@ def command(
     path: str,
     text: Any,
     selection: dict[str, Any],
-    merge: str | None,
+    merge_runs: tuple[str, ...],
     strict: bool,
     **options: Any,
 ) -> None:
@@ -65,7 +65,7 @@ def command(
     import tbq
     from tbq.cli.emit import say
 
-    written = tbq.open(source(logdir), merge=merge).report(
+    written = tbq.open(source(logdir), merge_runs=merge_runs or None).report(
         path,
         text=text.read() if text is not None else "",
         progress=True,

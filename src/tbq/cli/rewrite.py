@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, source, source_options, steps_option, threads_option
+from tbq.cli.options import (
+    logdir_argument,
+    merge_option,
+    names,
+    source,
+    source_options,
+    steps_option,
+    threads_option,
+)
 from tbq.rewrite.options import RESTARTS
 
 _EXAMPLES = """\b
@@ -27,18 +35,6 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
             raise click.BadParameter(f"{value!r} is not OLD=NEW", param=param)
         pairs[old] = new
     return pairs
-
-
-def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
-    for value in values:
-        if value.startswith("re:"):
-            raise click.BadParameter(
-                f"{value!r} is an expression, as commands that read take it; want the names of runs, A,B=NAME",
-                param=param,
-            )
-        if not all(value.rpartition("=")[::2]):
-            raise click.BadParameter(f"{value!r} is not A,B=NAME", param=param)
-    return {new: old.split(",") for old, new in _pairs(ctx, param, values).items()}
 
 
 @click.command(epilog=_EXAMPLES)
@@ -77,13 +73,7 @@ def _merges(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="resume leaves out what a resumed run overtook.",
 )
 @click.option("--offset-steps", type=int, default=0, metavar="N", help="Add N to each step.")
-@click.option(
-    "--merge-runs",
-    multiple=True,
-    metavar="A,B=NAME",
-    callback=_merges,
-    help="Make one run of several, in order of time.",
-)
+@merge_option
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
 @threads_option
 @source_options
@@ -95,6 +85,7 @@ def command(
     drop_tag: tuple[str, ...],
     keep_tag: tuple[str, ...],
     drop_kind: tuple[str, ...],
+    merge_runs: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -110,6 +101,7 @@ def command(
             drop_tag=names(drop_tag),
             keep_tag=names(keep_tag),
             drop_kind=list(drop_kind),
+            merge_runs=merge_runs or None,
             progress=progress,
             **options,
         )

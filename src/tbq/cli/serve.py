@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    interval_option,
     live_restarts_option,
     logdir_argument,
     select_options,
@@ -43,10 +44,7 @@ Examples:
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="What the page is called.  [default: the name of LOGDIR]")
 @select_options
-@click.option(
-    "--every", type=click.FloatRange(0.05, 3600), default=0.25, show_default=True, metavar="SECONDS",
-    help="How often to look for new data.",
-)  # fmt: skip
+@interval_option("0.25")
 @click.option(
     "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
@@ -58,7 +56,7 @@ def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
     open_page: bool,
-    every: float,
+    interval: float | None,
     allow_host: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -80,7 +78,7 @@ def command(
         logdir if len(logdir) > 1 else logdir[0],
         **selection,
         open=open_page,
-        interval=every,
+        interval=0.25 if interval is None else interval,
         allow_host=allow_host,
         on_start=started,
         **options,

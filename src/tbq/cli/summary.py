@@ -67,7 +67,7 @@ def command(
     best_of = _best(best)
     log = opened(logdir, reading)
     table = log.summary(
-        stats, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
+        stats=stats, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
     )
     ordering = [name for tag in best_of for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import names, source, source_options, threads_option
+from tbq.cli.options import interval_option, names, source, source_options, threads_option
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -30,9 +30,7 @@ Examples:
     help=f"Tables that the lake has; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
 @click.option("--watch", is_flag=True, help="Keep syncing until Ctrl-C.")
-@click.option(
-    "--every", default="30", show_default=True, metavar="TIME", help="How often --watch looks, e.g. 5, 10m."
-)
+@interval_option("30; --watch looks this often")
 @click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
 @click.option(
     "--compact/--no-compact",
@@ -62,7 +60,7 @@ def command(
     tag: tuple[str, ...],
     kind: tuple[str, ...],
     watch: bool,
-    every: str,
+    interval: float | None,
     keep_gone: bool,
     compact: bool | None,
     retention: float,
@@ -78,13 +76,12 @@ def command(
 
     import tbq
     from tbq.cli.emit import say, tell
-    from tbq.cli.watchdog import seconds
     from tbq.errors import TbqError, UsageError
     from tbq.progress import progress_bar
 
     if len(paths) < 2:
         raise UsageError("want LOGDIR and LAKE", hint="tbq sync runs lake")
-    pause = seconds(every, "--every")
+    pause = 30.0 if interval is None else interval
     *logdirs, lake = paths
     options: dict[str, Any] = {
         "run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None, "keep_gone": keep_gone,

@@ -40,7 +40,7 @@ def command(
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""
 
     out.check()
-    table = opened(logdir, reading).tags(names(run), tag=names(tag), **quiet(reading))
+    table = opened(logdir, reading).tags(names(tag), run=names(run), **quiet(reading))
     out.emit(table, _draw)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    interval_option,
     live_restarts_option,
     logdir_argument,
     select_options,
@@ -31,12 +32,7 @@ Examples:
     metavar="W",
     help="Smooth as TensorBoard does with this weight; the key s changes it.",
 )
-@click.option(
-    "--every",
-    type=click.FloatRange(0.05, 3600),
-    metavar="SECONDS",
-    help="How often to look for new data.  [default: 1, or 30 for a URL]",
-)
+@interval_option("1, or 30 for a URL")
 @click.option(
     "--stalled-after",
     type=click.FloatRange(0, min_open=True),
@@ -50,7 +46,7 @@ def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
     smooth: float,
-    every: float | None,
+    interval: float | None,
     stalled_after: float | None,
     restarts: Any,
     threads: int | None,
@@ -66,7 +62,7 @@ def command(
         logdir if len(logdir) > 1 else logdir[0],
         **selection,
         smooth=smooth,
-        interval=every,
+        interval=interval,
         stalled_after=stalled_after,
         restarts=restarts,
         threads=threads,

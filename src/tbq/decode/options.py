@@ -59,9 +59,9 @@ class Reading(TypedDict, total=False):
 
 
 class Selected(Reading, total=False):
-    """The keywords of every table of values, beside `run`."""
+    """The keywords of every table of values, beside `tag`."""
 
-    tag: Names
+    run: Names
     steps: Steps
 
 

@@ -29,7 +29,7 @@ class HparamTable(Table):
         Numbers are float64, bools bool; a column with values of several types has strings. The last value of
         a run wins. `tag` takes names of hyperparameters, globs or `re:` expressions.
 
-        >>> log.hparams("diverged").wide(["lr", "optim*"]).columns
+        >>> log.hparams(run="diverged").wide(["lr", "optim*"]).columns
         ['run', 'lr', 'optimizer', 'group', 'status']
         """
         if wall_time:

@@ -63,7 +63,7 @@ class _File:
 def write_media(
     reader: Reader,
     path: StrPath,
-    run: Names = None,
+    tag: Names = None,
     every: int = 1,
     kinds: Sequence[str] | str | None = None,
     force: bool = False,
@@ -82,7 +82,7 @@ def write_media(
     root = Path(path)
     wanted = _kinds(kinds)
     check_free(root / MANIFEST, force)
-    located = locate_all(reader, wanted, run, **selected)
+    located = locate_all(reader, wanted, tag, **selected)
     pairs: dict[tuple[str, str], str] = {}
     picked = {}
     for name, values in located.items():

@@ -37,10 +37,11 @@ OVERVIEWS = {
 _HEALTH = ("ok", "truncated", "header_only", "empty", "not_events", "damaged", "git_lfs", "unreadable")
 
 
-def overview(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> pa.Table:
+def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> pa.Table:
     """A table about the log."""
-    keywords(f'log.table("{kind}")', selected, ("run", *OVERVIEWS[kind]))
-    tag = selected.pop("tag", None)
+    given = [*selected, *(() if tag is None else ("tag",))]
+    keywords(f'log.table("{kind}")', given, ("run", *OVERVIEWS[kind]))
+    run = selected.pop("run", None)
     selected.pop("steps", None)
     reading: Reading = {"on_error": "ignore", **selected}  # type: ignore[typeddict-unknown-key]
     if kind == "tags":

@@ -39,7 +39,7 @@ def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
 
 
 def _kind(reader: Reader, tag: str, run: str | None) -> str:
-    table = overview(reader, "tags", run)
+    table = overview(reader, "tags", run=run)
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
         kinds.setdefault(name, set()).add(kind)

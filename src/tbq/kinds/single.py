@@ -44,9 +44,9 @@ def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> Found
     step, run = which.pop("step", None), which.pop("run", None)
     reading: Reading = which
     step = None if step is None else whole("step", step)
-    values = locate(reader, kind, run, tag, step, **reading)
+    values = locate(reader, kind, tag, run, step, **reading)
     if step is not None and not len(values):
-        values = locate(reader, kind, run, tag, None, **reading)
+        values = locate(reader, kind, tag, run, None, **reading)
     return Found(values, step)
 
 

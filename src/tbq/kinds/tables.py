@@ -49,54 +49,54 @@ def table_of(
 
 @overload
 def table(
-    reader: Reader, kind: Literal["tensors"], run: Names = None, **selected: Unpack[Selected]
+    reader: Reader, kind: Literal["tensors"], tag: Names = None, **selected: Unpack[Selected]
 ) -> TensorTable: ...
 @overload
 def table(
-    reader: Reader, kind: Literal["histograms"], run: Names = None, **selected: Unpack[Selected]
+    reader: Reader, kind: Literal["histograms"], tag: Names = None, **selected: Unpack[Selected]
 ) -> HistogramTable: ...
 @overload
 def table(
-    reader: Reader, kind: Literal["audio"], run: Names = None, **selected: Unpack[Selected]
+    reader: Reader, kind: Literal["audio"], tag: Names = None, **selected: Unpack[Selected]
 ) -> AudioTable: ...
 @overload
 def table(
-    reader: Reader, kind: Literal["hparams"], run: Names = None, **selected: Unpack[Selected]
+    reader: Reader, kind: Literal["hparams"], tag: Names = None, **selected: Unpack[Selected]
 ) -> HparamTable: ...
 @overload
 def table(
-    reader: Reader, kind: Literal["tags"], run: Names = None, **selected: Unpack[Selected]
+    reader: Reader, kind: Literal["tags"], tag: Names = None, **selected: Unpack[Selected]
 ) -> TagTable: ...
 @overload
-def table(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> Table: ...
-def table(reader: Reader, kind: str, run: Names = None, **selected: Unpack[Selected]) -> Any:
+def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> Table: ...
+def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> Any:
     """A table of a log; an argument that it cannot honour is an error."""
     from tbq import _core
 
     schema(kind)  # raises if there is no such table
     if kind in OVERVIEWS:
-        return table_of(overview(reader, kind, run, **selected), kind, reader.path, reader.began)
+        return table_of(overview(reader, kind, tag, **selected), kind, reader.path, reader.began)
     keywords(f"log.{kind}", selected, SELECTED)
     if kind == "scalars":
-        return scalars(reader, run, **selected)
+        return scalars(reader, tag=tag, **selected)
     if kind not in _core.tables():
         raise UsageError(
             f"{kind} is not a table of a log", hint="log.write_media(path) makes it, and the files it lists"
         )
-    values = locate(reader, kind, run, **selected)
+    values = locate(reader, kind, tag, **selected)
     return table_of(values.arrow(), kind, reader.path, reader.began)
 
 
-def tables(reader: Reader, run: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
+def tables(reader: Reader, tag: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
     """Every table of values that has rows, by name, from two readings of the files."""
     from tbq import _core
 
     keywords("log.tables", selected, SELECTED)
     out: dict[str, Table] = {}
-    values = locate_all(reader, ["scalars", *_core.tables()], run, **selected)
+    values = locate_all(reader, ["scalars", *_core.tables()], tag, **selected)
     if values.pop("scalars", None) is not None:
         quiet: Selected = {**selected, "on_error": "ignore"}  # the same files again
-        out["scalars"] = scalars(reader, run, **quiet)
+        out["scalars"] = scalars(reader, tag=tag, **quiet)
     for name, of_kind in values.items():
         out[name] = table_of(of_kind.arrow(), name, reader.path, reader.began)
     return {name: each for name, each in out.items() if len(each)}

@@ -34,20 +34,20 @@ _CONTENT = {"tensors": "shape", "histograms": "left", "images": "data", "audio":
 def locate(
     reader: Reader,
     name: str,
-    run: Names = None,
     tag: Names = None,
+    run: Names = None,
     steps: Steps = None,
     **reading: Unpack[Reading],
 ) -> Values:
     """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
-    return locate_all(reader, [name], run, tag, steps, **reading)[name]
+    return locate_all(reader, [name], tag, run, steps, **reading)[name]
 
 
 def locate_all(
     reader: Reader,
     names: Sequence[str],
-    run: Names = None,
     tag: Names = None,
+    run: Names = None,
     steps: Steps = None,
     **reading: Unpack[Reading],
 ) -> dict[str, Values]:

@@ -10,9 +10,9 @@ import numpy as np
 from tbq.errors import DamageError, DependencyError
 from tbq.export.pictures import picture
 from tbq.kinds.histograms import Histogram
+from tbq.numbers import compact, number
 from tbq.plot import ticks
 from tbq.plot.cells import Line, Span, filled
-from tbq.plot.numbers import compact, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tbq.numbers import number
 from tbq.plot import ticks
 from tbq.plot.canvas import NOBODY, Canvas, rows_of
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
-from tbq.plot.numbers import number
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
 

@@ -53,7 +53,7 @@ class Plotting(TypedDict, total=False):
     legend: Legend | None
     title: str | None
     size: str | float | tuple[float, float] | None
-    columns: int | None
+    panels: int | None
     dpi: float | None
     style: str | Sequence[str]
     font: str | None
@@ -88,7 +88,7 @@ class Options:
     legend: str | None = None
     title: str | None = None
     size: tuple[float | None, float | None] = (None, None)
-    columns: int | None = None
+    panels: int | None = None
     dpi: float | None = None
     style: tuple[str, ...] = ("screen",)
     font: str | None = None
@@ -120,8 +120,8 @@ class Options:
             if options.get(name) is not None and not isinstance(options[name], str):
                 raise bad(name, options[name], "a text")
         options["size"] = _size(options.get("size"))
-        if options.get("columns") is not None:
-            options["columns"] = whole("columns", options["columns"], least=1, most=100)
+        if options.get("panels") is not None:
+            options["panels"] = whole("panels", options["panels"], least=1, most=100)
         if options.get("dpi") is not None:
             options["dpi"] = _number("dpi", options["dpi"], 10.0, 2400.0)
         options["style"] = _styles(options.get("style", "screen"))

@@ -90,7 +90,7 @@ def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
     from tbq.kinds.overview import overview
     from tbq.select import Selection
 
-    table = overview(reader, "tags", run)
+    table = overview(reader, "tags", run=run)
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
         kinds.setdefault(name, set()).add(kind)
@@ -110,4 +110,4 @@ def _of_table(
     from tbq.kinds.tables import table
     from tbq.plot.tables import of_kind
 
-    return of_kind(table(reader, name, run, tag=tag, steps=steps, **reading), options, ax)
+    return of_kind(table(reader, name, tag, run=run, steps=steps, **reading), options, ax)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, warn
-from tbq.plot.numbers import compact
+from tbq.numbers import compact
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, tick_names
 from tbq.text import counted

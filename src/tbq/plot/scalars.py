@@ -59,7 +59,7 @@ def of_log(
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
-    table, result = read_scalars(reader, chosen, tag, steps, session_tables=True, also=also, **reading)
+    table, result = read_scalars(reader, tag, chosen, steps, session_tables=True, also=also, **reading)
     _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
     takeovers = _takeovers(result, chosen or reader.names)

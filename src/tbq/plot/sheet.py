@@ -51,7 +51,7 @@ def sheet(
 
 def side_by_side(options: Options, count: int, natural: int) -> int:
     """How many of `count` panels are beside each other: as asked for, else what is natural; at most all."""
-    return min(options.columns or natural, count)
+    return min(options.panels or natural, count)
 
 
 def named(ax: Any, *, title: str | None = None, x: str | None = None, y: str | None = None) -> None:

@@ -21,7 +21,7 @@ def sparklines(
 ) -> dict[str, str]:
     """The sparkline of each run."""
     keywords("log.sparklines", reading, READING)
-    table = scalars(reader, run, tag, steps, **reading).to_arrow()
+    table = scalars(reader, tag, run, steps, **reading).to_arrow()
     tags = Selection.of(tag).require(names_in(table["tag"]), where=reader.path)
     if len(tags) > 1:
         raise several("tag", tags)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.arguments import whole
+from tbq.numbers import number
 from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, clipped, filled, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
-from tbq.plot.numbers import number
 from tbq.plot.pictures import found
 from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
@@ -62,7 +62,7 @@ def text(
         from tbq.kinds.tables import table
         from tbq.plot.terminal_kinds import lines_of_table
 
-        rows = table(reader, drawn[0], run, tag=tag, steps=steps, **reading)
+        rows = table(reader, drawn[0], tag, run=run, steps=steps, **reading)
         return painted(lines_of_table(rows, options.kind, room, height or 16, colour), colour)
     if options.kind == "difference":
         return painted(_difference(drawn, room, height, colour), colour)
@@ -72,7 +72,7 @@ def text(
 def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
     """The panels and their legend; `height` is that of everything, if it is given."""
     panels, options = chart.panels, chart.options
-    columns = options.columns or (
+    columns = options.panels or (
         1 if len(panels) == 1 or room < 100 else 3 if room >= 180 and len(panels) > 4 else 2
     )
     columns = min(columns, len(panels), max(room // _NARROW, 1))

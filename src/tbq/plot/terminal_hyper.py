@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq.numbers import aligned, number
 from tbq.plot.cells import Line, Span, cell_len, clipped, filled, fitted
 from tbq.plot.colours import viridis
-from tbq.plot.numbers import aligned, number
 
 if TYPE_CHECKING:
     from tbq.plot.hyper import Trials

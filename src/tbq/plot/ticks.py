@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 
-from tbq.plot.numbers import compact, duration
+from tbq.numbers import compact, duration
 
 _LARGEST = sys.float_info.max
 _WIDE = 6  # characters of a label beside an axis

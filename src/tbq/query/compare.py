@@ -53,7 +53,7 @@ def compare(
     if first == second:
         raise UsageError(f"both runs are {first!r}", hint="name two runs; tbq ls lists them")
     stats = choices("stats", stats, tuple(STATS))
-    scalars = read_scalars(reader, [first, second], tag, steps, **reading).to_arrow()
+    scalars = read_scalars(reader, tag, [first, second], steps, **reading).to_arrow()
     rows = _of_hparams(reader, first, second)
     for name in sorted(scalars["tag"].unique().to_pylist()):
         rows += _of_scalar(scalars, name, first, second, stats)

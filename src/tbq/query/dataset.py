@@ -102,7 +102,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
     def count_rows(self, **options: Any) -> int:
         """How many rows pass the filter.
 
-        >>> log.dataset("images").count_rows()
+        >>> log.dataset(kind="images").count_rows()
         3
         """
         return int(self.scanner(columns=["run"], **options).count_rows())

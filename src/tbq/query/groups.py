@@ -1,42 +1,163 @@
-"""Which runs belong together: by a regular expression that names the group, or by globs."""
+"""Which runs belong together: by hyperparameters, by a regular expression that names the group, or by globs."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import bad
-from tbq.errors import SelectionError, warn
+from tbq.errors import SelectionError, UsageError, warn
+from tbq.kinds.hparams import HPARAM
+from tbq.numbers import number
 from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
+from tbq.text import natural
+
+if TYPE_CHECKING:
+    from tbq.decode.reader import Reader
+
+_WANT = "run, hparam.NAME, a glob, or 're:…' with brackets around what names the group"
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The group of each run that has one, and the groups in their order."""
+
+    of_run: Mapping[str, str]
+    names: Sequence[str]
+    numeric: bool = False  # the groups are more than two values of one number
+
+    @classmethod
+    def of(cls, runs: Sequence[str], by: str | Sequence[str], reader: Reader | None) -> Grouping:
+        """The groups that `by` asks for; without a `reader` there are no hyperparameters to ask."""
+        wanted = _expressions(by)
+        if wanted == ["run"]:
+            return cls({run: run for run in runs}, list(runs))
+        if not any(each.startswith(HPARAM) for each in wanted):
+            return cls.of_names(group_runs(runs, wanted))
+        if not all(each.startswith(HPARAM) for each in wanted):
+            raise bad("by", by, "hyperparameters alone, or patterns of names alone")
+        if reader is None:
+            raise UsageError(
+                f"by: a table has no hyperparameters, so not {wanted[0]}", hint="log.plot(...) knows them"
+            )
+        from tbq.kinds.summary import hyperparameters
+
+        return cls.of_values(
+            runs, [each.removeprefix(HPARAM) for each in wanted], hyperparameters(reader, runs)
+        )
+
+    @classmethod
+    def of_names(cls, of_run: Mapping[str, str]) -> Grouping:
+        """Groups that are known by name."""
+        return cls(of_run, sorted(set(of_run.values()), key=natural))
+
+    @classmethod
+    def of_values(
+        cls,
+        runs: Sequence[str],
+        names: Sequence[str],
+        hparams: Mapping[str, Mapping[str, Any]],
+        *,
+        foreign: bool = False,
+    ) -> Grouping:
+        """The runs by their values of the hyperparameters `names`; a run that lacks one is in no group.
+
+        `hparams` has the hyperparameters of each run. Runs in no group are reported, unless `foreign`.
+
+        >>> Grouping.of_values(["a", "b"], ["lr"], {"a": {"lr": 0.1}, "b": {"lr": 0.01}}).names
+        ['lr=0.01', 'lr=0.1']
+        """
+        for name in names:
+            _check_hparam(runs, name, hparams, quiet=foreign)
+        values = {
+            run: tuple(hparams[run][name] for name in names)
+            for run in runs
+            if all(name in hparams.get(run, ()) for name in names)
+        }
+        if not values:
+            raise SelectionError(f"no run has all of {', '.join(HPARAM + name for name in names)}")
+        of_run = {
+            run: ", ".join(f"{name}={_text(value)}" for name, value in zip(names, parts, strict=True))
+            for run, parts in values.items()
+        }
+        by_value = sorted(values, key=lambda run: [*map(_value_key, values[run])])
+        ordered = list(dict.fromkeys(of_run[run] for run in by_value))
+        numeric = (
+            len(names) == 1 and len(ordered) > 2 and all(_is_number(value) for (value,) in values.values())
+        )
+        return cls(of_run, ordered, numeric)
+
+
+def _expressions(by: str | Sequence[str]) -> list[str]:
+    if not isinstance(by, str) and not isinstance(by, Iterable):
+        raise bad("by", by, f"{_WANT}, or a list of those")
+    given = [by] if isinstance(by, str) else list(by)
+    for each in given:
+        if not isinstance(each, str):
+            raise bad("by", each, _WANT)
+    return given
+
+
+def _check_hparam(
+    runs: Sequence[str], name: str, hparams: Mapping[str, Mapping[str, Any]], *, quiet: bool
+) -> None:
+    """Raise if no run has the hyperparameter; report the runs that lack it."""
+    without = [run for run in runs if name not in hparams.get(run, ())]
+    if len(without) == len(runs):
+        names = sorted({each for run in runs for each in hparams.get(run, ())})
+        near = closest(name, names)
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise SelectionError(
+            f"no run has the hyperparameter {name!r}{tip}",
+            hint=f"there are {', '.join(names[:10])}" if names else "no run has any",
+        )
+    if without and not quiet:
+        warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {_first_three(without)}")
+
+
+def _first_three(runs: Sequence[str]) -> str:
+    return ", ".join(runs[:3]) + (f" and {len(runs) - 3:,} more" if len(runs) > 3 else "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _value_key(value: Any) -> tuple[int, float, str]:
+    if _is_number(value):
+        return (0, -math.inf if math.isnan(value) else value, "")
+    return (1, 0.0, str(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not _is_number(value):
+        return str(value)
+    return f"{value:g}" if abs(value) < 1e6 else number(value)
 
 
 def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = False) -> dict[str, str]:
     r"""The group of each run that has one; runs without one are reported.
 
-    `re:EXPR` with brackets puts a run into the group that the first brackets name; it must match the name of the run
-    from its start, and need not reach its end. Without brackets it must match the whole name, as everywhere, which is
-    then the group. Anything else is a name or a glob, which also names the group. The first of several that fits a
-    run counts.
+    `re:EXPR` must match the whole name of a run, as everywhere; its first brackets, if it has any, name the group.
+    Anything else is a name or a glob, which also names the group. The first of several that fits a run counts.
 
-    If somebody else asks (`foreign`), nothing is reported, and expressions are matched in a time proportional to the
-    names: there are some with which Python's own `re` would not end today.
+    If a stranger asks (`foreign`), nothing is reported, and expressions are matched in a time proportional to the
+    names: Python's own `re` would need years for some of them.
 
     >>> group_runs(["lr0.1/seed0", "lr0.1/seed1", "lr1/seed0"], r"re:(.*)/seed\d+")
     {'lr0.1/seed0': 'lr0.1', 'lr0.1/seed1': 'lr0.1', 'lr1/seed0': 'lr1'}
-    >>> group_runs(["lr0.1/seed0", "lr1/seed0"], "re:(.*)/seed")
-    {'lr0.1/seed0': 'lr0.1', 'lr1/seed0': 'lr1'}
     >>> group_runs(["a/0", "a/1"], "a/*")
     {'a/0': 'a/*', 'a/1': 'a/*'}
     """
-    want = "a name, a glob, or 're:…' with brackets around what names the group"
-    if not isinstance(by, str) and not isinstance(by, Iterable):
-        raise bad("group", by, f"{want}, or a list of those")
-    given = [by] if isinstance(by, str) else list(by)
+    given = _expressions(by)
     groups: dict[str, str] = {}
     for expression in given:
-        if not isinstance(expression, str):
-            raise bad("group", expression, want)
         for run, group in _matching(runs, expression, foreign).items():
             groups.setdefault(run, group)
     if not groups:
@@ -47,8 +168,7 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = 
         )
     left = [run for run in runs if run not in groups]
     if left and not foreign:
-        shown = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
-        warn(f"{len(left):,} of {len(runs):,} runs are in no group: {shown}")
+        warn(f"{len(left):,} of {len(runs):,} runs are in no group: {_first_three(left)}")
     return groups
 
 
@@ -57,10 +177,8 @@ def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str
     if bare is not None:
         return f"a regular expression starts with re:, e.g. 're:{bare}'"
     for each in given:
-        if each.startswith("re:") and any(re.match(each[3:], run, re.DOTALL) for run in runs):
-            return f"without brackets the expression must match the whole name of a run: '{each}.*'"
         if each.startswith("re:") and any(re.search(each[3:], run, re.DOTALL) for run in runs):
-            return f"the expression must match from the start of a name: 're:.*{each[3:]}'"
+            return f"the expression must match the whole name of a run: 're:.*{each[3:]}.*'"
     return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
 
 
@@ -70,14 +188,12 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
     try:
         pattern = re.compile(expression.removeprefix("re:"), re.DOTALL)
     except re.error as wrong:
-        raise bad("group", expression, "a regular expression after 're:'", hint=str(wrong)) from None
+        raise bad("by", expression, "a regular expression after 're:'", hint=str(wrong)) from None
     if foreign:
         return _linear(runs, pattern.pattern, pattern.groups > 0)
     groups: dict[str, str] = {}
     for run in runs:
-        match = pattern.fullmatch(run)  # first, so that `(.*?)` is the whole name
-        if match is None and pattern.groups:
-            match = pattern.match(run)
+        match = pattern.fullmatch(run)
         if match and match[0]:
             groups[run] = (match[1] if pattern.groups else None) or match[0]
     return groups
@@ -89,16 +205,16 @@ def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]
     import pyarrow.compute as pc
 
     names = pa.array(list(runs), pa.string())
+    expression = rf"(?s)\A({as_re2(pattern)})\z"
     groups: dict[str, str] = {}
     try:
-        for end in (".*", "") if brackets else ("",):  # those that match whole come last, and count
-            expression = rf"(?s)\A({as_re2(pattern)}){end}\z"
-            matched = pc.match_substring_regex(names, expression)
-            parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
-            columns = (each.to_pylist() for each in (names, matched, *parts))
-            for run, there, match, group in zip(*columns, strict=True):
-                if there and match:
-                    groups[run] = group or match
+        matched = pc.match_substring_regex(names, expression)
+        parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
     except pa.ArrowInvalid as wrong:
-        raise bad("group", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
-    return {run: groups[run] for run in runs if run in groups}
+        raise bad("by", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
+    for run, matches, match, group in zip(
+        runs, *(each.to_pylist() for each in (matched, *parts)), strict=True
+    ):
+        if matches and match:
+            groups[run] = group or match
+    return groups

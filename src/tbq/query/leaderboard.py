@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
 from tbq.arguments import whole
-from tbq.errors import SelectionError, UsageError
+from tbq.errors import SelectionError
 from tbq.kinds.summary import summary
 from tbq.select import closest
+from tbq.table.sort import sort_key, sorted_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
 
     from tbq.decode.reader import Reader
     from tbq.kinds.summary import SummaryTable
@@ -48,6 +48,7 @@ def ranked(
 
     What is absent, or NaN, comes last either way. `top` keeps so many rows.
 
+    >>> import pyarrow as pa
     >>> table = pa.table({"run": ["a", "b", "c"], "loss.best": [0.2, None, 0.1]})
     >>> ranked(table, best={"loss.best": "min"})["run"].to_pylist()
     ['c', 'a', 'b']
@@ -55,37 +56,6 @@ def ranked(
     if top is not None:
         top = whole("top", top, least=1)
     keys = [(name, way == "max") for name, way in (best or {}).items()]
-    keys += [_key(each, table.column_names) for each in sort]
-    order = np.arange(table.num_rows)
-    for name, down in reversed(keys):
-        order = order[_order(table.column(name).take(pa.array(order)), down)]
-    if keys:
-        table = table.take(pa.array(order))
+    keys += [sort_key(each, table.column_names) for each in sort]
+    table = sorted_rows(table, keys)
     return table if top is None else table.slice(0, top)
-
-
-def _key(given: str, columns: Sequence[str]) -> tuple[str, bool]:
-    name, _, way = given.rpartition(":")
-    if given in columns or way not in ("asc", "desc"):
-        name, way = given, "asc"
-    if name not in columns:
-        near = closest(name, list(columns))
-        raise UsageError(
-            f"there is no column {name!r} to sort by",
-            hint=f"closest: {', '.join(near)}" if near else f"columns: {', '.join(columns)}",
-        )
-    return name, way == "desc"
-
-
-def _order(column: pa.ChunkedArray, down: bool) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """A stable order of the rows."""
-    if pa.types.is_floating(column.type):
-        column = column.combine_chunks()
-        column = pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN becomes absent
-    elif pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    values = column.to_pylist()
-    there = [i for i, value in enumerate(values) if value is not None]
-    absent = [i for i, value in enumerate(values) if value is None]
-    there.sort(key=lambda i: values[i], reverse=down)  # stable both ways
-    return np.array(there + absent, np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import keywords
 from tbq.decode.options import SELECTED
-from tbq.query.groups import group_runs
+from tbq.query.groups import Grouping
 from tbq.query.reduce import parse, reduce, tell_uneven
 from tbq.table.scalars import scalars as read_scalars
 from tbq.table.table import Table
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 def over_runs(
     reader: Reader,
-    group: str | Sequence[str],
+    by: str | Sequence[str],
     stats: str | Sequence[str],
-    run: Names = None,
+    tag: Names = None,
     **selected: Unpack[Selected],
 ) -> tuple[Table, pa.ChunkedArray]:
     """The table of `log.reduce`, and the mean wall time of each of its rows."""
     keywords("log.reduce", selected, SELECTED)
     names = parse(stats)
-    groups = group_runs([each.name for each in reader.choose(run)], group)
-    chosen = list(groups) if len(groups) < len(reader.runs) else None
-    scalars = read_scalars(reader, chosen, **selected).to_arrow()
+    runs = [each.name for each in reader.choose(selected.pop("run", None))]
+    groups = Grouping.of(runs, by, reader).of_run
+    selected["run"] = list(groups) if len(groups) < len(reader.runs) else None
+    scalars = read_scalars(reader, tag, **selected).to_arrow()
     tell_uneven(scalars, groups)
     times = scalars.set_column(scalars.schema.get_field_index("value"), "value", scalars["wall_time"])
     table = Table(reduce(scalars, groups, names), "reduced", logdir=reader.path)

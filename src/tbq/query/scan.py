@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def scan(
     reader: Reader,
     kind: str = "scalars",
-    run: Names = None,
+    tag: Names = None,
     relative_time: bool = False,
     columns: Sequence[str] | None = None,
     where: pc.Expression | None = None,
@@ -39,11 +39,11 @@ def scan(
     """
     extra = relative(kind, relative_time)
     if kind in OVERVIEWS:
-        return overview(reader, kind, run, **selected).to_reader()
+        return overview(reader, kind, tag, **selected).to_reader()
     keywords("log.scan", selected, SELECTED)
-    tags = Selection.of(selected.pop("tag", None))
+    tags = Selection.of(tag)
     steps = _steps(selected.pop("steps", None))
-    runs = reader.choose(run)
+    runs = reader.choose(selected.pop("run", None))
     seen: set[str] = set()
     asked = None if where is None else Filter(where, pa.schema([*schema(kind), *_made(extra)]))
     also = EVERYTHING

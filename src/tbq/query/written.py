@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Export(Selected, Writing, total=False):
     """The keywords of `log.write`: those of a table, and those of `table.write`."""
 
-    run: Names
+    tag: Names
 
 
 class Paths(list[str]):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tbq.rewrite.options import Restarts
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
+    from tbq.source.merge import Merging
     from tbq.storage import Storage
 
 __all__ = ["Report", "RunReport", "rewrite"]
@@ -37,7 +38,7 @@ def rewrite(
     max_points: int | None = None,
     restarts: Restarts = "keep",
     offset_steps: int = 0,
-    merge_runs: Mapping[str, Sequence[str]] | None = None,
+    merge_runs: Merging | None = None,
     flatten_hparams: bool = False,
     dry_run: bool = False,
     threads: int | None = None,
@@ -57,8 +58,8 @@ def rewrite(
     - `rename` and `rename_run` map old names to new ones; an old name `re:…` may use groups: `{"re:(.*)_x": r"x/\\1"}`.
     - `steps` (both ends included), `every`, `max_points` and `restarts="resume"` drop values, but never what
       describes a run (hparams, graphs, layouts); `offset_steps` is added to each remaining step.
-    - `merge_runs` maps a new name to the runs to merge; `flatten_hparams` folds `add_hparams` sub-runs into the run
-      above them.
+    - `merge_runs` maps a new name to the runs to merge, as in `tbq.open`; `flatten_hparams` folds `add_hparams`
+      sub-runs into the run above them.
     - `dry_run` writes nothing and reports what would change. `threads` is for reading the source; writing uses
       one. `max_unpacked`, `storage` and `cache` are as in `tbq.open`.
 

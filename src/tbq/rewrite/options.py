@@ -15,6 +15,8 @@ from tbq.text import is_text, shown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tbq.source.merge import Merging
+
 Restarts = Literal["keep", "resume"]
 RESTARTS: tuple[Restarts, ...] = get_args(Restarts)
 
@@ -95,7 +97,7 @@ class Options:
     max_points: int
     resume: bool
     offset_steps: int
-    merge_runs: dict[str, list[str]]
+    merge_runs: Merging | None
     flatten_hparams: bool
     dry_run: bool
 
@@ -108,15 +110,6 @@ class Options:
         nothing = dropped is None or (isinstance(dropped, list | tuple) and not dropped)
         kinds = [] if nothing else choices("drop_kind", dropped, _core.kinds())
         choice("restarts", given["restarts"], RESTARTS)
-        merge: dict[str, list[str]] = {}
-        merged = given["merge_runs"] if given["merge_runs"] is not None else {}
-        for name, parts in mapping("merge_runs", merged, "{'new': ['a', 'b']}").items():
-            name, parts = _shown(name), [parts] if isinstance(parts, str) else parts
-            merge[name] = [_shown(part) for part in parts]
-            if len(set(merge[name])) < 2:
-                raise UsageError(
-                    f"merge_runs: {name!r} needs at least two runs, got {', '.join(merge[name])}"
-                )
         drop = given["drop_tag"]
         return cls(
             repair=bool(given["repair"]),
@@ -130,7 +123,7 @@ class Options:
             max_points=whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,
             resume=given["restarts"] == "resume",
             offset_steps=whole("offset_steps", given["offset_steps"]),
-            merge_runs=merge,
+            merge_runs=given["merge_runs"],
             flatten_hparams=bool(given["flatten_hparams"]),
             dry_run=bool(given["dry_run"]),
         )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import SelectionError, UsageError, warn
-from tbq.select import MAX_STEP, MIN_STEP, closest
+from tbq.errors import UsageError, warn
+from tbq.select import MAX_STEP, MIN_STEP
 from tbq.source import Run
+from tbq.source.merge import merged_names
 from tbq.text import shell_word, system_name
 
 if TYPE_CHECKING:
@@ -37,19 +38,9 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
     names = [run.name for run in runs]
     options.rename_run.require(names)
     becomes = {name: folds.get(name, name) for name in names}
-    merged: set[str] = set()
-    for new, parts in options.merge_runs.items():
-        for part in parts:
-            if part not in becomes:
-                near = closest(part, names)
-                raise SelectionError(
-                    f"no run is called {part!r}, so it cannot be merged into {new!r}",
-                    hint=f"closest: {', '.join(near)}" if near else None,
-                )
-            if part in merged:
-                raise UsageError(f"run {part!r} is merged twice")
-            merged.add(part)
-        becomes.update({name: new for name in names if becomes[name] in parts or name in parts})
+    if options.merge_runs is not None:
+        merged = merged_names(names, options.merge_runs)
+        becomes = {name: merged.get(name, merged.get(above, above)) for name, above in becomes.items()}
     members_of: dict[str, list[Run]] = {}
     for run in runs:
         members_of.setdefault(becomes[run.name], []).append(run)
@@ -65,17 +56,6 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
                 hint=f"to join them: --merge-runs {shell_word(f'{other},{name}={new}')}",
             )
         final[new] = members
-    for new in options.merge_runs:
-        unasked = [
-            run.name
-            for run in members_of.get(new, [])
-            if run.name == new and new not in options.merge_runs[new]
-        ]
-        if unasked:
-            raise UsageError(
-                f"run {new!r} exists and is not one of the runs to merge",
-                hint=f"choose another name, or merge {new!r} too",
-            )
     grouped = [
         Run(
             name,

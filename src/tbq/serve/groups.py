@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tbq.errors import SelectionError
 from tbq.kinds.hparams import HPARAM
 from tbq.plot.groups import Groups
-from tbq.query.groups import group_runs
+from tbq.query.groups import Grouping, group_runs
 from tbq.query.moments import Moments, merged
-from tbq.select import closest
 from tbq.serve.points import placed, smooth_values
 from tbq.serve.runs import hparams_of
 from tbq.serve.wire import Answer, json_answer
@@ -61,17 +59,12 @@ def groups(log: LiveLog, params: Params) -> Answer:
 def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -> Groups:
     """The groups by `hparam.NAME`, or by a pattern of the name, as `tbq plot --by` makes them."""
     if not by.startswith(HPARAM):
-        return Groups.of_names(group_runs(runs, by, foreign=True), dark=dark)
-    name = by.removeprefix(HPARAM)
+        return Groups.coloured(Grouping.of_names(group_runs(runs, by, foreign=True)), dark=dark)
     with log.lock:
         known = {run: hparams_of(log, run) for run in runs}
-    given = {run: each.values[name] for run, each in known.items() if each and name in each.values}
-    if not given:
-        names = sorted({each for hparams in known.values() if hparams for each in hparams.values})
-        near = closest(name, names)
-        tip = f"; closest: {', '.join(near)}" if near else ""
-        raise SelectionError(f"no run has the hyperparameter {name!r}{tip}")
-    return Groups.of_values(runs, {name: given}, dark=dark)
+    hparams = {run: each.values for run, each in known.items() if each}
+    names = [by.removeprefix(HPARAM)]
+    return Groups.coloured(Grouping.of_values(runs, names, hparams, foreign=True), dark=dark)
 
 
 def lines(

@@ -1,49 +1,134 @@
-"""Several directories as one run, such as the `version_0`, `version_1` that a trainer makes for each start."""
+"""Several runs as one, such as the `version_0`, `version_1` that a trainer makes for each start."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tbq.arguments import bad
-from tbq.errors import SelectionError
+from tbq.errors import SelectionError, UsageError
+from tbq.select import closest
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
-from tbq.text import shown_path
+from tbq.text import is_text, shown_name, shown_path
 
-_WANT = r"re: and an expression with brackets around the name, e.g. re:(.*)/version_\d+"
+#: Which runs become one: `{"job": ["job1", "job2"]}`, `"job1,job2=job"`, or `"re:(.*)/v.*"`; or a list of strings.
+Merging = str | Sequence[str] | Mapping[str, Sequence[str]]
+
+_WANT = r"A,B=NAME, or re: and an expression with brackets around the name, e.g. re:(.*)/version_\d+"
 
 
-def merge_runs(found: Found, pattern: str) -> Found:
-    r"""Make one run of those that a `re:` expression matches and names alike: its first brackets are the new name.
-
-    The expression must match the full name. The other runs stay as they are.
+def merge_runs(found: Found, merging: Merging) -> Found:
+    r"""Make one run of those that `merging` gives the same name; the other runs stay as they are.
 
     >>> found = Found(["runs"], [Run("a/version_0", "", ["x"]), Run("a/version_1", "", ["y"]), Run("b", "", ["z"])])
     >>> [(run.name, run.files) for run in merge_runs(found, r"re:(.*)/version_\d+").runs]
     [('a', ['x', 'y']), ('b', ['z'])]
     """
-    expression = _compiled(pattern)
+    try:
+        names = merged_names([run.name for run in found.runs], merging)
+    except SelectionError as failure:
+        failure.path = ", ".join(map(shown_path, found.paths))
+        raise
     merged: dict[str, Run] = {}
-    matched = False
     for run in found.runs:
-        match = expression.fullmatch(run.name)
-        matched = matched or match is not None
-        name = (match[1] or ".") if match is not None else run.name
+        name = names.get(run.name, run.name)
         before = merged.get(name)
         if before is None:
             merged[name] = run._replace(name=name)
         else:
             folder = _above(before.path, run.path) if before.path and run.path else before.path
             merged[name] = before._replace(path=folder, files=[*before.files, *run.files])
-    if not matched:
-        raise SelectionError(
-            f"no run matches merge={pattern!r}",
-            path=", ".join(map(shown_path, found.paths)),
-            hint="runs here: " + ", ".join(run.name for run in found.runs[:5]),
-        )
     return replace(found, runs=sorted(merged.values(), key=lambda run: run.name))
+
+
+def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:
+    """The new name of each run that is merged. A `re:` expression must match the full name of a run.
+
+    >>> merged_names(["a", "b", "c"], "a,b=ab")
+    {'a': 'ab', 'b': 'ab'}
+    """
+    names: dict[str, str] = {}
+    for new, parts in _rules(merging):
+        matched = _matching(runs, parts) if new is None else dict.fromkeys(_named(runs, new, parts), new)
+        for run, name in matched.items():
+            if run in names:
+                raise UsageError(f"run {run!r} is merged twice")
+            names[run] = name
+    return names
+
+
+def _rules(merging: object) -> list[tuple[str | None, list[str]]]:
+    """Each rule: the new name and the runs, or None and the `re:` expression."""
+    if isinstance(merging, Mapping):
+        return [(_shown(new), _parts(parts)) for new, parts in merging.items()]
+    if not isinstance(merging, str | Iterable):
+        raise bad("merge_runs", merging, _WANT)
+    rules: list[tuple[str | None, list[str]]] = []
+    for each in [merging] if isinstance(merging, str) else merging:
+        if not isinstance(each, str):
+            raise bad("merge_runs", each, _WANT)
+        parts, _, new = each.rpartition("=")
+        if each.startswith("re:"):
+            rules.append((None, [each]))
+        elif parts and new:
+            rules.append((new, parts.split(",")))
+        else:
+            raise bad("merge_runs", each, _WANT)
+    return rules
+
+
+def _parts(given: object) -> list[str]:
+    if not isinstance(given, str | Iterable):
+        raise bad("merge_runs", given, "the names of runs, e.g. {'job': ['job1', 'job2']}")
+    return [_shown(part) for part in ([given] if isinstance(given, str) else given)]
+
+
+def _shown(name: object) -> str:
+    if not isinstance(name, str):
+        raise bad("merge_runs", name, "the name of a run")
+    return name if is_text(name) else shown_name(name)
+
+
+def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]:
+    if len(set(parts)) < 2:
+        raise UsageError(f"merge_runs: {new!r} needs at least two runs, got {', '.join(parts)}")
+    for part in parts:
+        if part not in runs:
+            near = closest(part, list(runs))
+            raise SelectionError(
+                f"no run is called {part!r}, so it cannot be merged into {new!r}",
+                hint=f"closest: {', '.join(near)}" if near else None,
+            )
+    if new in runs and new not in parts:
+        raise UsageError(
+            f"run {new!r} exists and is not one of the runs to merge",
+            hint=f"choose another name, or merge {new!r} too",
+        )
+    return list(dict.fromkeys(parts))
+
+
+def _matching(runs: Sequence[str], expressions: Sequence[str]) -> dict[str, str]:
+    (pattern,) = expressions
+    expression = _compiled(pattern)
+    matches = {run: match for run in runs if (match := expression.fullmatch(run)) is not None}
+    if not matches:
+        raise SelectionError(
+            f"no run matches merge_runs={pattern!r}", hint="runs here: " + ", ".join(runs[:5])
+        )
+    return {run: match[1] or "." for run, match in matches.items()}
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        expression = re.compile(pattern.removeprefix("re:"), re.DOTALL)
+    except re.error as failure:
+        raise bad("merge_runs", pattern, "a regular expression after 're:'", hint=str(failure)) from None
+    if expression.groups < 1:
+        raise bad("merge_runs", pattern, _WANT)
+    return expression
 
 
 def _above(first: str, other: str) -> str:
@@ -51,18 +136,3 @@ def _above(first: str, other: str) -> str:
     if is_remote(first) or is_remote(other):
         return "/".join(common_parts([path.rstrip("/").split("/") for path in (first, other)]))
     return os.path.commonpath([first, other])
-
-
-def _compiled(pattern: object) -> re.Pattern[str]:
-    if not isinstance(pattern, str) or not pattern.startswith("re:"):
-        named = isinstance(pattern, str) and "=" in pattern
-        raise bad(
-            "merge", pattern, _WANT, "runs by name: tbq rewrite --merge-runs A,B=NAME" if named else None
-        )
-    try:
-        expression = re.compile(pattern.removeprefix("re:"), re.DOTALL)
-    except re.error as failure:
-        raise bad("merge", pattern, "a regular expression after 're:'", hint=str(failure)) from None
-    if expression.groups < 1:
-        raise bad("merge", pattern, _WANT)
-    return expression

@@ -30,16 +30,16 @@ class Series(NamedTuple):
 
 
 def scalars(
-    reader: Reader, run: Names = None, tag: Names = None, steps: Steps = None, **reading: Unpack[Reading]
+    reader: Reader, tag: Names = None, run: Names = None, steps: Steps = None, **reading: Unpack[Reading]
 ) -> Table:
     """The table of scalars; `log.scalars` explains the options."""
-    return read_scalars(reader, run, tag, steps, **reading)[0]
+    return read_scalars(reader, tag, run, steps, **reading)[0]
 
 
 def read_scalars(
     reader: Reader,
-    run: Names = None,
     tag: Names = None,
+    run: Names = None,
     steps: Steps = None,
     session_tables: bool = False,
     also: Sequence[str] = (),
@@ -69,7 +69,7 @@ def series(
     reader: Reader, tag: str, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
 ) -> Series:
     """One scalar tag of one run."""
-    table = scalars(reader, run, tag, steps, **reading).to_arrow()
+    table = scalars(reader, tag, run, steps, **reading).to_arrow()
     for name in ("run", "tag"):
         names = sorted(table[name].unique().to_pylist())
         if len(names) > 1:

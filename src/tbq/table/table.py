@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tbq.arguments import StrPath, choice, keywords, whole
 from tbq.errors import UsageError, missing
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    import pyarrow.compute as pc
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from PIL import Image
 
     from tbq.export.options import Writing
     from tbq.plot.options import Plotting
+    from tbq.select import Steps
 
 
 class Table:
@@ -68,7 +70,7 @@ class Table:
     def shape(self) -> tuple[int, int]:
         """How many rows and columns there are.
 
-        >>> log.scalars("diverged", tag="lr").shape
+        >>> log.scalars("lr", run="diverged").shape
         (20, 5)
         """
         return self._arrow.num_rows, self._arrow.num_columns
@@ -76,13 +78,32 @@ class Table:
     def __len__(self) -> int:
         return int(self._arrow.num_rows)
 
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        """One column as a NumPy array: numbers as they are, everything else as objects; an absent number is NaN.
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns, as Arrow has them.
+
+        >>> log.scalars().schema.field("step").type
+        DataType(int64)
+        """
+        return self._arrow.schema
+
+    @overload
+    def __getitem__(self, column: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, column: list[str]) -> Table: ...
+    def __getitem__(self, column: str | list[str]) -> NDArray[Any] | Table:
+        """One column as a NumPy array, or a list of columns as a Table.
+
+        Numbers stay as they are, with NaN for an absent one; everything else becomes objects.
 
         >>> import pyarrow as pa
         >>> Table(pa.table({"step": [1, 2]}))["step"].tolist()
         [1, 2]
+        >>> log.scalars()[["run", "step"]].columns
+        ['run', 'step']
         """
+        if isinstance(column, list):
+            return self.select(column)
         from tbq.columns.codes import decoded
 
         return decoded(self._arrow.column(self._index(column)))
@@ -110,6 +131,59 @@ class Table:
         3
         """
         return self._same(self._arrow.slice(0, whole("n", n, least=0)))
+
+    def tail(self, n: int = 5) -> Table:
+        """The last `n` rows.
+
+        >>> import pyarrow as pa
+        >>> Table(pa.table({"step": range(9)})).tail(2)["step"].tolist()
+        [7, 8]
+        """
+        kept = min(whole("n", n, least=0), len(self))
+        return self._same(self._arrow.slice(len(self) - kept, kept))
+
+    def select(self, columns: Sequence[str] | str) -> Table:
+        """Only these columns, in this order: a list, or names with commas between them.
+
+        >>> log.scalars().select("run,value").columns
+        ['run', 'value']
+        """
+        names = columns.split(",") if isinstance(columns, str) else list(columns)
+        return self._same(self._arrow.select([self._index(name) for name in names]))
+
+    def sort(self, columns: Sequence[str] | str) -> Table:
+        """The rows in the order of a column, or of several: "value", "value:desc". Absent values and NaN come last.
+
+        >>> log.scalars("lr", run="diverged").sort("value:desc").head(1)["value"].item()
+        1.0
+        """
+        from tbq.table.sort import sort_key, sorted_rows
+
+        keys = [columns] if isinstance(columns, str) else columns
+        return self._same(sorted_rows(self._arrow, [sort_key(each, self.columns) for each in keys]))
+
+    def filter(
+        self,
+        where: pc.Expression | ArrayLike | None = None,
+        *,
+        tag: Names = None,
+        run: Names = None,
+        steps: Steps = None,
+    ) -> Table:
+        """The rows that a condition lets through: one bool per row, or an expression of `pyarrow.compute`.
+
+        `tag`, `run` and `steps` select as they do in `log.scalars`.
+
+        >>> import pyarrow.compute as pc
+        >>> table = log.scalars(run="diverged")
+        >>> len(table.filter(table["value"] > 2)) == len(table.filter(pc.field("value") > 2)) > 0
+        True
+        >>> len(table.filter(tag="val/*", steps="100:"))
+        10
+        """
+        from tbq.table.filter import filtered
+
+        return self._same(filtered(self._arrow, where, tag=tag, run=run, steps=steps, origin=self.logdir))
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts.
@@ -155,7 +229,7 @@ class Table:
     def to_polars(self, *, categories: bool = False) -> pl.DataFrame:
         """A polars DataFrame; runs and tags are strings, or categoricals with `categories=True`.
 
-        >>> log.scalars("diverged", tag="lr").to_polars()["value"].min()
+        >>> log.scalars("lr", run="diverged").to_polars()["value"].min()
         0.125
         """
         try:
@@ -169,7 +243,7 @@ class Table:
     def image(self, row: int, column: str = "data") -> Image.Image:
         """The encoded image in a cell as a PIL image.
 
-        >>> log.summary(run="media").image(0, "samples").size
+        >>> log.summary(run="media", media=True).image(0, "samples").size
         (32, 32)
         """
         from tbq.export.pictures import picture
@@ -191,7 +265,7 @@ class Table:
         Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
         `storage`.
 
-        >>> log.scalars("lr=0.1", tag="lr").write("{run}.csv", columns="step,value")
+        >>> log.scalars("lr", run="lr=0.1").write("{run}.csv", columns="step,value")
         ['lr=0.1_seed=0.csv', 'lr=0.1_seed=1.csv']
         """
         from tbq.export import write
@@ -205,7 +279,7 @@ class Table:
 
         `wall_time=True` adds the column `wall_time`: when the last value of the row was logged.
 
-        >>> log.scalars("diverged").wide(["lr", "val/*"]).columns
+        >>> log.scalars(run="diverged").wide(["lr", "val/*"]).columns
         ['run', 'step', 'lr', 'val/accuracy', 'val/loss']
         """
         from tbq.table.wide import wide
@@ -213,12 +287,12 @@ class Table:
         arrow = wide(self._scalars("wide"), self._order(tag), wall_time)
         return self._derived(arrow, "wide")
 
-    def summary(self, stats: Sequence[str] | str = ("last",), *, tag: Names = None) -> Table:
+    def summary(self, tag: Names = None, *, stats: Sequence[str] | str = ("last",)) -> Table:
         """One row per run: `last` of each tag under its name, other statistics as `<tag>.<stat>`.
 
         Statistics: first, last, min, max, mean, std, count, and min_step, max_step, the steps of min and max.
 
-        >>> log.scalars("diverged").summary("last,min", tag="lr").to_dicts()
+        >>> log.scalars(run="diverged").summary("lr", stats="last,min").to_dicts()
         [{'run': 'diverged', 'lr': 0.125, 'lr.min': 0.125}]
         """
         from tbq.table.summary import summary
@@ -228,7 +302,7 @@ class Table:
     def with_relative_time(self) -> Table:
         """The table with a column `relative_time`: seconds since the run began, whatever rows were selected.
 
-        >>> log.scalars("diverged", tag="lr").with_relative_time()["relative_time"][:2].tolist()
+        >>> log.scalars("lr", run="diverged").with_relative_time()["relative_time"][:2].tolist()
         [1.0, 6.0]
         """
         from tbq.columns.relative import COLUMN, relative_times, run_column
@@ -247,7 +321,7 @@ class Table:
     def smooth(self, weight: float) -> Table:
         """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much.
 
-        >>> log.scalars("diverged", tag="lr").smooth(0.6)["value"].min().round(4).item()
+        >>> log.scalars("lr", run="diverged").smooth(0.6)["value"].min().round(4).item()
         0.1364
         """
         from tbq.table.smooth import smooth
@@ -257,7 +331,7 @@ class Table:
     def every(self, n: int) -> Table:
         """Every nth row of each run and tag, from the first on.
 
-        >>> log.scalars("diverged", tag="lr").every(8)["step"].tolist()
+        >>> log.scalars("lr", run="diverged").every(8)["step"].tolist()
         [0, 80, 160]
         """
         from tbq.table.downsample import every
@@ -267,7 +341,7 @@ class Table:
     def max_points(self, n: int, *, method: Literal["triangle", "minmax"] = "triangle") -> Table:
         """At most `n` rows of each run and tag that keep the curve's shape.
 
-        >>> len(log.scalars("diverged", tag="train/loss").max_points(50))
+        >>> len(log.scalars("train/loss", run="diverged").max_points(50))
         50
         """
         from tbq.table.downsample import max_points

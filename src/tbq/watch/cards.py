@@ -6,11 +6,11 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from tbq.numbers import number
 from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.chart import Chart, Columns, Curve, plot_width
 from tbq.plot.colours import AMBER
-from tbq.plot.numbers import number
 from tbq.select import plain_tag
 from tbq.text import page
 from tbq.watch.feed import Picture, Want

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tbq.live.states import STATES, State
+from tbq.numbers import ago, aligned, number, rate
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED
-from tbq.plot.numbers import ago, aligned, number, rate
 from tbq.text import counted, sized
 from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model

@@ -1,0 +1,63 @@
+"""Rows of a table by a condition, or by run, tag and step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.arguments import bad
+from tbq.columns.codes import values_of
+from tbq.columns.rows import having
+from tbq.errors import UsageError
+from tbq.select import Selection
+from tbq.select import steps as step_range
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from numpy.typing import ArrayLike
+
+    from tbq.select import Names, Steps
+
+
+def filtered(
+    table: pa.Table,
+    where: pc.Expression | ArrayLike | None,
+    *,
+    tag: Names,
+    run: Names,
+    steps: Steps,
+    origin: str | None,
+) -> pa.Table:
+    """The rows that `where` lets through and that tag, run and steps select."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if where is not None:
+        table = table.filter(where if isinstance(where, pc.Expression) else _mask(where, table.num_rows))
+    for column, names in (("run", run), ("tag", tag)):
+        if names is not None:
+            _check(table, column)
+            known = sorted({str(name) for name in values_of(table[column])})
+            table = having(table, column, Selection.of(names, column).require(known, where=origin))
+    if steps is not None:
+        _check(table, "step")
+        first, last = step_range(steps)
+        table = table.filter((pc.field("step") >= pa.scalar(first)) & (pc.field("step") <= pa.scalar(last)))
+    return table
+
+
+def _mask(where: ArrayLike, rows: int) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    mask = np.asarray(where)
+    if mask.dtype != np.bool_ or mask.shape != (rows,):
+        raise bad("where", f"{mask.dtype} of shape {mask.shape}", f"one bool for each of the {rows:,} rows")
+    return pa.array(mask)
+
+
+def _check(table: pa.Table, column: str) -> None:
+    if column not in table.column_names:
+        raise UsageError(
+            f"filter: the table has no column {column!r}", hint=f"columns: {', '.join(table.column_names)}"
+        )
