@@ -70,7 +70,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
         from tbq.source.merge import merge_runs
 
         found = merge_runs(found, merge)
-    for problem in found.problems:
+    for problem in found.notices:
         warn(str(problem))
     reopen = (
         None

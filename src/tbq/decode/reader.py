@@ -39,7 +39,7 @@ class Reader:
     def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self.found = found
         self.unpacked = unpacked or Unpacked()
-        self.problems: dict[Problem, None] = dict.fromkeys(found.problems)
+        self.problems: dict[Problem, None] = dict.fromkeys(found.notices)
         self.began: dict[str, float] = {}
         self.has_read = False
 
