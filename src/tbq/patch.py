@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+
 class Writer:
     """The methods of `tensorboard.summary.Writer`, over `SummaryWriter`.
 
@@ -82,11 +83,14 @@ class Writer:
 _OURS: dict[str, Any] = {"SummaryWriter": SummaryWriter, "Writer": Writer}
 
 
-class TorchWriter(_OURS["SummaryWriter"]):  # type: ignore[misc]
+_Base: Any = _OURS["SummaryWriter"]
+
+
+class TorchWriter(_Base):  # type: ignore[misc]
     """What `patch` puts in place of torch's writer: a class of its own, so that `unpatch` finds all its names."""
 
 
-class TensorboardXWriter(_OURS["SummaryWriter"]):  # type: ignore[misc]
+class TensorboardXWriter(_Base):  # type: ignore[misc]
     """What `patch` puts in place of tensorboardX's writer."""
 
 

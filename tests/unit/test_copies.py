@@ -17,7 +17,9 @@ NAME = "events.out.tfevents.1700000000.host.1.0"
 
 
 def event_file(steps, wall=ef.WALL):
-    return ef.event_file([ef.version(wall), *(ef.scalar("loss", step, step / 2, wall + 1 + step) for step in steps)])
+    return ef.event_file(
+        [ef.version(wall), *(ef.scalar("loss", step, step / 2, wall + 1 + step) for step in steps)]
+    )
 
 
 @pytest.fixture

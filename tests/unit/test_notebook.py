@@ -57,7 +57,9 @@ def outputs(tmp_path_factory):
     spec = folder / "kernels" / "here"
     spec.mkdir(parents=True)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (spec / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "here", "language": "python"}))
+    (spec / "kernel.json").write_text(
+        json.dumps({"argv": command, "display_name": "here", "language": "python"})
+    )
     cells = [
         nbformat.v4.new_code_cell(code.replace("LOGS", repr(str(folder / "logs")))) for code in CELLS.values()
     ]

@@ -23,7 +23,9 @@ ODD = [math.nan, math.inf, -math.inf, -1.0, 0.0, 1e308, -1e308, 5e-324]
 
 
 def log_of(folder, *values):
-    events = [ef.event(ef.summary(value), step=step, wall=ef.WALL + step) for step, value in enumerate(values)]
+    events = [
+        ef.event(ef.summary(value), step=step, wall=ef.WALL + step) for step, value in enumerate(values)
+    ]
     folder.mkdir(exist_ok=True)
     (folder / "events.out.tfevents.1.h").write_bytes(ef.event_file([ef.version(), *events]))
     return tbq.open(folder)
@@ -54,7 +56,9 @@ def test_histograms_of_odd_counts_and_edges_are_shown(tmp_path, odd):
 
 @pytest.mark.filterwarnings("error")
 def test_infinitely_many_values_outweigh_the_others():
-    histogram = Histogram(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.array([5.0, math.inf, math.nan]))
+    histogram = Histogram(
+        np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.array([5.0, math.inf, math.nan])
+    )
     assert histogram.quantiles([0.0, 0.5, 1.0]).tolist() == [1.0, 1.5, 2.0]
     assert bars(histogram, width=4).splitlines()[1].split() == ["1", "…", "2", "████", "inf"]
     assert math.isnan(histogram.total) and "median 1.5" in repr(histogram)
@@ -69,7 +73,9 @@ def test_infinitely_many_values_outweigh_the_others():
 @pytest.mark.parametrize("plugin", ["", "scalars", "text"])
 def test_tensors_of_strings_are_shown(tmp_path, dims, plugin):
     texts = [] if dims == (0,) else [b"a\r\x1b[31m"]
-    value = ef.value("x", ef.tensor("string", texts, dims=dims), ef.metadata(plugin, data_class=2) if plugin else b"")
+    value = ef.value(
+        "x", ef.tensor("string", texts, dims=dims), ef.metadata(plugin, data_class=2) if plugin else b""
+    )
     log = log_of(tmp_path, value)
     shown = log.show("x", on_error="ignore")
     assert "\x1b" not in shown
@@ -79,7 +85,12 @@ def test_tensors_of_strings_are_shown(tmp_path, dims, plugin):
 
 def scalars(*values):
     runs = [f"r{n}" for n in range(len(values))]
-    table = {"run": runs, "tag": ["x"] * len(runs), "step": [0] * len(runs), "value": list(map(float, values))}
+    table = {
+        "run": runs,
+        "tag": ["x"] * len(runs),
+        "step": [0] * len(runs),
+        "value": list(map(float, values)),
+    }
     made = pa.table(table)
     for name in ("run", "tag"):
         made = made.set_column(made.column_names.index(name), name, made[name].dictionary_encode())
@@ -98,11 +109,15 @@ def scalars(*values):
     ],
 )
 def test_statistics_of_batches_are_those_of_all_values(values):
-    whole = reduce(scalars(*values), {f"r{n}": "" for n in range(len(values))}, "mean,std,min,max,n").to_pylist()[0]
+    whole = reduce(
+        scalars(*values), {f"r{n}": "" for n in range(len(values))}, "mean,std,min,max,n"
+    ).to_pylist()[0]
     for cut in range(1, len(values)):
         both = merged([Moments.of(scalars(*values[:cut])), Moments.of(scalars(*values[cut:]))])
         got = [both.mean[0], both.std[0], both.smallest[0], both.greatest[0], both.count[0]]
-        want = [math.nan if whole[name] is None else whole[name] for name in ("mean", "std", "min", "max", "n")]
+        want = [
+            math.nan if whole[name] is None else whole[name] for name in ("mean", "std", "min", "max", "n")
+        ]
         np.testing.assert_allclose(got, want)
 
 
@@ -119,7 +134,9 @@ def test_the_share_of_a_restart_does_not_depend_on_other_runs(tmp_path):
     def session(run, name, wall, steps):
         (tmp_path / run).mkdir(exist_ok=True)
         events = [ef.scalar("loss", step, 1.0, wall + 1 + step) for step in steps]
-        (tmp_path / run / f"events.out.tfevents.{name}").write_bytes(ef.event_file([ef.version(wall), *events]))
+        (tmp_path / run / f"events.out.tfevents.{name}").write_bytes(
+            ef.event_file([ef.version(wall), *events])
+        )
 
     session("a", "1", ef.WALL, range(10, 30))
     session("a", "2", ef.WALL + 1000, range(12))
@@ -129,7 +146,9 @@ def test_the_share_of_a_restart_does_not_depend_on_other_runs(tmp_path):
         log = tbq.open(tmp_path)
         with pytest.warns(TbqWarning, match="restart"):
             log.scalars(run=run, steps=steps)
-        return [problem.message for problem in log.problems if problem.code == "restart" and problem.run == "a"]
+        return [
+            problem.message for problem in log.problems if problem.code == "restart" and problem.run == "a"
+        ]
 
     assert told("a", (20, 30)) == told(None, (20, 30)) == told(["a", "b"], (20, 30))
     assert told("a", (20, 30))[0].startswith("restarts=resume dropped 10 of 10 rows (100 %)")
@@ -148,10 +167,27 @@ def test_carriage_returns_survive_a_sheet(tmp_path):
 
 @pytest.mark.parametrize(
     "ending",
-    ["csv", "tsv", "json", "jsonl", "parquet", "arrow", "feather", "xlsx", "sqlite", "md", "html", "npz", "csv.gz", "csv.zst"],
+    [
+        "csv",
+        "tsv",
+        "json",
+        "jsonl",
+        "parquet",
+        "arrow",
+        "feather",
+        "xlsx",
+        "sqlite",
+        "md",
+        "html",
+        "npz",
+        "csv.gz",
+        "csv.zst",
+    ],
 )
 def test_the_same_table_gives_the_same_bytes_at_any_time(tmp_path, monkeypatch, ending):
-    table = tbq.Table(pa.table({"step": [1, 2], "text": ["a", None], "value": [0.5, math.nan]}), kind="scalars")
+    table = tbq.Table(
+        pa.table({"step": [1, 2], "text": ["a", None], "value": [0.5, math.nan]}), kind="scalars"
+    )
     made = []
     now = time.time()
     for later in (0, 100_000_000):

@@ -246,7 +246,9 @@ def test_one_column_gives_the_steps_of_all_rows(tmp_path, form):
         {"epoch": 1, "step": None, "loss": 2.0},
         {"epoch": 2, "step": 30, "loss": 1.0},
     ]
-    with pytest.warns(TbqWarning, match=r"'step' is blank in 1 of 3 rows, first in row 2: the steps .*'epoch'"):
+    with pytest.warns(
+        TbqWarning, match=r"'step' is blank in 1 of 3 rows, first in row 2: the steps .*'epoch'"
+    ):
         got = found(metrics(store(tmp_path, form, rows)))
     assert got == {"step": [(0, 10), (2, 30)], "loss": [(0, 3.0), (1, 2.0), (2, 1.0)]}
     for row in rows:
@@ -326,7 +328,9 @@ def test_two_columns_of_one_name_in_parquet_and_in_a_dict(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["loss", "loss"]), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["loss", "loss"]), tmp_path / "a.parquet"
+    )
     with pytest.raises(SourceError, match="'loss' twice"):
         metrics(tmp_path / "a.parquet")
     with pytest.raises(UsageError, match="'1' occurs twice"):
@@ -359,4 +363,7 @@ def test_nonfinite_numbers_that_tbq_itself_wrote_as_words(tmp_path):
 
 def test_an_unfinished_line_of_csv_is_left_out_with_a_warning(tmp_path):
     with pytest.warns(TbqWarning, match="2 of 3 cells and is left out as unfinished"):
-        assert found(metrics(write(tmp_path / "a.csv", "step,a,b\n1,2,3\n2,4"))) == {"a": [(1, 2)], "b": [(1, 3)]}
+        assert found(metrics(write(tmp_path / "a.csv", "step,a,b\n1,2,3\n2,4"))) == {
+            "a": [(1, 2)],
+            "b": [(1, 3)],
+        }

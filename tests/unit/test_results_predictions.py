@@ -273,7 +273,9 @@ def _outcome(make):
 def _same(got, want):
     names = [name for name in want.column_names if got.column_names == want.column_names]
     assert got.column_names == want.column_names
-    np.testing.assert_equal([got[name].to_pylist() for name in names], [want[name].to_pylist() for name in names])
+    np.testing.assert_equal(
+        [got[name].to_pylist() for name in names], [want[name].to_pylist() for name in names]
+    )
 
 
 @pytest.mark.parametrize("width", [None, 1, 2, 3])

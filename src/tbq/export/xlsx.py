@@ -68,9 +68,9 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
 class _Archive(zipfile.ZipFile):
     """An archive without the time of its making."""
 
-    def writestr(self, name: Any, data: bytes | str, *_: Any, **__: Any) -> None:
+    def writestr(self, zinfo_or_arcname: Any, data: Any, *_: Any, **__: Any) -> None:
         content = data.encode() if isinstance(data, str) else data
-        entry = zipfile.ZipInfo(name, _EPOCH.timetuple()[:6])
+        entry = zipfile.ZipInfo(zinfo_or_arcname, _EPOCH.timetuple()[:6])
         super().writestr(entry, content.replace(_RETURN.encode(), b"&#13;"), self.compression)
 
     def write(self, filename: Any, arcname: Any = None, *_: Any, **__: Any) -> None:

@@ -154,7 +154,9 @@ class Histogram:
         # Not low + (high - low) * inside, which may overflow; clipped, since rounding may step over an edge.
         # An infinite end has no share: the edge itself is the quantile.
         with np.errstate(all="ignore"):
-            between = np.where(inside <= 0, low, np.where(inside >= 1, high, low * (1 - inside) + high * inside))
+            between = np.where(
+                inside <= 0, low, np.where(inside >= 1, high, low * (1 - inside) + high * inside)
+            )
             return np.asarray(np.clip(between, low, high))
 
 

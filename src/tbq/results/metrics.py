@@ -101,7 +101,9 @@ def _table(rows: Sequence[Row], run: str) -> Table:
     from tbq.table import Table
 
     named, positions = steps_of(rows)
-    time = next((name for name in TIME_COLUMNS if any(_number(row.get(name)) is not None for row in rows)), None)
+    time = next(
+        (name for name in TIME_COLUMNS if any(_number(row.get(name)) is not None for row in rows)), None
+    )
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
     for step, row in zip(positions, rows, strict=True):
@@ -161,8 +163,8 @@ class _LeftOut:
             keep = text if _NUMERAL.fullmatch(text.strip()) else value
             self.texts[tag] = keep, first, count + 1
         elif isinstance(value, Integral) and number != value:
-            whole, first, count = self.rounded.get(tag, (value, step, 0))
-            self.rounded[tag] = whole, first, count + 1
+            large, first, count = self.rounded.get(tag, (value, step, 0))
+            self.rounded[tag] = large, first, count + 1
 
     def tell(self, series: Mapping[str, object]) -> None:
         """Warn once per tag."""
@@ -172,10 +174,10 @@ class _LeftOut:
                     f"metric {tag!r}: {count:,} of its values are left out as they are not numbers, "
                     f"such as {text[:40]!r} (the first at step {step})"
                 )
-        for tag, (whole, step, count) in self.rounded.items():
+        for tag, (large, step, count) in self.rounded.items():
             warn(
                 f"metric {tag!r}: {count:,} integers past 2^53 are rounded to float64, "
-                f"such as {str(whole)[:40]} at step {step}"
+                f"such as {str(large)[:40]} at step {step}"
             )
 
 
@@ -199,7 +201,9 @@ def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
         if odd is not None:
             refused.append(f"column {name!r} has {odd[1]!r} in row {odd[0]}, want a whole number of 64 bits")
         elif blank:
-            empty = f"column {name!r} is blank in {len(blank):,} of {len(cells):,} rows, first in row {blank[0]}"
+            empty = (
+                f"column {name!r} is blank in {len(blank):,} of {len(cells):,} rows, first in row {blank[0]}"
+            )
             partial = partial or (name, empty)
         else:
             if partial:

@@ -58,7 +58,9 @@ def csv_rows(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _twice(name: str, path: str) -> SourceError:
-    return SourceError(f"has {name!r} twice", path=path, hint="rename one of them: each needs a name of its own")
+    return SourceError(
+        f"has {name!r} twice", path=path, hint="rename one of them: each needs a name of its own"
+    )
 
 
 def _parsed(cell: str) -> float | str | None:
@@ -68,9 +70,9 @@ def _parsed(cell: str) -> float | str | None:
         return None
     if text in ("true", "false"):
         return float(text == "true")
-    whole = _WHOLE.fullmatch(text)
-    if whole:
-        return int(whole[1])
+    digits = _WHOLE.fullmatch(text)
+    if digits:
+        return int(digits[1])
     try:
         number = float(text)
     except ValueError:

@@ -347,7 +347,9 @@ def _parquet(rows: list[Mapping[str, Value]], path: str, rounded: set[str]) -> b
             large = next((n for n in values if isinstance(n, int) and float(n) != n), None)
             if large is not None:
                 rounded.add(name)
-                warn(f"{path}: metric {name!r} is stored as float64, which rounds {large}; .csv keeps it exactly")
+                warn(
+                    f"{path}: metric {name!r} is stored as float64, which rounds {large}; .csv keeps it exactly"
+                )
     table = pa.table(columns)
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)

@@ -249,7 +249,8 @@ class _Layout:
             return record
         try:
             arrays = [
-                _exactly(_arrow(values), f.type) for values, f in zip(table.values(), self.schema, strict=True)
+                _exactly(_arrow(values), f.type)
+                for values, f in zip(table.values(), self.schema, strict=True)
             ]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
             raise UsageError(
@@ -449,7 +450,9 @@ def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -
 
 def _unknown(flat: Array) -> Array:
     """For each row, whether a number of it is NaN."""
-    return np.isnan(flat).any(axis=tuple(range(1, flat.ndim))) if flat.dtype.kind == "f" else np.zeros(len(flat), bool)
+    if flat.dtype.kind != "f":
+        return np.zeros(len(flat), bool)
+    return np.asarray(np.isnan(flat).any(axis=tuple(range(1, flat.ndim))))
 
 
 def _known(values: Array) -> Array:

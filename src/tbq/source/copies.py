@@ -58,11 +58,11 @@ class Copy(NamedTuple):
         """Whether both files are as they were, except that the one that is read may have grown."""
         if is_remote(self.path):
             return True  # objects are listed again anyway
-        mine, other = _stamp(self.path), _stamp(self.of)
+        copy, file = _stamp(self.path), _stamp(self.of)
         before = self.stamps[1]
-        if mine is None or other is None or before is None or mine != self.stamps[0]:
+        if copy is None or file is None or before is None or copy != self.stamps[0]:
             return False
-        return other == before or (other[:2] == before[:2] and other[2] > before[2])
+        return file == before or (file[:2] == before[:2] and file[2] > before[2])
 
 
 def without_copies(run: str, files: Sequence[str], remote: Remote | None) -> tuple[list[str], list[Copy]]:
@@ -93,7 +93,10 @@ def _in_group(run: str, group: Sequence[str]) -> list[Copy]:
             if longer is None:
                 continue
             if longer > 0:  # the file that was to be read is itself the older copy
-                copies = {each: (path, False) if of == other else (of, exact) for each, (of, exact) in copies.items()}
+                copies = {
+                    each: (path, False) if of == other else (of, exact)
+                    for each, (of, exact) in copies.items()
+                }
                 copies[other] = path, False
                 kept[at] = path
             else:
@@ -123,8 +126,8 @@ def _head(path: str) -> bytes | None:
             start = zlib.decompressobj(31).decompress(start, 1 << 12)
     except (OSError, zlib.error):
         return None
-    first = int.from_bytes(start[:8], "little") + 16
-    return start[:_HEAD] if len(start) > _HEAD and (len(start) > first or first > 1 << 12) else None
+    record = int.from_bytes(start[:8], "little") + 16
+    return start[:_HEAD] if len(start) > _HEAD and (len(start) > record or record > 1 << 12) else None
 
 
 def _is_packed(path: str) -> bool:
@@ -140,9 +143,9 @@ def _compared(path: str, other: str) -> int | None:
     if is_remote(path):
         return 0  # equal by their etags
     try:
-        with _opened(path) as mine, _opened(other) as its:
+        with _opened(path) as first, _opened(other) as second:
             while True:
-                block, beside = mine.read(_BLOCK), its.read(_BLOCK)
+                block, beside = first.read(_BLOCK), second.read(_BLOCK)
                 shared = min(len(block), len(beside))
                 if block[:shared] != beside[:shared]:
                     return None
