@@ -155,7 +155,7 @@ def _compared(path: str, other: str) -> int | None:
         return None
 
 
-def _opened(path: str) -> IO[bytes]:
+def _opened(path: str) -> IO[bytes] | gzip.GzipFile:
     file = open(path, "rb")  # noqa: SIM115
     if file.read(2) == _GZIP:
         file.close()
