@@ -193,3 +193,10 @@ def test_equal_objects_of_a_store_are_copies(s3_server, tmp_path):
         log = tbq.open(bucket.url("runs"), storage=bucket.storage, cache=tmp_path / "cache")
     assert len(log.scalars()) == 40
     assert not any(request.path.endswith(".bak") for request in bucket.requests)
+
+
+def test_a_rewrite_leaves_a_copy_out_and_says_so(folder, tmp_path):
+    bak(folder)
+    with pytest.warns(TbqWarning, match="is a copy of"):
+        tbq.rewrite(folder.parent, tmp_path / "new")
+    assert len(tbq.open(tmp_path / "new").scalars()) == 20
