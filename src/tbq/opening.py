@@ -71,7 +71,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
         from tbq.source.merge import merge_runs as merge
 
         found = merge(found, merge_runs)
-    for problem in found.problems:
+    for problem in found.notices:
         warn(str(problem))
     reopen = (
         None

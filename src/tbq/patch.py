@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# module -> the name of the writer in it.
-_TARGETS = {
-    "torch.utils.tensorboard.writer": "SummaryWriter",
-    "torch.utils.tensorboard": "SummaryWriter",
-    "tensorboardX.writer": "SummaryWriter",
-    "tensorboardX": "SummaryWriter",
-    "tensorboard.summary": "Writer",
-    "tensorboard.summary._writer": "Writer",
-}
-
 
 class Writer:
     """The methods of `tensorboard.summary.Writer`, over `SummaryWriter`.
@@ -40,9 +30,7 @@ class Writer:
     def __new__(cls, output: Any) -> Any:
         """A writer of ours, or of TensorBoard."""
         if not isinstance(output, str | os.PathLike):
-            for _, _, theirs in _replaced:
-                if theirs.__name__ == cls.__name__:
-                    return theirs(output)
+            return _theirs[cls](output)
         return super().__new__(cls)
 
     def __init__(self, output: str | os.PathLike[str]) -> None:
@@ -93,8 +81,29 @@ class Writer:
 
 
 _OURS: dict[str, Any] = {"SummaryWriter": SummaryWriter, "Writer": Writer}
-# (module, attribute) -> what was there before.
-_replaced: list[tuple[Any, str, Any]] = []
+
+
+_Base: Any = _OURS["SummaryWriter"]
+
+
+class TorchWriter(_Base):  # type: ignore[misc]
+    """What `patch` puts in place of torch's writer: a class of its own, so that `unpatch` finds all its names."""
+
+
+class TensorboardXWriter(_Base):  # type: ignore[misc]
+    """What `patch` puts in place of tensorboardX's writer."""
+
+
+# module -> the name of the writer in it, and what replaces it.
+_TARGETS: dict[str, tuple[str, Any]] = {
+    "torch.utils.tensorboard.writer": ("SummaryWriter", TorchWriter),
+    "torch.utils.tensorboard": ("SummaryWriter", TorchWriter),
+    "tensorboardX.writer": ("SummaryWriter", TensorboardXWriter),
+    "tensorboardX": ("SummaryWriter", TensorboardXWriter),
+    "tensorboard.summary": ("Writer", _OURS["Writer"]),
+    "tensorboard.summary._writer": ("Writer", _OURS["Writer"]),
+}
+_theirs: dict[Any, Any] = {}  # our class -> the class that it replaced
 
 
 def patch() -> None:
@@ -110,36 +119,42 @@ def patch() -> None:
     if _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
-    for name, attribute in _TARGETS.items():
+    for name in _TARGETS:
         if name in sys.modules:
-            _replace(sys.modules[name], attribute)
+            _replace(sys.modules[name])
 
 
 def unpatch() -> None:
-    """Undo `patch()`.
+    """Undo `patch()`, also in modules that imported a writer while it was ours.
+
+    Names of modules are restored. Whatever else holds our class keeps it: a subclass, a default argument, an
+    attribute of an object.
 
     >>> import tbq
     >>> tbq.unpatch()
     """
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    while _replaced:
-        module, attribute, before = _replaced.pop()
-        if getattr(module, attribute, None) is _OURS.get(before.__name__):
-            setattr(module, attribute, before)
+    for ours, theirs in _theirs.items():
+        _rename(ours, theirs)
 
 
-def _replace(module: ModuleType, attribute: str) -> None:
-    """Replace a writer in its module and wherever it was imported to."""
+def _replace(module: ModuleType) -> None:
+    """Replace the writer of a module, there and wherever it was imported to."""
+    attribute, ours = _TARGETS[module.__name__]
     theirs = getattr(module, attribute, None)
-    ours = _OURS[attribute]
-    if theirs is None or theirs is ours:
-        return
-    for place in [module, *sys.modules.values()]:
-        names = [name for name, value in list(getattr(place, "__dict__", {}).items()) if value is theirs]
-        for name in names:
-            setattr(place, name, ours)
-            _replaced.append((place, name, theirs))
+    if theirs is not None and theirs is not ours:
+        _theirs[ours] = theirs
+        _rename(theirs, ours)
+
+
+def _rename(before: Any, after: Any) -> None:
+    """Let every name of a module that is `before` be `after`, except in the modules of tbq."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] != "tbq":
+            for attribute, value in list(getattr(module, "__dict__", {}).items()):
+                if value is before:
+                    setattr(module, attribute, after)
 
 
 class _Finder:
@@ -151,8 +166,7 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The module's own spec, with a loader that replaces the writers when it is done."""
         del path, target
-        attribute = _TARGETS.get(name)
-        if attribute is None or name in self._busy:
+        if name not in _TARGETS or name in self._busy:
             return None
         self._busy.add(name)
         try:
@@ -165,7 +179,8 @@ class _Finder:
 
         def load_and_replace(module: ModuleType) -> None:
             load(module)
-            _replace(module, attribute)
+            if self in sys.meta_path:  # not if it is loaded again after unpatch()
+                _replace(module)
 
         spec.loader.exec_module = load_and_replace  # type: ignore[method-assign]
         return spec

@@ -103,7 +103,7 @@ class _Bar:
             TextColumn("{task.fields[files]}"),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(stderr=True, force_jupyter=False),  # a bar is text, also if a notebook runs it
             transient=True,
         )
         task = bar.add_task(self._what, total=total, files="")

@@ -256,6 +256,62 @@ def test_histograms_as_functions(tbparse: Any) -> None:
         assert repr(ours) == repr(theirs)
 
 
+def _hparams(path: Path, **values: Any) -> None:
+    data = plugin_data_pb2.HParamsPluginData()
+    for name, value in values.items():
+        kind = {bool: "bool_value", float: "number_value", str: "string_value"}[type(value)]
+        setattr(data.session_start_info.hparams[name], kind, value)
+    value = tensor_value("_hparams_/session_start_info", None, "hparams", data.SerializeToString())
+    write(path.parent, header(), event(0, 1.0, value), file=path.name)
+
+
+@pytest.mark.parametrize("pivot", [False, True])
+@pytest.mark.parametrize("values", [(0.5, True), (True, 0.5), (float("nan"), "x"), (1.0, False, "x")])
+def test_hyperparameters_of_several_types_stay_what_they_are(
+    tmp_path: Path, tbparse: Any, values: tuple[Any, ...], pivot: bool
+) -> None:
+    for number_, value in enumerate(values):
+        _hparams(tmp_path / f"r{number_}" / "a.tfevents", h=value)
+    options = {"pivot": pivot, "extra_columns": {"dir_name"}}
+    ours = SummaryReader(str(tmp_path), **options).hparams
+    got = ours["h" if pivot else "value"].tolist()
+    assert [(type(value), str(value)) for value in got] == [(type(value), str(value)) for value in values]
+    theirs = tbparse.SummaryReader(str(tmp_path), **options).hparams["h" if pivot else "value"].tolist()
+    if values == (0.5, True):
+        assert theirs == [0.5, 1.0] and type(theirs[1]) is float  # if this fails, the difference is gone
+
+
+@pytest.mark.parametrize("name", ["step", "wall_time", "dir_name", "file_name"])
+def test_tags_that_are_called_like_columns(tmp_path: Path, tbparse: Any, name: str) -> None:
+    events = [scalar(tag, step, step / 4, 10.0 + step) for step in (1, 2) for tag in (name, "loss")]
+    write(tmp_path / "r", header(), *events, file="a.tfevents")
+    options: dict[str, Any] = {"pivot": True, "extra_columns": {"wall_time", "dir_name", "file_name"}}
+    ours = SummaryReader(str(tmp_path), **options).scalars
+    assert ours["step"].tolist() == [1, 2] and ours["dir_name"].tolist() == ["r", "r"]
+    assert ours["file_name"].tolist() == ["a.tfevents"] * 2 and ours["wall_time"].tolist() == [
+        [11.0, 11.0],
+        [12.0, 12.0],
+    ]
+    assert ours[f"tag.{name}"].tolist() == ours["loss"].tolist() == [0.25, 0.5]
+    try:
+        theirs = tbparse.SummaryReader(str(tmp_path), **options).scalars
+    except (TypeError, ValueError, KeyError):
+        return
+    assert not theirs.equals(ours.rename(columns={f"tag.{name}": name}))
+
+
+@pytest.mark.parametrize("name", ["run", "value", "epoch", "tag", "index"])
+@pytest.mark.parametrize("pivot", [False, True])
+def test_other_names_of_tags_are_as_in_tbparse(tmp_path: Path, tbparse: Any, name: str, pivot: bool) -> None:
+    events = [scalar(tag, step, step / 4, 10.0 + step) for step in (1, 2) for tag in (name, "loss")]
+    write(tmp_path / "r", header(), *events, file="a.tfevents")
+    options: dict[str, Any] = {"pivot": pivot, "extra_columns": {"dir_name"}}
+    pd.testing.assert_frame_equal(
+        SummaryReader(str(tmp_path), **options).scalars,
+        tbparse.SummaryReader(str(tmp_path), **options).scalars,
+    )
+
+
 @pytest.mark.parametrize("pivot", [False, True])
 def test_polars(tmp_path: Path, pivot: bool) -> None:
     for run in ("a", "b"):

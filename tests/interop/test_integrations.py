@@ -321,14 +321,60 @@ def test_patch_and_unpatch():
     theirs = tensorboard.SummaryWriter
     tbq.patch()
     try:
-        assert tensorboard.SummaryWriter is tbq.SummaryWriter
-        assert tensorboard.writer.SummaryWriter is tbq.SummaryWriter
+        assert issubclass(tensorboard.SummaryWriter, tbq.SummaryWriter)
+        assert tensorboard.writer.SummaryWriter is tensorboard.SummaryWriter
         tbq.patch()  # again changes nothing
     finally:
         tbq.unpatch()
     assert tensorboard.SummaryWriter is theirs
     assert tensorboard.writer.SummaryWriter is theirs
     tbq.unpatch()
+
+
+UNPATCH = """
+import importlib, sys, types
+import tbq
+
+def module(name, text):
+    made = sys.modules[name] = types.ModuleType(name)
+    exec(text, made.__dict__)
+    return made
+
+{early}
+tbq.patch()
+import tensorboardX, tensorboard.summary, torch.utils.tensorboard
+torches = module("torches", "from torch.utils.tensorboard import SummaryWriter as W, SummaryWriter")
+theirs = module("theirs", "from tensorboardX import SummaryWriter; from tensorboard.summary import Writer")
+own = module("own", "from tbq import SummaryWriter")
+assert issubclass(torches.W, tbq.SummaryWriter) and issubclass(theirs.SummaryWriter, tbq.SummaryWriter)
+assert theirs.Writer.__module__ == "tbq.patch"
+{again}
+tbq.unpatch()
+assert torches.W is torches.SummaryWriter is torch.utils.tensorboard.SummaryWriter
+assert torches.W is torch.utils.tensorboard.writer.SummaryWriter
+assert torches.W.__module__ == "torch.utils.tensorboard.writer", torches.W
+assert theirs.SummaryWriter is tensorboardX.SummaryWriter is tensorboardX.writer.SummaryWriter
+assert theirs.SummaryWriter.__module__.startswith("tensorboardX"), theirs.SummaryWriter
+assert theirs.Writer is tensorboard.summary.Writer and theirs.Writer.__module__.startswith("tensorboard.")
+assert own.SummaryWriter is tbq.SummaryWriter
+importlib.reload(tensorboardX.writer)
+assert not issubclass(tensorboardX.writer.SummaryWriter, tbq.SummaryWriter)
+tbq.patch()
+assert issubclass(torches.W, tbq.SummaryWriter)
+tbq.unpatch()
+assert not issubclass(torches.W, tbq.SummaryWriter)
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "again"), [("", ""), ("import torch.utils.tensorboard", "tbq.unpatch(); tbq.patch()")]
+)
+def test_unpatch_restores_what_was_imported_before_and_in_between(early, again):
+    code = UNPATCH.format(early=early, again=again)
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=200
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_images_of_the_writer_of_tensorboard(tmp_path):

@@ -69,6 +69,9 @@ def test_a_link_to_a_file_beside_it_is_not_read_twice(tmp_path: Path) -> None:
     (tmp_path / "events.out.tfevents.latest").symlink_to(tmp_path / FILE)
     assert len(discover(tmp_path).runs[0].files) == 1
     log(tmp_path / "else")
+    with (tmp_path / "else" / FILE).open("ab") as file:
+        file.write(b"other")
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes() + b"bytes")
     (tmp_path / "events.out.tfevents.far").symlink_to(tmp_path / "else" / FILE)
     assert len(discover(tmp_path).runs[0].files) == 2
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import tbq
-from tbq.errors import SourceError, UsageError
+from tbq.errors import SourceError, TbqWarning, UsageError
 from tbq.results import is_metrics_file, metrics
 
 
@@ -192,3 +192,178 @@ def test_deeply_nested_results_do_not_overflow(tmp_path):
     for _ in range(200):
         row = {"x": row, "loss": 1}
     assert "loss" in found(metrics(write(tmp_path / "result.json", json.dumps(row))))
+
+
+def cells(rows, names):
+    return [[row.get(name) for name in names] for row in rows]
+
+
+def store(folder, form, rows):
+    """Rows (dicts) as a metrics file of the given format."""
+    import csv
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"{form}.{form}"
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if form == "csv":
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([names, *cells(rows, names)])
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "json":
+        path.write_text(json.dumps(rows))
+    else:
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        large = {name: pa.uint64() for name in names if columns[name][0] == 2**63}
+        pq.write_table(pa.table({name: pa.array(columns[name], large.get(name)) for name in names}), path)
+    return path
+
+
+FORMATS = pytest.mark.parametrize("form", ["csv", "jsonl", "json", "parquet"])
+PAST = 2**53 + 1
+
+
+@FORMATS
+def test_fractional_epochs_are_a_metric_of_numbered_rows(tmp_path, form):
+    rows = [{"epoch": 0.1, "loss": 3.0}, {"epoch": 0.2, "loss": 2.0}, {"epoch": 1.0, "loss": 1.0}]
+    with pytest.warns(TbqWarning, match=r"'epoch' has 0\.1 in row 1.*: the rows are numbered"):
+        got = found(metrics(store(tmp_path, form, rows)))
+    assert got == {"epoch": [(0, 0.1), (1, 0.2), (2, 1.0)], "loss": [(0, 3.0), (1, 2.0), (2, 1.0)]}
+
+
+def test_fractional_epochs_of_a_dict():
+    with pytest.warns(TbqWarning, match="the rows are numbered instead"):
+        got = found(metrics({"epoch": [0.5, 1.5], "loss": [2, 1]}))
+    assert got == {"epoch": [(0, 0.5), (1, 1.5)], "loss": [(0, 2), (1, 1)]}
+
+
+@FORMATS
+def test_one_column_gives_the_steps_of_all_rows(tmp_path, form):
+    rows = [
+        {"epoch": 0, "step": 10, "loss": 3.0},
+        {"epoch": 1, "step": None, "loss": 2.0},
+        {"epoch": 2, "step": 30, "loss": 1.0},
+    ]
+    with pytest.warns(
+        TbqWarning, match=r"'step' is blank in 1 of 3 rows, first in row 2: the steps .*'epoch'"
+    ):
+        got = found(metrics(store(tmp_path, form, rows)))
+    assert got == {"step": [(0, 10), (2, 30)], "loss": [(0, 3.0), (1, 2.0), (2, 1.0)]}
+    for row in rows:
+        del row["epoch"]
+    with pytest.warns(TbqWarning, match="gets the step of the row before"):
+        got = found(metrics(store(tmp_path, form, rows)))
+    assert got == {"loss": [(10, 3.0), (10, 2.0), (30, 1.0)]}
+
+
+@FORMATS
+def test_steps_past_2_53_are_exact_and_values_are_reported(tmp_path, form):
+    rows = [{"step": PAST, "tokens": PAST, "loss": 0.5}, {"step": PAST + 2, "tokens": 4, "loss": 0.25}]
+    with pytest.warns(TbqWarning, match=f"'tokens': 1 integers past .* rounded .*{PAST}"):
+        table = metrics(store(tmp_path, form, rows))
+    assert found(table)["loss"] == [(PAST, 0.5), (PAST + 2, 0.25)]
+    with pytest.warns(TbqWarning, match="rounded"):
+        assert tbq.open(tmp_path / f"{form}.{form}").series("loss").steps.tolist() == [PAST, PAST + 2]
+
+
+def test_steps_past_2_53_as_pandas_writes_them_and_steps_of_numpy(tmp_path):
+    import numpy as np
+
+    assert found(metrics(write(tmp_path / "a.csv", f"step,loss\n{PAST}.0,1\n"))) == {"loss": [(PAST, 1)]}
+    assert found(metrics({"step": np.array([PAST]), "loss": [1]})) == {"loss": [(PAST, 1)]}
+    with pytest.warns(TbqWarning, match="rounded"):
+        metrics({"loss": np.array([PAST])})
+
+
+@FORMATS
+@pytest.mark.parametrize("step", [2**63, -(2**64), 10**22])
+def test_steps_that_do_not_fit_are_reported(tmp_path, form, step):
+    if form == "parquet":
+        step = 2**63  # the only such integer that Parquet can store
+    with pytest.warns(TbqWarning, match="the rows are numbered instead"):
+        got = found(metrics(store(tmp_path, form, [{"step": step, "loss": 1.0}])))
+    assert got == {"loss": [(0, 1.0)], "step": [(0, float(step))]}
+
+
+@FORMATS
+@pytest.mark.parametrize("texts", [["1,000"], ["1_000"], ["0,5", "0,25"], ["50 %"], ["1e999"]])
+@pytest.mark.parametrize("beside", [0.5, None])
+def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts, beside):
+    beside = None if form == "parquet" else beside  # a column of Parquet has one type
+    rows = [{"step": n, "acc": 1.0, "loss": text} for n, text in enumerate([*texts, beside])]
+    path = store(tmp_path, form, rows)
+    if texts == ["1e999"] and form != "parquet":
+        path.write_text(path.read_text().replace('"1e999"', "1e999"))
+    if texts == ["1e999"] and beside is None:
+        return  # words such as these are no numerals; a column without numbers is text
+    with pytest.warns(TbqWarning, match=rf"'loss': {len(texts)} of its values are left out"):
+        got = found(metrics(path))
+    assert got.get("loss", []) == ([(len(texts), 0.5)] if beside else [])
+
+
+def test_columns_of_text_are_not_reported(tmp_path, recwarn):
+    assert found(metrics(write(tmp_path / "a.csv", "step,name,loss\n1,adam,2\n"))) == {"loss": [(1, 2)]}
+    assert found(metrics(write(tmp_path / "a.json", '[{"step": 1, "when": "2024-01-01", "loss": 2}]')))
+    assert not recwarn
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "step,loss,loss\n1,2,3\n"),
+        ("a.csv", "step,step,loss\n1,2,3\n"),
+        ("a.jsonl", '{"step": 1, "loss": 2, "loss": 3}\n{"step": 2, "loss": 3}\n'),
+        ("a.json", '[{"step": 1, "loss": 2, "loss": 3}]'),
+        ("a.json", '{"a/loss": 2, "a": {"loss": 3}}'),
+    ],
+)
+def test_two_values_of_one_name_are_an_error(tmp_path, name, text):
+    with pytest.raises(SourceError, match="twice"):
+        metrics(write(tmp_path / name, text))
+
+
+def test_two_columns_of_one_name_in_parquet_and_in_a_dict(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["loss", "loss"]), tmp_path / "a.parquet"
+    )
+    with pytest.raises(SourceError, match="'loss' twice"):
+        metrics(tmp_path / "a.parquet")
+    with pytest.raises(UsageError, match="'1' occurs twice"):
+        metrics({1: [1], "1": [2]})
+    blank = write(tmp_path / "blank.csv", "step,loss,,\n1,2,,\n")  # trailing separators of a spreadsheet
+    assert found(metrics(blank)) == {"loss": [(1, 2)]}
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_a_newline_ends_a_json_line(tmp_path, separator):
+    line = '{"step": %d, "note": "a' + separator + 'b", "loss": 2}\n'
+    if separator < " ":
+        line = line.replace(separator, "").replace('"step"', separator + '"step"').replace(separator, " ")
+    path = tmp_path / "a.jsonl"
+    path.write_text((line % 1 + line % 2).replace("\n", "\r\n"), newline="", encoding="utf-8-sig")
+    assert found(metrics(path)) == {"loss": [(1, 2), (2, 2)]}
+
+
+def test_a_row_of_json_with_a_list_keeps_its_numbers(tmp_path):
+    line = '{"training_iteration": 1, "loss": 0.5, "lengths": [1, 2]}\n'
+    assert found(metrics(write(tmp_path / "result.json", line))) == {"loss": [(1, 0.5)]}
+    with pytest.warns(TbqWarning, match="'epochs' is one number beside lists"):
+        assert found(metrics(write(tmp_path / "h.json", '{"loss": [1], "epochs": 3}'))) == {"loss": [(0, 1)]}
+
+
+def test_nonfinite_numbers_that_tbq_itself_wrote_as_words(tmp_path):
+    got = found(metrics(write(tmp_path / "a.json", '[{"step": 1, "a": "NaN", "b": "-Infinity"}]')))
+    assert math.isnan(got["a"][0][1]) and got["b"] == [(1, -math.inf)]
+
+
+def test_an_unfinished_line_of_csv_is_left_out_with_a_warning(tmp_path):
+    with pytest.warns(TbqWarning, match="2 of 3 cells and is left out as unfinished"):
+        assert found(metrics(write(tmp_path / "a.csv", "step,a,b\n1,2,3\n2,4"))) == {
+            "a": [(1, 2)],
+            "b": [(1, 3)],
+        }

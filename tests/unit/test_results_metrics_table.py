@@ -251,3 +251,37 @@ def test_it_answers_what_keras_calls(tmp_path):
     table.on_epoch_end(0, {"loss": 0.5, "val_loss": 0.6})
     table.on_train_end()
     assert (tmp_path / "m.csv").read_text() == "epoch,loss,val_loss\n0,0.5,0.6\n"
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_a_metric_called_epoch_does_not_replace_the_number_of_the_row(tmp_path, ending):
+    table = MetricsTable(tmp_path / f"m.{ending}")
+    with pytest.raises(UsageError, match=r"two epochs: log\(100, epoch=0\.1\)") as error:
+        table.log(100, loss=0.5, epoch=0.1)
+    assert "log(step=100, epoch=0.1" in str(error.value)
+    table.log(step=100, loss=0.5, epoch=0.1)
+    table.log(step=200, loss=0.25, epoch=np.float64(0.2))
+    table.close()
+    read = metrics(table.path).to_arrow().to_pylist()
+    assert [(row["tag"], row["step"], row["value"]) for row in read] == [
+        ("epoch", 100, 0.1), ("epoch", 200, 0.2), ("loss", 100, 0.5), ("loss", 200, 0.25),
+    ]  # fmt: skip
+    same = MetricsTable(tmp_path / f"same.{ending}")
+    same.log(3, loss=0.5, epoch=3)
+    same.close()
+    assert metrics(same.path).to_arrow().column("step").to_pylist() == [3]
+
+
+def test_integers_that_parquet_rounds_are_reported_once_and_csv_keeps_them(tmp_path):
+    large = 2**53 + 1
+    table = MetricsTable(tmp_path / "m.parquet")
+    table.log(0, tokens=large)
+    assert parquet(table.path)[0]["tokens"] == large
+    with pytest.warns(TbqWarning, match=f"'tokens' is stored as float64, which rounds {large}"):
+        table.log(1, tokens=0.5)
+        table.close()
+    exact = MetricsTable(tmp_path / "m.csv")
+    exact.log(0, tokens=large)
+    assert str(large) in Path(exact.path).read_text()
+    with pytest.raises(UsageError, match="1025 bits"):
+        exact.log(1, tokens=2**1024)

@@ -1,10 +1,12 @@
 """Predictions: the four tasks, names, streams, and what does not fit together."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tbq.errors import UsageError
+from tbq.errors import TbqWarning, UsageError
 from tbq.results import confusion, predictions, scores
 
 rng = np.random.default_rng(3)
@@ -250,3 +252,85 @@ def test_half_precision_and_empty():
     half = predictions(PROBABILITIES.astype(np.float16), labels=LABELS).to_arrow()
     assert half.schema.field("class_0").type == pa.float32()
     assert rows(predictions(np.zeros((0, 3)))) == []
+
+
+def test_one_nan_among_binary_predictions_is_an_unknown_output():
+    outputs, labels = [0.2, np.nan, 0.9, 0.6], [0, 1, 1, 0]
+    want = columns(predictions(outputs, labels=labels))
+    assert list(want) == ["id", "label", "predicted", "confidence", "class_0", "class_1"]
+    for cut in range(5):
+        parts = [(outputs[:cut], labels[:cut]), (outputs[cut:], labels[cut:])]
+        np.testing.assert_equal(columns(predictions(iter(parts))), want)
+
+
+def _outcome(make):
+    try:
+        return make().to_arrow()
+    except UsageError:
+        return None
+
+
+def _same(got, want):
+    names = [name for name in want.column_names if got.column_names == want.column_names]
+    assert got.column_names == want.column_names
+    np.testing.assert_equal(
+        [got[name].to_pylist() for name in names], [want[name].to_pylist() for name in names]
+    )
+
+
+@pytest.mark.parametrize("width", [None, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_batches_give_the_rows_of_all_at_once_or_an_error(width, seed):
+    odd = np.random.default_rng([seed, width or 0])
+    count = 6
+    shape = (count,) if width is None else (count, width)
+    outputs = odd.choice([np.nan, 0.0, 0.25, 0.5, 1.0, odd.choice([0.75, 3.0, -1.0, np.inf])], shape)
+    if odd.random() < 0.5 and width and width > 1:
+        outputs = odd.dirichlet(np.ones(width), count)
+        outputs[odd.integers(count)] = np.nan
+    labels = [
+        odd.integers(0, 2, count),
+        odd.choice([0.0, 1.0, odd.choice([1.0, 0.5, np.nan, 2.0, np.inf])], count),
+        np.eye(max(width or 1, 2))[odd.integers(0, 2, count)],
+        odd.integers(0, 2, (count, width or 1)).astype(float),
+        None,
+    ][odd.integers(5)]
+    ids = [None, np.arange(count) + odd.choice([0, 2**63], 1).astype(np.uint64)[0]][odd.integers(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TbqWarning)
+        want = _outcome(lambda: predictions(outputs, labels=labels, ids=ids))
+        for _ in range(4):
+            cuts = [0, *sorted(odd.integers(0, count + 1, 2)), count]
+            parts = [
+                (outputs[a:b], None if labels is None else labels[a:b], None if ids is None else ids[a:b])
+                for a, b in zip(cuts, cuts[1:], strict=False)
+            ]
+            got = _outcome(lambda parts=parts: predictions(iter(parts)))
+            if want is None:
+                assert got is None
+            elif got is not None:
+                _same(got, want)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [([0.5], [1], [1]), ([0.5], [1], ["007"])],  # numbers, then text
+        [([0.5], ["a"], None), ([0.5], [1], None)],
+        [([np.float32(1.5)], [2.5], None), ([np.float64(0.1)], [2.5], None)],  # a float32 cannot hold it
+    ],
+)
+def test_types_of_later_batches_are_not_changed_silently(parts):
+    with pytest.raises(UsageError, match=r"batch 1: (its types differ|label)"):
+        predictions(
+            ((np.asarray(outputs), labels, ids) for outputs, labels, ids in parts), classes=None
+        ).to_arrow()
+
+
+def test_labels_that_are_no_class_numbers_and_ids_of_64_bits():
+    with pytest.raises(UsageError, match="not integers"):
+        predictions([[0.5, 0.5]], labels=[np.inf], task="multiclass")
+    with pytest.raises(UsageError, match="not integers"):
+        predictions([0.5, 0.5], labels=[1, np.nan])
+    ids = np.array([2**63, 2**64 - 1], np.uint64)
+    assert columns(predictions([0.5, 0.5], ids=ids))["id"] == ids.tolist()

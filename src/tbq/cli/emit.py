@@ -110,7 +110,8 @@ def draw_table(table: Table) -> None:
 
     from tbq.table.draw import print_table
 
-    print_table(table.to_arrow(), table.kind, Console(), Console(stderr=True))
+    words = Console(stderr=True, force_jupyter=False)
+    print_table(table.to_arrow(), table.kind, Console(force_jupyter=False), words)
 
 
 def has_colours() -> bool:

@@ -135,16 +135,16 @@ def _of_fault(fault: Fault, path: str, run: str) -> Problem:
     )
 
 
-def problems_of(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
-    """What went wrong in the files, and what the restart policy dropped."""
+def problems_of(result: Result, runs: Sequence[Run], restarts: str, counted: bool = False) -> list[Problem]:
+    """What went wrong in the files, and what the restart policy dropped; `counted` if no row was stored."""
     growing = Growing()
     problems = [
         problem for report in result.troubled() for problem in of_file(report, runs[report.run].name, growing)
     ]
-    return problems + _of_series(result, runs, restarts)
+    return problems + _of_series(result, runs, restarts, counted)
 
 
-def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Problem]:
+def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only: bool) -> list[Problem]:
     problems = []
     dropped: dict[int, list[tuple[int, int, int]]] = {}
     for run, tag, count, first, last, rounded, refused in result.notable():
@@ -171,7 +171,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
                     tag=tag,
                 )
             )
-    kept = _kept(result, runs) if dropped else []
+    kept = _kept(result, runs, counted_only) if dropped else []
     for run, parts in dropped.items():
         count = sum(part[0] for part in parts)
         low, high = min(part[1] for part in parts), max(part[2] for part in parts)
@@ -188,17 +188,16 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str) -> list[Probl
     return problems
 
 
-def _kept(result: Result, runs: Sequence[Run]) -> list[int]:
-    """How many rows of each run there are."""
+def _kept(result: Result, runs: Sequence[Run], counted: bool) -> list[int]:
+    """How many rows of each run there are, each run by itself; if nothing is stored, how many were counted."""
     import pyarrow as pa
 
     table = pa.table(result.series([run.name for run in runs]))
     kept = [0] * len(runs)
-    column = (
-        "rows" if any(table["rows"].to_pylist()) else "count"
-    )  # nothing is stored where rows are only counted
     for run, rows in zip(
-        table["run"].combine_chunks().indices.to_pylist(), table[column].to_pylist(), strict=True
+        table["run"].combine_chunks().indices.to_pylist(),
+        table["count" if counted else "rows"].to_pylist(),
+        strict=True,
     ):
         kept[run] += rows
     return kept

@@ -39,7 +39,7 @@ class Reader:
     def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
         self.found = found
         self.unpacked = unpacked or Unpacked()
-        self.problems: dict[Problem, None] = dict.fromkeys(found.problems)
+        self.problems: dict[Problem, None] = dict.fromkeys(found.notices)
         self.began: dict[str, float] = {}
         self.has_read = False
 
@@ -109,7 +109,7 @@ class Reader:
         result = decode(
             runs, kinds, options, self.unpacked, session_tables=session_tables, verify=verify, count=count
         )
-        return result, self.collect(result, runs, options.restarts)
+        return result, self.collect(result, runs, options.restarts, count or not kinds)
 
     def in_groups(
         self,
@@ -145,10 +145,12 @@ class Reader:
             raise failure
         tell(told, on_error)
 
-    def collect(self, result: Result, runs: Sequence[Run], restarts: Restarts) -> list[Problem]:
-        """Keep what a result says of its runs and files; the problems of it."""
+    def collect(
+        self, result: Result, runs: Sequence[Run], restarts: Restarts, counted: bool = False
+    ) -> list[Problem]:
+        """Keep what a result says of its runs and files; the problems of it. `counted` if no row was stored."""
         self.began.update((runs[run].name, start) for run, start in result.run_starts().items())
-        problems = problems_of(result, runs, restarts)
+        problems = problems_of(result, runs, restarts, counted)
         if self.unpacked.failures:  # before what follows from them
             unpacking = of_unpacking(self.unpacked.failures, result.files, runs)
             paths = {problem.path for problem in unpacking}

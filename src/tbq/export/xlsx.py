@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import zipfile
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 
 # What XML cannot hold, and what a sheet's name cannot.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# XML readers take a carriage return for a line feed unless it is escaped, which openpyxl does not do. A noncharacter,
+# which no text of a cell contains, stands for it until the archive is written.
+_RETURN = "\ufffe"
+_EPOCH = datetime(1980, 1, 1)  # the first date of a ZIP archive: the same table gives the same bytes
 _SHEET = re.compile(r"[\[\]:*?/\\']")
 
 
@@ -31,6 +36,7 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
     """Write one sheet per table."""
     try:
         from openpyxl import Workbook
+        from openpyxl.writer.excel import ExcelWriter
     except ImportError:
         raise missing("openpyxl", needed_for="writing xlsx", extra="xlsx") from None
 
@@ -51,10 +57,25 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
             cut += cell.cut
         # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
         workbook = io.BytesIO()
-        book.save(workbook)
+        with _Archive(workbook, "w", zipfile.ZIP_DEFLATED) as archive:
+            book.properties.created = book.properties.modified = _EPOCH
+            ExcelWriter(book, archive).write_data()
     stream.write(workbook.getbuffer())
     if cut:
         warn(f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds")
+
+
+class _Archive(zipfile.ZipFile):
+    """An archive without the time of its making."""
+
+    def writestr(self, zinfo_or_arcname: Any, data: Any, *_: Any, **__: Any) -> None:
+        content = data.encode() if isinstance(data, str) else data
+        entry = zipfile.ZipInfo(zinfo_or_arcname, _EPOCH.timetuple()[:6])
+        super().writestr(entry, content.replace(_RETURN.encode(), b"&#13;"), self.compression)
+
+    def write(self, filename: Any, arcname: Any = None, *_: Any, **__: Any) -> None:
+        with open(filename, "rb") as file:
+            self.writestr(arcname, file.read())
 
 
 def _write_to(sheet: Any, path: Path) -> None:
@@ -107,11 +128,13 @@ class _Cells:
     """Makes a cell of a value; counts the texts that were too long."""
 
     def __init__(self, sheet: Any, options: Options) -> None:
+        from openpyxl import LXML
         from openpyxl.cell import WriteOnlyCell
 
         self._make = WriteOnlyCell
         self._sheet = sheet
         self._options = options
+        self._return = "\r" if LXML else _RETURN  # lxml escapes it
         self.cut = 0
 
     def __call__(self, value: Any) -> Any:
@@ -137,6 +160,6 @@ class _Cells:
         if len(text) > MAX_TEXT:
             self.cut += 1
             text = text[:MAX_TEXT]
-        cell = self._make(self._sheet, _CONTROL.sub("\ufffd", text))
+        cell = self._make(self._sheet, _CONTROL.sub("\ufffd", text).replace("\r", self._return))
         cell.data_type = "s"  # openpyxl would take `=…` for a formula
         return cell

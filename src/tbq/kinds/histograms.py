@@ -53,7 +53,10 @@ class Histogram:
         >>> log.histogram("weights/layer1").total
         1000.0
         """
-        return float(self.count.sum())
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return float(self.count.sum())
 
     def numpy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """`(counts, edges)` as `numpy.histogram` returns them; gaps between buckets are empty buckets.
@@ -81,7 +84,8 @@ class Histogram:
         import numpy as np
 
         edges = self.numpy()[1]
-        even = edges[0] * np.linspace(1, 0, buckets + 1) + edges[-1] * np.linspace(0, 1, buckets + 1)
+        with np.errstate(invalid="ignore"):
+            even = edges[0] * np.linspace(1, 0, buckets + 1) + edges[-1] * np.linspace(0, 1, buckets + 1)
         counts = self.over(even)
         return counts, even
 
@@ -96,6 +100,7 @@ class Histogram:
         import numpy as np
 
         counts, own = self.numpy()
+        counts = _weights(counts)
         total = counts.sum() or 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # a bucket so narrow that it is a step
             below = np.interp(edges, own, np.concatenate([[0.0], np.cumsum(counts / total)]))
@@ -118,10 +123,11 @@ class Histogram:
         import numpy as np
 
         counts, edges = self.numpy()
-        widths = np.diff(edges)
+        weights = _weights(counts)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            dense = counts / counts.sum() / widths
-        return np.where(counts > 0, dense, 0.0), edges
+            widths = np.diff(edges)
+            dense = weights / weights.sum() / widths
+        return np.where(weights > 0, dense, 0.0), edges
 
     def quantiles(self, q: Sequence[float] | float) -> NDArray[np.float64]:
         """The values below which the fractions `q` of all values lie.
@@ -135,17 +141,36 @@ class Histogram:
         wanted = np.atleast_1d(np.asarray(q, np.float64))
         if ((wanted < 0) | (wanted > 1)).any():
             raise UsageError(f"quantiles are fractions from 0 to 1, got {q!r}")
-        full = np.flatnonzero(self.count > 0)
+        weights = _weights(self.count)
+        full = np.flatnonzero(weights > 0)
         if not len(full):
             return np.full(len(wanted), np.nan)
-        left, right, count = self.left[full], self.right[full], self.count[full]
+        left, right, count = self.left[full], self.right[full], weights[full]
         ends = np.cumsum(count)
         target = wanted * ends[-1]
         bucket = np.minimum(np.searchsorted(ends, target, side="left"), len(full) - 1)
         inside = np.clip((target - (ends[bucket] - count[bucket])) / count[bucket], 0, 1)
         low, high = left[bucket], right[bucket]
         # Not low + (high - low) * inside, which may overflow; clipped, since rounding may step over an edge.
-        return np.asarray(np.clip(low * (1 - inside) + high * inside, low, high))
+        # An infinite end has no share: the edge itself is the quantile.
+        with np.errstate(all="ignore"):
+            between = np.where(
+                inside <= 0, low, np.where(inside >= 1, high, low * (1 - inside) + high * inside)
+            )
+            return np.asarray(np.clip(between, low, high))
+
+
+def _weights(count: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts that can be summed. A bucket of infinitely many values outweighs all finite ones; NaN and less than
+    nothing hold no values.
+    """
+    import numpy as np
+
+    held = np.where(count > 0, count, 0.0)  # false for NaN
+    if np.isinf(held).any():
+        return np.isinf(held).astype(np.float64)
+    with np.errstate(over="ignore"):
+        return held if np.isfinite(held.sum()) else held / held.max()
 
 
 _LARGEST = 1e307
@@ -235,12 +260,13 @@ def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
         return "(empty)"
     if len(counts) > rows:
         counts, edges = histogram.evenly(rows // 2)
-    most = counts.max() or 1.0
+    weights = _weights(counts)
+    most = weights.max() or 1.0
     labels = [f"{a:.4g} … {b:.4g}" for a, b in itertools.pairwise(edges)]
     wide = max(map(len, labels))
     lines = []
-    for label, count in zip(labels, counts, strict=True):
-        eighths = round(count / most * width * 8)
+    for label, count, weight in zip(labels, counts, weights, strict=True):
+        eighths = round(weight / most * width * 8)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         lines.append(f"{label:>{wide}}  {bar:<{width}}  {count:.6g}")
     return "\n".join(lines)

@@ -90,7 +90,7 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
     dtype, shape = rows["dtype"][0].as_py(), rows["shape"][0].as_py()
     if shape is None:
         return f"{dtype or 'no'} tensor that cannot be decoded, {len(rows['data'][0].as_py() or b''):,} bytes"
-    values = array(dtype, shape, rows["data"][0].as_buffer())
+    values = np.asarray(array(dtype, shape, rows["data"][0].as_buffer()))  # one string is bytes, not an array
     lines = [f"{dtype} {list(shape)}, {values.size:,} elements, {values.nbytes:,} bytes"]
     if values.size and values.dtype.kind in "fiub" and dtype != "bool":
         wide = values.astype(np.float64)

@@ -139,4 +139,6 @@ def corner(values: NDArray[Any], size: int = 4) -> NDArray[Any]:
     >>> corner(np.arange(100).reshape(10, 10), 2).tolist()
     [[0, 1], [10, 11]]
     """
-    return values[tuple(slice(0, size) for _ in range(values.ndim))]
+    chosen: Any = (*(slice(0, size) for _ in range(values.ndim)), ...)
+    part: NDArray[Any] = values[chosen]  # without the dots a single element is not an array
+    return part

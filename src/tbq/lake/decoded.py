@@ -136,7 +136,7 @@ def _overviews(
         counted = decode(several, [], options, reader.unpacked, count=True, verify=True)
         table = table_of(counted.series([run.name for run in several]))
         parts.append(table)
-        problems += [each for each in problems_of(counted, several, "resume") if each not in problems]
+        problems += [each for each in problems_of(counted, several, "resume", True) if each not in problems]
     names = [run.name for run in runs]
     label = pa.dictionary(pa.int32(), pa.string())
     order = pa.array(names, pa.string())

@@ -62,6 +62,7 @@ class Discovery:
         self._unfinished = True
         changed = self._directories.changed() or changed
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
+        changed = changed or not all(copy.is_settled() for copy in self.found.copies)
         if not changed and self._remote is None:
             self._unfinished = False
             return

@@ -375,7 +375,7 @@ class Follower:
                 self.store.set_runs(self._chosen)  # an object that was replaced is another file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
-        problems = list(self.discovery.found.problems)
+        problems = self.discovery.found.notices
         if core.changes:
             problems += self.reader.collect(core.added, runs, self._options.restarts)
         others = [path for _, path, what in core.changes if what in ("replaced", "gone")]

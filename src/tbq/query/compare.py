@@ -96,7 +96,7 @@ def _of_hparams(reader: Reader, a: str, b: str) -> list[dict[str, Any]]:
     rows = []
     for name in sorted(set(given[a]) | set(given[b])):
         left, right = given[a].get(name), given[b].get(name)
-        if left == right:
+        if left == right or (left != left and right != right):  # NaN in both runs is no difference
             continue
         row = _row("hparam", name, None, _number(left), _number(right))
         row["a_text"], row["b_text"] = _text(left), _text(right)

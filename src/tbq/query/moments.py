@@ -89,10 +89,14 @@ def merged(parts: Iterable[Moments]) -> Moments:
             off = part.mean[some] - mean[at]
             inside = np.where(more > 1, part.std[some] ** 2 * (more - 1), 0.0)
             squares[at] += inside + np.where(before > 0, off * off * (before * more / both), 0.0)
-            mean[at] = np.where(before > 0, mean[at] + off * (more / both), part.mean[some])
+            # The distance of two infinite means is not a number, and that of two huge ones may be infinite.
+            shares = mean[at] * (before / both) + part.mean[some] * (more / both)
+            mean[at] = np.where(np.isfinite(off), mean[at] + off * (more / both), shares)
+            mean[at] = np.where(before > 0, mean[at], part.mean[some])
         smallest[at] = np.fmin(smallest[at], part.smallest[some])
         greatest[at] = np.fmax(greatest[at], part.greatest[some])
         count[at] = both
     with np.errstate(all="ignore"):
-        std = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
+        known = (count > 1) & np.isfinite(mean)  # the distance from an infinite mean is not a number
+        std = np.where(known, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
     return Moments(step, count, np.where(count > 0, mean, np.nan), std, smallest, greatest)

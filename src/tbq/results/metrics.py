@@ -6,15 +6,17 @@ Hugging Face, Ray Tune's `result.json` and `progress.csv`, and the files of `Met
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import SourceError, UsageError
+from tbq.errors import SourceError, UsageError, warn
+from tbq.results.metrics_files import STEP_COLUMNS, csv_rows, json_rows, side_by_side
 from tbq.source import is_event_file
 from tbq.source.urls import refuse_remote
 from tbq.text import shown_name
@@ -22,17 +24,13 @@ from tbq.text import shown_name
 if TYPE_CHECKING:
     from tbq.table import Table
 
-# Columns that give the step, the preferred one first.
-STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
 TIME_COLUMNS = ("wall_time", "timestamp")
 # File names that do not identify a run, which is then named after its folder.
 _PLAIN_NAMES = {"metrics", "progress", "result", "trainer_state", "log", "training", "history"}
-# Keys of Ray that describe a trial and are not metrics.
-_NOT_METRICS = {"config", "pid", "trial_id", "date", "hostname", "node_ip", "experiment_id"}
-_BLANK = {"", "na", "none", "null"}
-_DEPTH = 32
+# Text that a person reads as a number, such as 1,000 or 50 %.
+_NUMERAL = re.compile(r"[+-]?\d[\d.,_' ]*%?")
 
-Row = tuple[int | None, float | None, Mapping[str, Any]]
+Row = Mapping[str, Any]
 
 
 def is_metrics_file(path: str | os.PathLike[str]) -> bool:
@@ -75,7 +73,7 @@ def metrics(history: Any, *, run: str | None = None) -> Table:
     if isinstance(history, str | os.PathLike):
         path = os.fspath(history)
         refuse_remote(path)
-        rows: Iterable[Row] = _of_file(path)
+        rows = _of_file(path)
         run = run or _run_name(path)
     else:
         rows = _of_history(history)
@@ -94,7 +92,7 @@ def _run_name(path: str) -> str:
     return shown_name(stem)
 
 
-def _table(rows: Iterable[Row], run: str) -> Table:
+def _table(rows: Sequence[Row], run: str) -> Table:
     """One row per value, from rows with many values; ordered by tag, then as logged."""
     import pyarrow as pa
 
@@ -102,15 +100,25 @@ def _table(rows: Iterable[Row], run: str) -> Table:
     from tbq.schema import schema
     from tbq.table import Table
 
+    named, positions = steps_of(rows)
+    time = next(
+        (name for name in TIME_COLUMNS if any(_number(row.get(name)) is not None for row in rows)), None
+    )
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
-    for position, (step, wall_time, values) in enumerate(rows):
-        for tag, value in values.items():
+    left_out = _LeftOut()
+    for step, row in zip(positions, rows, strict=True):
+        wall_time = None if time is None else _number(row.get(time))
+        for tag, value in row.items():
+            if tag in (named, time):
+                continue
             number = _number(value)
+            left_out.look(tag, step, value, number)
             if number is not None:
                 steps, times, kept = series.setdefault(tag, ([], [], []))
-                steps.append(position if step is None else step)
+                steps.append(step)
                 times.append(wall_time)
                 kept.append(number)
+    left_out.tell(series)
     if not series:
         raise SourceError(
             "has no metrics: no column or key is numeric", hint="want a number per step or epoch"
@@ -134,11 +142,121 @@ def _number(value: Any) -> float | None:
         return None
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
         return None
 
 
-def _of_history(history: Any) -> Iterator[Row]:
+@dataclass
+class _LeftOut:
+    """Values that are not in the table, or not exactly: the first of each tag, and how many."""
+
+    texts: dict[str, tuple[str, int, int]] = field(default_factory=dict)
+    rounded: dict[str, tuple[Integral, int, int]] = field(default_factory=dict)
+
+    def look(self, tag: str, step: int, value: Any, number: float | None) -> None:
+        """Note a value that is text, or an integer that a float64 cannot hold."""
+        if isinstance(value, str) and value.strip():
+            text, first, count = self.texts.get(tag, (value, step, 0))
+            # Of a column without numbers only text that looks like a number matters.
+            keep = text if _NUMERAL.fullmatch(text.strip()) else value
+            self.texts[tag] = keep, first, count + 1
+        elif isinstance(value, Integral) and number != value:
+            large, first, count = self.rounded.get(tag, (value, step, 0))
+            self.rounded[tag] = large, first, count + 1
+
+    def tell(self, series: Mapping[str, object]) -> None:
+        """Warn once per tag."""
+        for tag, (text, step, count) in self.texts.items():
+            if tag in series or _NUMERAL.fullmatch(text.strip()):
+                warn(
+                    f"metric {tag!r}: {count:,} of its values are left out as they are not numbers, "
+                    f"such as {text[:40]!r} (the first at step {step})"
+                )
+        for tag, (large, step, count) in self.rounded.items():
+            warn(
+                f"metric {tag!r}: {count:,} integers past 2^53 are rounded to float64, "
+                f"such as {str(large)[:40]} at step {step}"
+            )
+
+
+def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
+    """The name of the column with the steps, None if rows are numbered, and the step of each row.
+
+    The step is the first of the step columns that has a whole number in every row; else the first that has whole
+    numbers and blanks, where a blank row gets the step of the row before it. One column counts for the whole file,
+    as steps of two columns cannot be compared. The other columns stay metrics.
+    """
+    judged = [(number, row) for number, row in enumerate(rows, 1) if any(map(_is_metric, row.items()))]
+    partial: tuple[str, str] | None = None
+    refused = []
+    for name in STEP_COLUMNS:
+        cells = [(number, row.get(name)) for number, row in judged]
+        known = [(number, cell) for number, cell in cells if not _blank(cell)]
+        odd = next(((number, cell) for number, cell in known if _step(cell) is None), None)
+        blank = [number for number, cell in cells if _blank(cell)]
+        if not known:
+            continue
+        if odd is not None:
+            refused.append(f"column {name!r} has {odd[1]!r} in row {odd[0]}, want a whole number of 64 bits")
+        elif blank:
+            empty = (
+                f"column {name!r} is blank in {len(blank):,} of {len(cells):,} rows, first in row {blank[0]}"
+            )
+            partial = partial or (name, empty)
+        else:
+            if partial:
+                refused.append(partial[1])
+            _tell_steps(refused, f"the steps are those of {name!r}")
+            return name, _filled([row.get(name) for row in rows])
+    if partial is None:
+        _tell_steps(refused, "the rows are numbered instead")
+        return None, list(range(len(rows)))
+    _tell_steps([*refused, partial[1]], "such a row gets the step of the row before it")
+    return partial[0], _filled([row.get(partial[0]) for row in rows])
+
+
+def _tell_steps(reasons: Sequence[str], outcome: str) -> None:
+    if reasons:
+        warn(f"{'; '.join(reasons)}: {outcome}")
+
+
+def _filled(cells: Sequence[Any]) -> list[int]:
+    """The step of each row; a row without one gets that of the row before it."""
+    steps: list[int] = []
+    for cell in cells:
+        step = _step(cell)
+        steps.append(step if step is not None else steps[-1] if steps else 0)
+    return steps
+
+
+def _is_metric(item: tuple[str, Any]) -> bool:
+    name, value = item
+    return name not in STEP_COLUMNS and name not in TIME_COLUMNS and _number(value) is not None
+
+
+def _blank(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _step(value: Any) -> int | None:
+    """A whole number of 64 bits, exactly; None for every other value."""
+    number = _number(value)
+    if number is None or not math.isfinite(number) or number != math.floor(number):
+        return None
+    return int(value) if -(2**63) <= int(value) < 2**63 else None
+
+
+def _plain(value: Any) -> Any:
+    """The number of an array or tensor of one element, so that an integer stays exact."""
+    try:
+        return value.item()
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return value
+
+
+def _of_history(history: Any) -> list[Row]:
     epochs = getattr(history, "epoch", None)
     columns = getattr(history, "history", history)
     if not isinstance(columns, Mapping):
@@ -152,19 +270,15 @@ def _of_history(history: Any) -> Iterator[Row]:
             isinstance(values, Sequence) or hasattr(values, "__len__")
         ):
             raise UsageError(f"metrics {name!r} is a {type(values).__name__}, want a list of numbers")
-        lists[str(name)] = list(values)
-    numbered = next((name for name in STEP_COLUMNS if name in lists), None)
-    for row in range(max(map(len, lists.values()), default=0)):
-        values = {
-            name: column[row] for name, column in lists.items() if row < len(column) and name != numbered
-        }
-        if numbered is not None and row < len(lists[numbered]):
-            yield _step(lists[numbered][row]), None, values
-        else:
-            yield (int(epochs[row]) if epochs is not None and row < len(epochs) else row), None, values
+        if str(name) in lists:
+            raise UsageError(f"metrics {str(name)!r} occurs twice, as text and as another type")
+        lists[str(name)] = [_plain(value) for value in values]
+    if epochs is not None and not any(name in lists for name in STEP_COLUMNS):
+        lists["epoch"] = list(epochs)[: max(map(len, lists.values()), default=0)]
+    return list(side_by_side(lists))
 
 
-def _of_file(path: str) -> Iterable[Row]:
+def _of_file(path: str) -> Sequence[Row]:
     # MetricsTable has only a journal until it first saves.
     if not Path(path).is_file() and not Path(path + ".journal").is_file():
         raise SourceError(
@@ -172,132 +286,16 @@ def _of_file(path: str) -> Iterable[Row]:
         )
     ending = Path(path).suffix.lower()
     if ending in (".csv", ".tsv", ".log"):
-        return _numbered(_csv(path))
+        return list(csv_rows(path))
     if ending in (".json", ".jsonl"):
-        return _numbered(_json(path))
+        return list(json_rows(path))
     if ending == ".parquet":
         from tbq.results.metrics_table import read_rows
 
-        return _numbered(read_rows(path))
+        return read_rows(path)
     raise UsageError(
         f"tbq cannot read metrics from '{ending}' files",
         path=path,
         hint="it reads .csv, .tsv and .log (CSVLogger, Lightning, Ray, MetricsTable), "
         ".json and .jsonl (Hugging Face, Ray) and .parquet (MetricsTable)",
     )
-
-
-def _numbered(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Rows with step and time separated; a step column beside a preferred one stays a metric."""
-    for row in rows:
-        step = next((name for name in STEP_COLUMNS if _step(row.get(name)) is not None), None)
-        time = next((name for name in TIME_COLUMNS if _number(row.get(name)) is not None), None)
-        values = {name: value for name, value in row.items() if name not in (step, time)}
-        yield _step(row[step]) if step else None, _number(row[time]) if time else None, values
-
-
-def _step(value: Any) -> int | None:
-    number = _number(value)
-    if number is None or not math.isfinite(number) or abs(number) >= 2**63:
-        return None
-    return int(number)
-
-
-def _csv(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            file.seek(0)
-            separator = max(",;\t", key=first.count)  # the first wins a tie
-            lines = csv.reader(file, delimiter=separator)
-            names = next(lines, [])
-            if not any(names):
-                raise SourceError("no header line", path=path, hint="the first line must name the metrics")
-            for line in lines:
-                if len(line) > len(names):
-                    raise SourceError(
-                        f"line {lines.line_num} has {len(line)} cells, the header {len(names)}",
-                        path=path,
-                        hint="the logger added metrics later; add their names to the header",
-                    )
-                yield {
-                    name: _parsed(cell)
-                    for name, cell in zip(names, line, strict=False)
-                    if _top(name) not in _NOT_METRICS
-                }
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise SourceError(f"not a CSV file: {error}", path=path) from None
-
-
-def _parsed(cell: str) -> float | None:
-    text = cell.strip().lower()
-    if text in _BLANK:
-        return None
-    if text in ("true", "false"):
-        return float(text == "true")
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _json(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"not a JSON file: {error}", path=path) from None
-    try:
-        content = json.loads(text)
-    except RecursionError:
-        raise SourceError("the JSON is nested too deeply", path=path) from None
-    except ValueError:
-        yield from _json_lines(path, text)
-        return
-    if isinstance(content, dict) and isinstance(content.get("log_history"), list):
-        content = content["log_history"]
-    elif isinstance(content, dict) and any(isinstance(value, list) for value in content.values()):
-        yield from (dict(values) | {"step": step} for step, _, values in _of_history(_lists(content)))
-        return
-    for row in content if isinstance(content, list) else [content]:
-        if not isinstance(row, dict):
-            raise SourceError(f"a row is a {type(row).__name__}, want an object", path=path)
-        yield _flat(row)
-
-
-def _lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {name: value for name, value in content.items() if isinstance(value, list)}
-
-
-def _json_lines(path: str, text: str) -> Iterator[dict[str, Any]]:
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            if number == len(lines) - 1 and number and not text.endswith("\n"):
-                return  # still being written
-            raise SourceError(f"line {number + 1} is not JSON: {error}", path=path) from None
-        if not isinstance(row, dict):
-            raise SourceError(f"line {number + 1} is a {type(row).__name__}, want an object", path=path)
-        yield _flat(row)
-
-
-def _flat(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Nested objects as `outer/inner`, as Ray itself writes them to CSV and TensorBoard."""
-    flat: dict[str, Any] = {}
-    for key, value in row.items():
-        if _top(key) in _NOT_METRICS and not prefix:
-            continue
-        if isinstance(value, Mapping):
-            if depth < _DEPTH:
-                flat.update(_flat(value, f"{prefix}{key}/", depth + 1))
-        else:
-            flat[prefix + key] = value
-    return flat
-
-
-def _top(name: str) -> str:
-    return name.split("/", 1)[0]

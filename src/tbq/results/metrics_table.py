@@ -72,7 +72,13 @@ class MetricsTable:
         """
         row = {name: _value(name, value) for name, value in metrics.items()}
         if epoch is not None:
-            row = {"epoch": _value("epoch", epoch), **row}
+            number = _value("epoch", epoch)
+            if row.get("epoch", number) != number:
+                raise UsageError(
+                    f"the row has two epochs: log({number}, epoch={row['epoch']})",
+                    hint=f"name both: log(step={number}, epoch={row['epoch']}, …)",
+                )
+            row = {"epoch": number} | row
         if not row:
             raise UsageError("log() got no metrics", hint="table.log(epoch, loss=0.5)")
         with self._lock:
@@ -132,8 +138,13 @@ def _value(name: str, value: Any) -> Value:
             ) from None
     elif hasattr(value, "numpy"):
         return _value(name, value.numpy())
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, int) and abs(value) >= 2**1023:
+        raise UsageError(f"metric {name!r} is an integer of {value.bit_length()} bits, want at most 1023")
+    if value is None or isinstance(value, bool):
         return value
+    for plain in (int, float, str):
+        if isinstance(value, plain):
+            return plain(value)  # numpy.float64 is a float whose text is not a number
     raise UsageError(f"metric {name!r} is a {type(value).__name__}, want a number")
 
 
@@ -274,6 +285,7 @@ class _Parquet:
         self._path, self._journal, self._sync = path, path + ".journal", sync
         self._rows: list[Mapping[str, Value]] = []
         self._saved = 0  # rows in the Parquet file
+        self._rounded: set[str] = set()  # columns that were reported as rounded
         self._took, self._last = 0.0, float("-inf")
         with _write_errors(path):
             if os.path.lexists(path) or os.path.lexists(self._journal):
@@ -302,7 +314,7 @@ class _Parquet:
 
     def _save(self) -> None:
         started = time.monotonic()
-        _replace(self._path, _parquet(self._rows))
+        _replace(self._path, _parquet(self._rows, self._path, self._rounded))
         self._saved = len(self._rows)
         # A crash in between leaves lines that the Parquet file already has; their numbers tell.
         with open(self._journal, "r+b") as file:
@@ -323,12 +335,22 @@ def _line(number: int, row: Mapping[str, Value]) -> bytes:
     return json.dumps([number, dict(row)]).encode() + b"\n"
 
 
-def _parquet(rows: list[Mapping[str, Value]]) -> bytes:
+def _parquet(rows: list[Mapping[str, Value]], path: str, rounded: set[str]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = dict.fromkeys(name for row in rows for name in row)
-    table = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        columns[name] = _column(values)
+        if pa.types.is_floating(columns[name].type) and name not in rounded:
+            large = next((n for n in values if isinstance(n, int) and float(n) != n), None)
+            if large is not None:
+                rounded.add(name)
+                warn(
+                    f"{path}: metric {name!r} is stored as float64, which rounds {large}; .csv keeps it exactly"
+                )
+    table = pa.table(columns)
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     return bytes(sink.getvalue())
@@ -358,6 +380,10 @@ def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
         try:
             # None and a missing column are the same.
             with pq.ParquetFile(path) as file:
+                names = file.schema_arrow.names
+                twice = next((name for name in names if names.count(name) > 1), None)
+                if twice is not None:
+                    raise SourceError(f"has {twice!r} twice", path=path, hint="rename one of the columns")
                 stored = file.read().to_pylist()
             rows = [{name: value for name, value in row.items() if value is not None} for row in stored]
         except (pa.ArrowException, OSError) as error:

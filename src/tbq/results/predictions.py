@@ -86,10 +86,19 @@ def predictions(
                 hint="call predictions() again, or keep the result of to_table()",
             )
         used = True
+        waiting: list[_Batch] = []
         for batch in stream:
-            yield layout.record(batch)
+            if layout.width is not None:
+                if len(batch.outputs):
+                    yield layout.record(batch)
+                continue
+            waiting.append(batch)
+            if batch.decides:
+                yield from layout.first(waiting)
         if layout.width is None:
-            raise UsageError("got no batches", hint="pass at least one batch of outputs")
+            if not waiting:
+                raise UsageError("got no batches", hint="pass at least one batch of outputs")
+            yield from layout.first(waiting)
 
     return Rows("predictions", batches)
 
@@ -129,6 +138,12 @@ class _Batch:
             if array is not None and (array.ndim == 0 or len(array) != size):
                 other = len(array) if array.ndim else 1
                 raise UsageError(f"{self.name}{size} outputs but {other} {what}, want the same number")
+
+    @property
+    def decides(self) -> bool:
+        """Whether the layout can be judged by this batch: an empty one, or one of NaN alone, says nothing."""
+        flat = self.outputs.reshape(len(self.outputs), -1) if len(self.outputs) else self.outputs
+        return bool(flat.size) and bool((~_unknown(flat)).any())
 
     def _array(self, what: str, given: Any) -> Array:
         try:
@@ -181,7 +196,10 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
 
 @dataclass
 class _Layout:
-    """How batches become rows; the first batch decides for all."""
+    """How batches become rows, the same for all: the first batch with known outputs decides.
+
+    Batches give the rows that all examples at once would give; a later batch that needs another layout is an error.
+    """
 
     classes: list[str] | None
     task: Task | None
@@ -191,6 +209,11 @@ class _Layout:
     probable: bool | None = None  # whether outputs are probabilities, judged by the first batch
     labelled: bool = False
     schema: pa.Schema | None = None
+
+    def first(self, batches: Sequence[_Batch]) -> list[pa.RecordBatch]:
+        """The rows of the first batches; the last of them decides, empty ones before it have no rows."""
+        decided = self.record(batches[-1])
+        return [*(self.record(batch) for batch in batches[:-1] if len(batch.outputs)), decided]
 
     def record(self, batch: _Batch) -> pa.RecordBatch:
         """The rows of a batch."""
@@ -226,10 +249,14 @@ class _Layout:
             return record
         try:
             arrays = [
-                _arrow(values).cast(f.type) for values, f in zip(table.values(), self.schema, strict=True)
+                _exactly(_arrow(values), f.type)
+                for values, f in zip(table.values(), self.schema, strict=True)
             ]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
-            raise UsageError(f"{batch.name}its types differ from those of earlier batches") from None
+            raise UsageError(
+                f"{batch.name}its types differ from those of earlier batches",
+                hint="give all batches one dtype, and name the task: task= (--task)",
+            ) from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _agree(self, batch: _Batch, width: int) -> None:
@@ -256,7 +283,7 @@ class _Layout:
         codes = self.task == "multiclass" and flat.dtype.kind in "iu" and flat.shape[1] == 1
         if self.task == "regression" or codes:
             return
-        known = flat[~np.isnan(flat).any(axis=1)] if flat.dtype.kind == "f" else flat
+        known = flat[~_unknown(flat)]
         probable = _probabilities(known) and (
             self.task != "multiclass" or self.activation is not None or _sum_to_one(known)
         )
@@ -325,13 +352,11 @@ class _Layout:
                         f"{batch.name}label {strange[0]!r} is not one of the classes {self.classes[:10]}"
                     )
             return codes.tolist()
-        if codes.dtype.kind == "f":
-            if not np.array_equal(codes, np.floor(codes)):
-                raise UsageError(
-                    f"{batch.name}{what} are not integers, want class numbers",
-                    hint="or task='regression'",
-                )
-            codes = codes.astype(np.int64)
+        if not _whole(codes):
+            raise UsageError(
+                f"{batch.name}{what} are not integers, want class numbers",
+                hint="or task='regression' (--task regression)",
+            )
         codes = codes.astype(np.int64)
         if count is not None and codes.size and (codes.min() < 0 or codes.max() >= count):
             code = int(codes.min()) if codes.min() < 0 else int(codes.max())
@@ -405,26 +430,41 @@ class _Layout:
 
 
 def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -> Task:
-    """The task, judged by shapes and types."""
+    """The task, judged by shapes and types; NaN is an unknown output, which speaks for no task."""
     single = outputs.ndim == 1 or outputs.shape[1] == 1
     if labels is not None and labels.dtype.kind in "US":
         return "binary" if single and outputs.dtype.kind == "f" else "multiclass"
     if single:
         if outputs.dtype.kind in "iub":
             return "multiclass"
-        truths = labels is not None and np.isin(labels, (0, 1)).all() and bool(labels.size)
+        truths = labels is not None and np.isin(_known(labels), (0, 1)).all() and bool(labels.size)
         if (truths and _probabilities(outputs)) or (classes is not None and len(classes) == 2):
             return "binary"
         return "regression"
     if labels is None or labels.ndim == 1 or labels.shape[1] == 1:
-        integers = labels is None or labels.dtype.kind in "biu" or np.array_equal(labels, np.floor(labels))
-        return "multiclass" if integers else "regression"
+        return "multiclass" if labels is None or _whole(_known(labels)) else "regression"
     if labels.size and np.isin(labels, (0, 1)).all():
         return "multiclass" if _one_hot(labels) else "multilabel"
     return "regression"
 
 
+def _unknown(flat: Array) -> Array:
+    """For each row, whether a number of it is NaN."""
+    if flat.dtype.kind != "f":
+        return np.zeros(len(flat), bool)
+    return np.asarray(np.isnan(flat).any(axis=tuple(range(1, flat.ndim))))
+
+
+def _known(values: Array) -> Array:
+    return values[~np.isnan(values)] if values.dtype.kind == "f" else values
+
+
+def _whole(codes: Array) -> bool:
+    return codes.dtype.kind in "biu" or bool(np.isfinite(codes).all() and (codes == np.floor(codes)).all())
+
+
 def _probabilities(outputs: Array) -> bool:
+    outputs = _known(outputs)
     return not outputs.size or bool((outputs >= 0).all() and (outputs <= 1).all())
 
 
@@ -456,7 +496,21 @@ def _arrow(values: Any) -> pa.Array:
             return pa.array(values.tolist(), pa.string())
         if values.dtype == np.float16:
             values = values.astype(np.float32)
-        if values.dtype.kind == "u" or values.dtype.kind == "i":
+        if values.dtype.kind in "iu" and not (values.size and int(values.max()) >= 2**63):
             values = values.astype(np.int64)
         return pa.array(np.ascontiguousarray(values))
     return pa.array(values, pa.string())
+
+
+def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values in the type of earlier batches; ValueError if that would change one."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type) != pa.types.is_string(kind) and len(values):
+        raise ValueError(f"{values.type} is not {kind}")
+    cast = values.cast(kind)
+    if pa.types.is_floating(kind) and pa.types.is_floating(values.type) and kind != values.type:
+        wide = cast.cast(values.type)
+        if not np.array_equal(wide.to_numpy(), values.to_numpy(), equal_nan=True):
+            raise ValueError(f"{kind} cannot hold every {values.type}")
+    return cast

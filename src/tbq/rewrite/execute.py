@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tbq import decode as _decode
 from tbq.decode import problems as _problems
-from tbq.errors import DamageError, SelectionError, SourceError
+from tbq.errors import DamageError, SelectionError, SourceError, warn
 from tbq.export.target import unwritable
 from tbq.problems import Problem
 from tbq.rewrite import plan
@@ -67,6 +67,8 @@ def execute(
         raise SourceError(
             first.message, path=first.path, hint="--repair continues without it", code=first.code
         )
+    for copy in discovered.copies:
+        warn(str(copy.problem()))
     unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []

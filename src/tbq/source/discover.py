@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
+from tbq.source.copies import Copy, without_copies
 from tbq.source.urls import LAKE, common_parts, is_remote, local_path, place_of, refuse_remote
 from tbq.source.walk import Seen, is_event_file, walk
 from tbq.text import shown_name, shown_path, with_digits
@@ -56,6 +57,12 @@ class Found:
     others: int = 0  # files that are not event files
     lakes: list[str] = field(default_factory=list)  # URLs that are lakes
     remote: Remote | None = None  # if one of the paths is a URL
+    copies: list[Copy] = field(default_factory=list)  # files that are not read: another one has their bytes
+
+    @property
+    def notices(self) -> list[Problem]:
+        """Everything that readers of the runs should know: what could not be listed, and the copies."""
+        return [*self.problems, *(copy.problem() for copy in self.copies)]
 
 
 def sources(source: object) -> list[tuple[str | None, str]]:
@@ -192,16 +199,15 @@ def find(
             if event_files:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
                 _add(files, places, run, folder, event_files)
-    runs = sorted(
-        Run(
-            _shown(name),
-            places[name],
-            event_files if len(event_files) == 1 else sorted(event_files, key=_by_name),
-            remote=remote,
-        )
-        for name, event_files in files.items()
-    )
-    return Found([path for _, path in roots], runs, problems, others, lakes, remote)
+    runs: list[Run] = []
+    copies: list[Copy] = []
+    for name, event_files in files.items():
+        if len(event_files) > 1:
+            event_files, of_run = without_copies(_shown(name), sorted(event_files, key=_by_name), remote)
+            copies += of_run
+        runs.append(Run(_shown(name), places[name], event_files, remote=remote))
+    runs.sort()
+    return Found([path for _, path in roots], runs, problems, others, lakes, remote, copies)
 
 
 def _shown(name: str) -> str:

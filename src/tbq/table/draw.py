@@ -82,7 +82,8 @@ def text(table: pa.Table, kind: str, width: int = 100) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
+    # In a notebook rich would write to the page itself, whatever the file is.
+    console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
     drawn, left = console_table(table, ROWS, width)
     console.print(drawn)
     lines = [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]

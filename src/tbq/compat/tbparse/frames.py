@@ -82,8 +82,14 @@ def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
     frame: Frame = {}
     if blocks[0].steps is not None:
         frame["step"] = np.concatenate([block.steps for block in blocks if block.steps is not None])
+    # tbparse itself mixes up a tag and a column of its own of the same name, or fails.
+    own = {
+        *frame,
+        *(extra & {DIR_NAME, FILE_NAME}),
+        *({WALL_TIME} if blocks[0].wall_times is not None else ()),
+    }
     for name in sorted({name for block in blocks for name in block.columns}):
-        frame[name] = _concatenated(
+        frame[f"tag.{name}" if name in own else name] = _concatenated(
             [
                 block.columns[name] if name in block.columns else np.full(block.length, np.nan)
                 for block in blocks

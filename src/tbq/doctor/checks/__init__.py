@@ -44,6 +44,7 @@ _MODULES = (
     "overwritten",
     "clock",
     "name_order",
+    "copied",
     "duplicate_steps",
     "backward_steps",
     "restart",
@@ -76,7 +77,7 @@ _MODULES = (
 _OF_LOG = frozenset(
     (
         "no_event_files", "wrong_directory", "missing_path", "header_only", "run_names", "hparams_runs",
-        "add_scalars",
+        "add_scalars", "copied",
     )
 )  # fmt: skip
 
