@@ -245,7 +245,7 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 # A user and a password end at the last @ before the path. If what follows the colon is not a port, they go on past a
 # slash: somebody did not escape it.
 _USER = re.compile(
-    r"(?i)\b([a-z][a-z0-9+.-]*:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
 )
 _QUERY = re.compile(r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]")
 _NAMED_SECRET = re.compile(

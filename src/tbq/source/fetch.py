@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -70,6 +71,22 @@ def append(store: Store, version: Object, target: Path, digest: Digest | None = 
             if digest is not None:
                 digest.clear()
     return done
+
+
+def begins_with(path: Path, other: Path) -> bool:
+    """Whether a file has all bytes of another one at its beginning."""
+    with path.open("rb") as file, other.open("rb") as start:
+        while data := start.read(1 << 20):
+            if file.read(len(data)) != data:
+                return False
+    return True
+
+
+def copy_rest(path: Path, target: Path) -> None:
+    """Add to a file what another one has after its end."""
+    with path.open("rb") as file, target.open("ab") as rest:
+        file.seek(rest.tell())
+        shutil.copyfileobj(file, rest)
 
 
 class Digest:

@@ -15,7 +15,7 @@ from tbq.errors import SourceError
 from tbq.progress import Call
 from tbq.scratch import Scratch
 from tbq.source.cache import Cache, Copy, give
-from tbq.source.fetch import Digest, append, download
+from tbq.source.fetch import Digest, append, begins_with, copy_rest, download
 from tbq.source.origin import forget, note, stands_for
 from tbq.source.store import ChangedError, MissingObjectError, Object, Store
 
@@ -186,10 +186,7 @@ class Mirror:
         with self._lock:
             held = self._hold(url)
         if held.version is not None:
-            if self._live and not held.linked and self._grows(url, store, version, held):
-                return
-            if self._live and held.version.size == version.size and self._is_same(url, store, version, held):
-                held.version, held.fetched, held.proven = version, time.time(), None  # it was written once more
+            if self._live and self._grows(url, store, version, held):
                 return
             self._drop(url)  # another object: it is another file
         if not self._take(url, version):
@@ -198,30 +195,39 @@ class Mirror:
     def _grows(self, url: str, store: Store, version: Object, held: _Held) -> bool:
         """Add to a file what was added to its object, if that is all that happened."""
         assert held.version is not None
+        old = held.version.size
+        if version.size < old or (held.linked and version.size > old):
+            return False
         is_checksum = store.is_checksum(version.etag)
-        proven = held.version.size if held.proven is None else held.proven
-        if not is_checksum and (
-            version.size <= _SMALL or url in self._damaged or version.size >= 2 * max(proven, 1)
-        ):
+        proven = old if held.proven is None else held.proven
+        is_large = version.size > _SMALL and version.size < 2 * proven and url not in self._damaged
+        if version.size > old and (is_checksum or is_large):
+            if is_checksum and held.digest is None:
+                held.digest = Digest()
+            if not append(store, version, held.path, held.digest if is_checksum else None):
+                return False
+            held.proven = None if is_checksum else proven
+        elif self._continues(url, store, version, held):
+            held.proven = None
+        else:
             return False
-        if is_checksum and held.digest is None:
-            held.digest = Digest()
-        if not append(store, version, held.path, held.digest if is_checksum else None):
-            return False
-        os.utime(held.path, (time.time(), version.modified))
-        held.version, held.fetched, held.proven = version, time.time(), None if is_checksum else proven
+        if version.size > old:
+            os.utime(held.path, (time.time(), version.modified))
+        held.version, held.fetched = version, time.time()
         return True
 
-    def _is_same(self, url: str, store: Store, version: Object, held: _Held) -> bool:
-        """Whether a version has the bytes of a file."""
+    def _continues(self, url: str, store: Store, version: Object, held: _Held) -> bool:
+        """Add to a file what a version has after its end, if it begins with the bytes of the file: it is fetched whole."""
         assert self._scratch is not None
-        scratch = self._scratch.folder / f"same-{threading.get_ident()}"
+        scratch = self._scratch.folder / f"whole-{threading.get_ident()}"
         try:
             download(store, version, scratch)
-            if not _same_bytes(held.path, scratch):
-                self._cache_file(url, version, scratch)  # it is needed next
-                return False
-            return True
+            same = begins_with(scratch, held.path)
+            if same and version.size > held.path.stat().st_size:
+                copy_rest(scratch, held.path)
+            self._cache_file(url, version, scratch)  # if it is not the same it is needed next
+            self._damaged.discard(url)
+            return same
         finally:
             scratch.unlink(missing_ok=True)
 
@@ -333,16 +339,6 @@ def _is_of(held: _Held, version: Object) -> bool:
 def _is_too_new(version: Object, fetched: float) -> bool:
     """Whether a version may be another one by now although nothing says so."""
     return version.is_made_up and abs(fetched - version.modified) < _CLOCK
-
-
-def _same_bytes(path: Path, other: Path) -> bool:
-    """Whether two files have the same bytes."""
-    import filecmp
-
-    try:
-        return filecmp.cmp(path, other, shallow=False)
-    except OSError:
-        return False
 
 
 def _deleted(url: str) -> MissingObjectError:

@@ -61,6 +61,8 @@ class Remote:
             if matches:
                 return matches
             raise SourceError("no directory or event file matches this pattern", path=url)
+        for problem in self.problems:
+            raise SourceError(problem.message, path=problem.path, code=problem.code)
         raise SourceError("nothing is here", path=url, hint=None if self.live else self._nearby(place))
 
     def is_file(self, url: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tbq.errors import OutputError, SourceError, TbqError, missing
+from tbq.source.guarded import Guarded, needs_guard
 from tbq.source.urls import Place, place_of, user_of
 from tbq.storage import Storage, chosen
 
@@ -106,11 +107,9 @@ class Store:
 
     def head(self, key: str = "") -> Object | None:
         """The newest version; None if there is none."""
-        import obstore
-
         try:
             with self._explained(key):
-                return _object(obstore.head(self._asked, self._key(key)), key)
+                return _object(self._asked.head(self._key(key)), key)
         except MissingObjectError:
             if not self.place.is_http:
                 return None
@@ -125,16 +124,14 @@ class Store:
 
     def _head_of_get(self, key: str) -> Object:
         """The same by a request for the object, most of which is not read."""
-        import obstore
-
         try:
             with self._explained(key):
-                return _object(obstore.get(self._asked, self._key(key), options={"range": (0, 1)}).meta, key)
+                return _object(self._asked.get(self._key(key), options={"range": (0, 1)}).meta, key)
         except MissingObjectError:
             raise
         except SourceError:  # no ranges, or not one byte
             with self._explained(key):
-                return _object(obstore.get(self._asked, self._key(key)).meta, key)
+                return _object(self._asked.get(self._key(key)).meta, key)
 
     def answers(self, key: str) -> bool:
         """Whether the store still answers: it is asked for what lies above an object."""
@@ -165,15 +162,13 @@ class Store:
         self, key: str, start: int = 0, end: int | None = None, etag: str | None = None
     ) -> tuple[Object, bytes]:
         """The same, and the version that they are of."""
-        import obstore
-
         options: dict[str, Any] = {}
         if start or end is not None:
             options["range"] = (start, end) if end is not None else {"offset": start}
         if etag is not None and _is_strong(etag):
             options["if_match"] = f'"{etag}"'
         with self._explained(key):
-            got = obstore.get(self._data, self._key(key), options=options)
+            got = self._data.get(self._key(key), options=options)
             version = _object(got.meta, key)
             if etag is not None and version.etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
@@ -181,10 +176,8 @@ class Store:
 
     def stream(self, key: str, etag: str) -> Iterator[bytes]:
         """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""
-        import obstore
-
         with self._explained(key):
-            got = obstore.get(self._data, self._key(key))
+            got = self._data.get(self._key(key))
             if _object(got.meta, key).etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
             for chunk in got.stream(min_chunk_size=4 << 20):
@@ -301,6 +294,10 @@ def _connect(
             client[key.lower()] = value.lower() in ("true", "1", "yes") if key in _FLAGS else value
         else:
             config[key] = value
+    if headers and store.startswith("http") and needs_guard(headers):
+        if config:
+            raise _no_option(store, config)
+        return Guarded(store, headers, client, _retries(patient))
     if headers:
         client["default_headers"] = headers
     if store.startswith("http:") or without_tls(config, dict(environment)):
@@ -309,14 +306,17 @@ def _connect(
     if not store.startswith("http"):
         given["config"] = config
     elif config:
-        raise SourceError(
-            f"a web server has no option {next(iter(config))!r}", path=store, hint=_hint(store), code="remote"
-        )
+        raise _no_option(store, config)
     try:
         return from_url(store, **given)
     except (BaseError, ValueError, TypeError) as wrong:
         text = _first_line(_hushed(str(wrong), dict(storage)), wrong)
         raise SourceError(text, path=store, hint=_hint(store), code="remote") from None
+
+
+def _no_option(store: str, config: Mapping[str, str]) -> SourceError:
+    what = f"a web server has no option {next(iter(config))!r}"
+    return SourceError(what, path=store, hint=_hint(store), code="remote")
 
 
 def without_tls(storage: Storage, environment: Mapping[str, str] = os.environ) -> bool:

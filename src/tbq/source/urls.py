@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tbq.errors import SourceError, TbqError
-from tbq.text import shown_path
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # pathlib makes one slash of two; with these nobody means a run called `s3`.
@@ -74,6 +73,9 @@ def place_of(url: str | os.PathLike[str]) -> Place:
     assert scheme is not None, text
     host, _, key = text[len(scheme) + 1 :].lstrip("/").partition("/")
     user = None
+    if "@" in key and re.search(r":(?!\d+$)", host.rpartition("@")[2]):
+        hint = "write %2F for a slash in a password"
+        raise SourceError("is not a URL: it has no host", path=text, hint=hint, code="remote")
     if "@" in host and (scheme.startswith("http") or ":" in host.rpartition("@")[0]):
         if not scheme.startswith("http"):
             hint = "give them as options: --storage KEY=VALUE (storage={…}), or as variables of the environment"
@@ -160,12 +162,7 @@ def local_path(path: str) -> str:
     if rest.startswith("//"):
         host, slash, below = rest[2:].partition("/")
         if host.lower() not in ("", "localhost"):
-            raise SourceError(
-                f"names another machine ({shown_path(host)})",
-                path=path,
-                hint="want file:///path",
-                code="remote",
-            )
+            raise SourceError("names another machine", path=path, hint="want file:///path", code="remote")
         rest = slash + below
     return url2pathname(rest)
 
