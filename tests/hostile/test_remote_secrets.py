@@ -1,4 +1,4 @@
-"""A password, a token or a secret option reaches the server that it is for, and no text, table, file or other server."""
+"""A password, a token or a secret option reaches its own server, and no text, table, file or other server."""
 
 from __future__ import annotations
 
@@ -162,7 +162,11 @@ def test_options_that_are_wrong_are_not_shown() -> None:
 def test_what_a_library_says_of_its_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path))
     for storage in (
-        {"aws_secret_access_key": "hunter2-hunter2", "aws_endpoint": "http://127.0.0.1:9/hunter2-hunter2", "aws_region": "x"},
+        {
+            "aws_secret_access_key": "hunter2-x",
+            "aws_endpoint": "http://127.0.0.1:9/hunter2-x",
+            "aws_region": "x",
+        },
         {"header.X-Key": "hunter2\nX-Other: y"},
         {"aws_endpoint": "http://me:hunter2@127.0.0.1:9", "aws_skip_signature": "true", "aws_region": "x"},
         {"proxy_url": "ht!tp://hunter2", "aws_skip_signature": "true"},
@@ -188,7 +192,9 @@ def test_a_header_does_not_follow_to_another_server(
             if asked.headers.get(secret) != "hunter2":
                 return 401
             is_file = asked.path.endswith(NAME)
-            return f"{elsewhere.url}{asked.path}" if is_file == (what == "file") and "/a" in asked.path else None
+            return (
+                f"{elsewhere.url}{asked.path}" if is_file == (what == "file") and "/a" in asked.path else None
+            )
 
         here.answer = answer
         log = tbq.open(f"{here.url}/runs", storage={f"header.{header}": "hunter2"})

@@ -143,11 +143,17 @@ def command(
         timeout=None if timeout is None else seconds(timeout, "--timeout"),
         idle=None if idle is None else seconds(idle, "--idle"),
     )
-    read = [*kinds, *(["scalars"] if watchdog.reads_values else []), *(KINDS if until_step is not None else [])]
+    read = [
+        *kinds,
+        *(["scalars"] if watchdog.reads_values else []),
+        *(KINDS if until_step is not None else []),
+    ]
     options = {"run": selection["run"], "steps": selection["steps"], "restarts": restarts, "threads": threads}
     if every is not None:
         options["interval"] = seconds(every, "--every")
-    with tbq.follow(source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options) as follower:
+    with tbq.follow(
+        source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options
+    ) as follower:
         try:
             if plain:
                 from tbq.cli.lines import Lines

@@ -43,15 +43,19 @@ class News:
     ) -> Changes:
         """What is new; `shown` has the kinds to show, each with the kind that retracted rows of it have."""
         tables = {kind: update.tables[kind] for kind in shown if kind in update.tables}
-        unseen = update.tables["scalars"] if "scalars" in update.tables else None
+        unseen = update.tables.get("scalars")
         retracted = update.retracted_rows
         if not len(retracted) and not self._gone:
-            return Changes({kind: selected(table) for kind, table in tables.items()}, unseen, selected(retracted))
+            return Changes(
+                {kind: selected(table) for kind, table in tables.items()}, unseen, selected(retracted)
+            )
         going = _keys_of_retracted(retracted.to_arrow())
         gone = self._gone.union(going)
         came: set[Key] = set()
         old = self._keys_before(shown)
-        again = set(going)  # what is not shown if it comes: it never went for those who read this, or was never there
+        again = set(
+            going
+        )  # what is not shown if it comes: it never went for those who read this, or was never there
 
         def fresh(table: tbq.Table, kind: str, without: Callable[[Key], bool]) -> tbq.Table:
             keys = _keys(table.to_arrow(), kind)
@@ -82,7 +86,12 @@ class News:
 
 def _keys(table: pa.Table, kind: str) -> list[Key]:
     """What tells a row from all others; of values that are not scalars, all rows of one value have the same."""
-    columns = [table["run"].to_pylist(), table["tag"].to_pylist(), [kind] * len(table), table["step"].to_pylist()]
+    columns = [
+        table["run"].to_pylist(),
+        table["tag"].to_pylist(),
+        [kind] * len(table),
+        table["step"].to_pylist(),
+    ]
     columns.append(_bits(table["wall_time"]))
     columns.append(_bits(table["value"]) if kind == "scalars" else [0] * len(table))
     return list(zip(*columns, strict=True))

@@ -408,8 +408,8 @@ class Follower:
         remote = self.discovery.found.remote
         assert remote is not None
         for run in self._chosen:
-            for failure in remote.failed(filter(is_remote, run.files)).values():
-                self._unfetchable.append(_problem("unreadable", failure, run.name))
+            failures = remote.failed(filter(is_remote, run.files)).values()
+            self._unfetchable += [_problem("unreadable", each, run.name) for each in failures]
 
     def _doubt(self, problems: Sequence[Problem]) -> None:
         """A damaged object may be mended anywhere in it."""

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -33,21 +33,19 @@ class Answer(NamedTuple):
     body: http.client.HTTPResponse
     size: int  # of the body; -1 if it was not said
 
-    def bytes(self) -> Answer:
-        return self
+    def stream(self, min_chunk_size: int) -> Iterator[bytes]:
+        """The body, a piece at a time."""
+        with self.body as body:
+            while data := body.read(min_chunk_size):
+                yield data
 
     def to_bytes(self) -> bytes:
+        """All of the body."""
         with self.body as body:
             data = body.read()
         if 0 <= self.size != len(data):
             raise OSError("error sending request: the answer ended early")
         return data
-
-    def stream(self, min_chunk_size: int) -> Iterator[bytes]:
-        """The same a piece at a time."""
-        with self.body as body:
-            while data := body.read(min_chunk_size):
-                yield data
 
 
 class Guarded:
@@ -108,14 +106,16 @@ class Guarded:
                 response = self._opener.open(request, timeout=self._timeout)
             except urllib.error.HTTPError as refusal:
                 refusal.close()
-                if refusal.code < 500 and refusal.code not in (408, 429) or not left:
+                if (refusal.code < 500 and refusal.code not in (408, 429)) or not left:
                     raise _error(refusal.code, method, key) from None
             except (urllib.error.URLError, http.client.HTTPException, OSError) as failure:
                 if not left:
                     reason = getattr(failure, "reason", failure)
                     raise _generic(f"error sending request: {reason}") from None
             else:
-                return Answer(_meta(response.headers), response, int(response.headers.get("Content-Length") or -1))
+                return Answer(
+                    _meta(response.headers), response, int(response.headers.get("Content-Length") or -1)
+                )
             time.sleep(pause)
             pause = min(2 * pause, _MOST_BACKOFF)
         raise AssertionError("the last attempt returns or raises")
@@ -142,11 +142,13 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 def _meta(headers: Any) -> dict[str, Any]:
     whole = re.fullmatch(r"bytes \d+-\d+/(\d+)", headers.get("Content-Range") or "")
-    modified = email.utils.parsedate_to_datetime(headers["Last-Modified"]) if headers.get("Last-Modified") else None
+    modified = (
+        email.utils.parsedate_to_datetime(headers["Last-Modified"]) if headers.get("Last-Modified") else None
+    )
     return {
         "size": int(whole[1]) if whole else int(headers.get("Content-Length") or 0),
         "e_tag": headers.get("ETag"),
-        "last_modified": modified or datetime.fromtimestamp(0, timezone.utc),
+        "last_modified": modified or datetime.fromtimestamp(0, UTC),
     }
 
 

@@ -23,7 +23,9 @@ _TOGETHER = 16  # objects that are fetched at a time
 _ATTEMPTS = 5  # at an object that changes while it is read
 _SETTLED = 3600.0  # seconds after which an object is not expected to grow
 _HOPELESS = 16  # failures in a row after which the store is asked whether it answers at all
-_SMALL = 1 << 20  # bytes that are fetched whole rather than in part, if there is no proof that they belong together
+_SMALL = (
+    1 << 20
+)  # bytes that are fetched whole rather than in part, if there is no proof that they belong together
 _QUIET = 600.0  # seconds after which an object that was put together without proof is compared as a whole
 _CLOCK = 2.0  # seconds: a version that is known by its time alone may have changed again this soon after it
 
@@ -217,7 +219,7 @@ class Mirror:
         return True
 
     def _continues(self, url: str, store: Store, version: Object, held: _Held) -> bool:
-        """Add to a file what a version has after its end, if it begins with the bytes of the file: it is fetched whole."""
+        """Fetch a version whole; if it begins with the bytes of the file, add the rest to the file."""
         assert self._scratch is not None
         scratch = self._scratch.folder / f"whole-{threading.get_ident()}"
         try:

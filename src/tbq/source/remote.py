@@ -194,9 +194,7 @@ class Remote:
             found = {each.key: each for each in crawled.objects}
             for folder, reason in crawled.unlisted.items():
                 url = Place(place.store, folder).url
-                self.problems.append(
-                    Problem("unreadable", "error", f"cannot be listed: {reason}", path=url)
-                )
+                self.problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=url))
                 # What was there before is there still, as far as is known.
                 known = self._before.get(place, {}).items()
                 found |= {key: each for key, each in known if key.startswith(f"{folder}/")}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tbq.errors import OutputError, SourceError, TbqError, missing
-from tbq.source.guarded import Guarded, needs_guard
+from tbq.source.guarded import Answer, Guarded, needs_guard
 from tbq.source.urls import Place, place_of, user_of
 from tbq.storage import Storage, chosen
 
@@ -172,7 +172,7 @@ class Store:
             version = _object(got.meta, key)
             if etag is not None and version.etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
-            return version, got.bytes().to_bytes()
+            return version, got.to_bytes() if isinstance(got, Answer) else got.bytes().to_bytes()
 
     def stream(self, key: str, etag: str) -> Iterator[bytes]:
         """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""

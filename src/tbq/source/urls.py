@@ -78,8 +78,12 @@ def place_of(url: str | os.PathLike[str]) -> Place:
         raise SourceError("is not a URL: it has no host", path=text, hint=hint, code="remote")
     if "@" in host and (scheme.startswith("http") or ":" in host.rpartition("@")[0]):
         if not scheme.startswith("http"):
-            hint = "give them as options: --storage KEY=VALUE (storage={…}), or as variables of the environment"
-            raise SourceError("a store takes no user and password from its URL", path=text, hint=hint, code="remote")
+            hint = (
+                "give them as options: --storage KEY=VALUE (storage={…}), or as variables of the environment"
+            )
+            raise SourceError(
+                "a store takes no user and password from its URL", path=text, hint=hint, code="remote"
+            )
         user, _, host = host.rpartition("@")
     if not host:
         want = "https://host/runs" if scheme.startswith("http") else f"{scheme}://bucket/runs"
