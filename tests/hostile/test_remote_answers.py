@@ -377,3 +377,24 @@ def test_files_are_ordered_by_the_names_of_their_objects(
         ]
         got = there.scalars(restarts=restarts, on_error="ignore")
         assert got.to_dicts() == here.scalars(restarts=restarts, on_error="ignore").to_dicts()
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_replaced_object_that_fails_leaves_the_rows_as_they_were(
+    status: str, bucket: Bucket, s3_server: S3Server
+) -> None:
+    bucket.put_many({f"runs/{run}/{NAME}": events(20) for run in "ab"})
+    with tbq.follow(bucket.url("runs"), on_error="ignore") as follower:
+        follower.poll()
+        bucket.put(f"runs/a/{NAME}", events(5, "other"))
+        s3_server.before = of_object("a", status)
+        update = follower.poll()
+        assert [each.run for each in update.problems] == ["a"] and not len(update.retracted_rows)
+        assert len(follower.table()) == 40
+        s3_server.before = None
+        bucket.put(f"runs/a/{NAME}", events(20))
+        assert not follower.poll().tables
+        assert not follower._unfetchable
+        bucket.put(f"runs/a/{NAME}", events(5, "other"))
+        follower.poll()
+        assert len(follower.table()) == 25

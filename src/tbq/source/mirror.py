@@ -26,6 +26,7 @@ _HOPELESS = 16  # failures in a row after which the store is asked whether it an
 _SMALL = (
     1 << 20
 )  # bytes that are fetched whole rather than in part, if there is no proof that they belong together
+_LEARN = 64 << 20  # bytes whose checksum is made to see whether etags are checksums
 _QUIET = 600.0  # seconds after which an object that was put together without proof is compared as a whole
 _CLOCK = 2.0  # seconds: a version that is known by its time alone may have changed again this soon after it
 
@@ -89,11 +90,12 @@ class Mirror:
         if not self._live:
             self.begin()
             self._make_room(wanted)
-        missing = [
-            url
-            for url, (_, version) in wanted.items()
-            if url not in self._tried and not self._have(url, version)
-        ]
+        missing = []
+        for url, (_, version) in wanted.items():
+            if self._have(url, version):
+                note(self.path(url), None)
+            elif url not in self._tried:
+                missing.append(url)
         left = 0
         if most is not None:
             missing, left = _first_bytes(missing, wanted, most)
@@ -187,11 +189,7 @@ class Mirror:
     def _bring_version(self, url: str, store: Store, version: Object) -> None:
         with self._lock:
             held = self._hold(url)
-        if held.version is not None:
-            if self._live and self._grows(url, store, version, held):
-                return
-            self._drop(url)  # another object: it is another file
-        if not self._take(url, version):
+        if not (self._live and held.version is not None and self._grows(url, store, version, held)):
             self._adopt(url, store, version)
 
     def _grows(self, url: str, store: Store, version: Object, held: _Held) -> bool:
@@ -240,33 +238,43 @@ class Mirror:
             self._cache.add(Copy.of(url, version.etag, version.size), complete)
 
     def _adopt(self, url: str, store: Store, version: Object) -> None:
-        """Fetch a version: have its file first, since others may clear the cache, and a copy in the cache."""
+        """Have a version in place of what there is, which stays until the other is complete.
+
+        Its file comes first, since others may clear the cache; then a copy is kept there.
+        """
         assert self._scratch is not None
         scratch = self._scratch.folder / f"new-{threading.get_ident()}"
-        old = self._cache.newest(url)
+        link = self._links(version) and not _is_too_new(version, time.time())
         try:
-            grown = (
-                old is not None
-                and old.size < version.size
-                and store.is_checksum(version.etag)
-                and self._cache.take(old, scratch, link=False)
-                and append(store, version, scratch, Digest())
-            )
-            if not grown:
-                download(store, version, scratch)
-                if old is not None:
-                    store.learn(version.etag, lambda: Digest().of(scratch))
-            os.utime(scratch, (time.time(), version.modified))
-            link = self._links(version) and not _is_too_new(version, time.time())
-            with self._lock:
-                path = self._hold(url).path
-            path.unlink(missing_ok=True)
+            cached = self._cache.take(Copy.of(url, version.etag, version.size), scratch, link)
+            if not cached:
+                self._complete(url, store, version, scratch)
+                os.utime(scratch, (time.time(), version.modified))
+            self._drop(url)  # another object is another file
+            path = Path(self.path(url))
             give(scratch, path, link)
             self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
             self._damaged.discard(url)
-            self._cache_file(url, version, scratch)
+            if not cached:
+                self._cache_file(url, version, scratch)
         finally:
             scratch.unlink(missing_ok=True)
+
+    def _complete(self, url: str, store: Store, version: Object, scratch: Path) -> None:
+        """Fetch a version, or only what it has more than an older one in the cache."""
+        old = self._cache.newest(url)
+        if (
+            old is not None
+            and old.size < version.size
+            and store.is_checksum(version.etag)
+            and self._cache.take(old, scratch, link=False)
+            and append(store, version, scratch, Digest())
+        ):
+            return
+        scratch.unlink(missing_ok=True)
+        download(store, version, scratch)
+        if version.size <= _LEARN:
+            store.learn(version.etag, lambda: Digest().of(scratch))
 
     def _hold(self, url: str) -> _Held:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork the files are the parent's
@@ -286,9 +294,10 @@ class Mirror:
 
     def _drop(self, url: str) -> None:
         with self._lock:
-            held = self._held.pop(url)
+            held = self._hold(url)
+            if held.version is not None:
+                del self._held[url]
             held.path.unlink(missing_ok=True)
-            self._hold(url)
 
     def _make_room(self, wanted: Iterable[str]) -> None:
         """Let go of what is not wanted now, if there is more than the cache may hold: it can be fetched again."""
