@@ -141,12 +141,12 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _meta(headers: Any) -> dict[str, Any]:
-    whole = re.fullmatch(r"bytes \d+-\d+/(\d+)", headers.get("Content-Range") or "")
+    total = re.fullmatch(r"bytes \d+-\d+/(\d+)", headers.get("Content-Range") or "")
     modified = (
         email.utils.parsedate_to_datetime(headers["Last-Modified"]) if headers.get("Last-Modified") else None
     )
     return {
-        "size": int(whole[1]) if whole else int(headers.get("Content-Length") or 0),
+        "size": int(total[1]) if total else int(headers.get("Content-Length") or 0),
         "e_tag": headers.get("ETag"),
         "last_modified": modified or datetime.fromtimestamp(0, UTC),
     }
