@@ -71,7 +71,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
                     nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
-                    nb::object columns, nb::object ranges, nb::object metadata) {
+                    nb::object columns, nb::object ranges, nb::object metadata, nb::object names) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -88,6 +88,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
       files[i].limit = bounds[i].second;
     }
   }
+  set_names(files, names);
   DecodeOptions options;
   options.kinds = kinds_of(kinds);
   options.first_step = first_step;
@@ -314,7 +315,7 @@ void bind_decode(nb::module_& m) {
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
-        "metadata"_a.none() = nb::none(),
+        "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "
@@ -326,8 +327,9 @@ void bind_decode(nb::module_& m) {
             "verify: bool = False, count: bool = False, general_only: bool = False, "
             "columns: collections.abc.Sequence[str] | None = None, "
             "ranges: collections.abc.Sequence[tuple[int, int]] | None = None, "
-            "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None) -> Result"),
-        "Decode event files on several threads.");
+            "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None, "
+            "names: list[bytes] | None = None) -> Result"),
+        "Decode event files on several threads; `names` order them, if paths are those of copies.");
 }
 
 }  // namespace tbq

@@ -76,7 +76,8 @@ class PythonStore {
     store_ = std::make_unique<Store>(std::move(options), std::move(exactly));
   }
 
-  void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of) {
+  void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of,
+                 nb::object names) {
     std::vector<FileSpec> files;
     for (std::string& path : paths_of(paths)) files.push_back({std::move(path), 0});
     if (run_of.size() != files.size()) throw nb::value_error("run_of: want one per path");
@@ -84,6 +85,7 @@ class PythonStore {
       if (run_of[i] >= runs.size()) throw nb::value_error("run_of: there is no such run");
       files[i].run = run_of[i];
     }
+    set_names(files, names);
     const Unlocked free;
     const std::lock_guard turn(mutex_);
     store_->set_files(runs, files);
@@ -275,9 +277,10 @@ void bind_live(nb::module_& m) {
            "inflate"_a.none(), "general_only"_a = false, "patterns"_a = std::vector<std::string>(),
            "hidden"_a.none() = nb::none(), "split"_a = DecodeOptions().split)
       .def("set_files", &PythonStore::set_files, "runs"_a, "paths"_a, "run_of"_a,
+           "names"_a.none() = nb::none(),
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
-                   "run_of: collections.abc.Sequence[int]) -> None"),
-           "The files to follow from now on.")
+                   "run_of: collections.abc.Sequence[int], names: list[bytes] | None = None) -> None"),
+           "The files to follow from now on; `names` order them, if paths are those of copies.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
            "Look at every file, and read what is new, up to about so many bytes; without rows only what "
            "became "

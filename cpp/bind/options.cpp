@@ -38,6 +38,13 @@ std::vector<std::string> paths_of(const nb::list& paths) {
   return out;
 }
 
+void set_names(std::vector<FileSpec>& files, const nb::object& names) {
+  if (names.is_none()) return;
+  std::vector<std::string> given = paths_of(nb::cast<nb::list>(names));
+  if (given.size() != files.size()) throw nb::value_error("names: want one per path");
+  for (size_t i = 0; i < files.size(); ++i) files[i].name = std::move(given[i]);
+}
+
 bool TagQuestions::ask(std::string_view tag) {
   const std::lock_guard turn(mutex_);
   const auto known = answers_.find(tag);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decode/decode.hpp"
 #include "decode/restarts.hpp"
 #include "event/kind.hpp"
 
@@ -20,6 +21,8 @@ Kinds kinds_of(const std::vector<std::string>& names);
 
 // Paths as bytes.
 std::vector<std::string> paths_of(const nanobind::list& paths);
+// Gives files the names that order them, unless `names` is None.
+void set_names(std::vector<FileSpec>& files, const nanobind::object& names);
 
 // Whether a tag is wanted. Each is asked for once, however many runs have it: a call of Python costs more
 // than a small file.

@@ -40,6 +40,7 @@ class Decoder {
     result_.files.resize(files.size());
     for (size_t i = 0; i < files.size(); ++i) {
       result_.files[i].path = files[i].path;
+      result_.files[i].name = files[i].ordered_by();
       result_.files[i].run = files[i].run;
     }
   }

@@ -20,7 +20,9 @@ struct FileSpec {
   // The records that start in [begin, limit) count; one must start at `begin`.
   uint64_t begin = 0;
   uint64_t limit = UINT64_MAX;
+  std::string name = {};  // by which files are ordered, if the path is only that of a copy
 
+  const std::string& ordered_by() const { return name.empty() ? path : name; }
   bool is_whole() const { return begin == 0 && limit == UINT64_MAX; }
 };
 

@@ -30,6 +30,7 @@ constexpr bool has(ScalarColumns mask, ScalarColumn column) {
 
 struct FileReport {
   std::string path;
+  std::string name;  // by which files are ordered
   uint32_t run = 0;
   FileState state = FileState::events;
   int error = 0;

@@ -23,7 +23,7 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
         earlier.start.merge(session.start);
       } else {
         empty = nothing;
-        joined.push_back({part->file, files[part->file].path, session.offset, session.times, session.start});
+        joined.push_back({part->file, files[part->file].name, session.offset, session.times, session.start});
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
     }

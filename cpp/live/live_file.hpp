@@ -39,6 +39,7 @@ struct Ahead {
 
 struct LiveFile {
   std::string path;
+  std::string name;   // by which files are ordered
   uint32_t id = 0;    // of its report; another one each time it is read from the start
   FileStatus status;  // when it was read last
   bool known = false;

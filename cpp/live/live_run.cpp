@@ -13,25 +13,26 @@
 #include "live/transfer.hpp"
 
 namespace tbq {
-void LiveRun::set_files(const std::vector<std::string>& paths) {
+void LiveRun::set_files(const std::vector<FileSpec>& files) {
   std::unordered_map<std::string, std::unique_ptr<LiveFile>> known;
   for (auto& file : files_) known.emplace(file->path, std::move(file));
   files_.clear();
-  files_.resize(paths.size());
+  files_.resize(files.size());
   std::vector<bool> used(reports_.size(), false);
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const auto found = known.find(paths[i]);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto found = known.find(files[i].path);
     if (found == known.end() || !found->second) continue;
     used[found->second->id] = true;
     files_[i] = std::move(found->second);
   }
   size_t free = 0;
-  for (size_t i = 0; i < paths.size(); ++i) {
+  for (size_t i = 0; i < files.size(); ++i) {
     if (files_[i]) continue;
     while (free < used.size() && used[free]) ++free;
     if (free == reports_.size()) reports_.emplace_back();
     files_[i] = std::make_unique<LiveFile>();
-    files_[i]->path = paths[i];
+    files_[i]->path = files[i].path;
+    files_[i]->name = files[i].ordered_by();
     files_[i]->id = static_cast<uint32_t>(free);
     reports_[free++] = {};
     dirty_ = true;
@@ -120,6 +121,7 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
 void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bool>* cancelled) {
   FileReport report;
   report.path = file.path;
+  report.name = file.name;
   report.run = index;
   reports_[file.id] = report;
   File handle;
@@ -228,7 +230,10 @@ void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled) {
     changes_.push_back({name_, file->path, file->change});
     file->change = FileChange::none;
   }
-  for (const auto& file : files_) reports_[file->id].path = file->path;
+  for (const auto& file : files_) {
+    reports_[file->id].path = file->path;
+    reports_[file->id].name = file->name;
+  }
   correct_plugins(reader, cancelled);
 }
 
@@ -249,6 +254,7 @@ void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
     FileReport& report = reports_[file->id];
     report = file->opened;
     report.path = file->path;
+    report.name = file->name;
     report_file(file->id, parts, report);
     report.truncated += file->unfinished;
   }

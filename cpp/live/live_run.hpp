@@ -72,7 +72,7 @@ class LiveRun {
   uint32_t index = 0;  // among all runs
 
   // These files, in this order; those that are not among them are gone.
-  void set_files(const std::vector<std::string>& paths);
+  void set_files(const std::vector<FileSpec>& files);
   // Whether there is anything to read; asks the system for the status of each file. `bytes` grows by what is
   // to be read.
   bool look(uint64_t& bytes);

@@ -24,14 +24,14 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   std::unordered_map<std::string, std::unique_ptr<LiveRun>> known;
   for (auto& run : runs_) known.emplace(run->name(), std::move(run));
   runs_.clear();
-  std::vector<std::vector<std::string>> paths(runs.size());
-  for (const FileSpec& file : files) paths.at(file.run).push_back(file.path);
+  std::vector<std::vector<FileSpec>> of_run(runs.size());
+  for (const FileSpec& file : files) of_run.at(file.run).push_back(file);
   for (uint32_t i = 0; i < runs.size(); ++i) {
     const auto found = known.find(runs[i]);
     const bool is_known = found != known.end() && found->second;
     auto run = is_known ? std::move(found->second) : std::make_unique<LiveRun>(runs[i], options_);
     run->index = i;
-    run->set_files(paths[i]);
+    run->set_files(of_run[i]);
     runs_.push_back(std::move(run));
   }
   for (auto& [name, run] : known) {

@@ -299,6 +299,25 @@ TEST(what_was_stopped_goes_on_with_the_next_poll) {
   CHECK(store.everything(asked.kinds).scalar_rows() == 100);
 }
 
+TEST(copies_are_ordered_by_the_names_of_what_they_stand_for) {
+  TestFile one(log(0, 20, 10));
+  TestFile other(log(12, 15, 10));
+  const TestFile& low = one.path() < other.path() ? one : other;
+  for (const bool reversed : {false, true}) {
+    const auto spec = [&](const TestFile& file) {
+      return tbq::FileSpec{file.path(), 0, 0, UINT64_MAX, (&file == &low) == reversed ? "b" : "a"};
+    };
+    tbq::Store store(options(tbq::Restarts::tensorboard));
+    store.set_files({"a"}, {spec(one), spec(other)});
+    store.poll(false);
+    // What the later name logged at step 12 hides the rest of the earlier one.
+    const bool other_is_later = (&other == &low) == reversed;
+    CHECK(store.everything(tbq::kEveryKind).scalar_rows() == (other_is_later ? 15U : 20U));
+    tbq::DecodeOptions asked = options(tbq::Restarts::tensorboard);
+    CHECK(tbq::decode({spec(one), spec(other)}, asked).scalar_rows() == (other_is_later ? 15U : 20U));
+  }
+}
+
 TEST(a_poll_without_rows_gives_none_and_knows_all) {
   TestFile one(log(0, 20, 10));
   TestFile other(log(0, 20, 10));

@@ -10,7 +10,7 @@
     └── DependencyError      an extra that is not installed
 
 A message says what, where, got / want; `hint` says what to do next. As text (`str`) they are harmless on a terminal;
-their attributes are exact.
+their attributes are exact, but for secrets in URLs, which they do not hold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import warnings
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from tbq.text import paragraph, shown_path
+from tbq.text import paragraph, shown_path, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,10 +46,11 @@ class TbqError(Exception):
         hint: str | None = None,
         code: str | None = None,
     ) -> None:
+        message = without_secrets(message)
         self.message = message
-        self.path = os.fspath(path) if path is not None else None
+        self.path = without_secrets(os.fspath(path)) if path is not None else None
         self.offset = offset
-        self.hint = hint
+        self.hint = without_secrets(hint) if hint else hint
         if code is not None:
             self.code = code
         super().__init__(message)
@@ -128,6 +129,7 @@ def collected_warnings() -> Iterator[list[str]]:
 
 def warn(message: str) -> None:
     """Warn at the line of the user's code that called into tbq."""
+    message = without_secrets(message)
     said = _collected.get()
     if said is not None:
         said.append(message)

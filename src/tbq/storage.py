@@ -31,7 +31,8 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--storage {text}: want KEY=VALUE", hint="e.g. --storage aws_region=eu-west-1")
+            # What was given is not shown: it may be a secret.
+            raise UsageError("--storage: want KEY=VALUE", hint="e.g. --storage aws_region=eu-west-1")
         options[key.strip()] = value
     return options
 
@@ -57,11 +58,11 @@ def chosen(storage: Storage | None = None) -> dict[str, str]:
     if storage is None:
         return dict(_storage.get() or {})
     if not isinstance(storage, Mapping):
-        raise bad("storage", storage, 'options by name, e.g. {"aws_region": "eu-west-1"}')
+        raise bad("storage", type(storage), 'options by name, e.g. {"aws_region": "eu-west-1"}')
     options = {}
     for key, value in storage.items():
         if not isinstance(key, str) or not isinstance(value, str | int | float):
-            raise bad("storage", {key: value}, "text, numbers or True and False, by name")
+            raise bad("storage", {key: type(value)}, "text, numbers or True and False, by name")
         options[key] = str(value).lower() if isinstance(value, bool) else str(value)
     return options
 

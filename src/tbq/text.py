@@ -233,13 +233,43 @@ def system_name(shown: str) -> str:
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    """A path for a message or a table: as it is, unless UTF-8 cannot hold it.
+    """A path for a message or a table: as it is, unless UTF-8 cannot hold it, and a URL without its secrets.
 
-    >>> shown_path("runs/exp1")
-    'runs/exp1'
+    >>> shown_path("runs/exp1"), shown_path("https://me:secret@host/runs")
+    ('runs/exp1', 'https://host/runs')
     """
-    text = os.fspath(path)
+    text = without_secrets(os.fspath(path))
     return text if is_text(text) else shown_name(text)
+
+
+# A user and a password end at the last @ before the path. If what follows the colon is not a port, they go on past a
+# slash: somebody did not escape it.
+_USER = re.compile(
+    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+)
+_QUERY = re.compile(r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]")
+_NAMED_SECRET = re.compile(
+    r"(?i)([?&;#][^=&\s]*(?:sig|token|secret|key|credential|passw|pwd|auth)[^=&\s]*=)[^&\s'\"<>)]+"
+)
+_CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)://[^/:@]+@")
+
+
+def without_secrets(text: str) -> str:
+    """A text whose URLs are as people may see them: without users, passwords, queries and tokens.
+
+    >>> without_secrets("cannot reach https://me:secret@host/a?sig=abc: try again")
+    'cannot reach https://host/a?…: try again'
+    >>> without_secrets("abfss://container@account.dfs.core.windows.net/runs")
+    'abfss://container@account.dfs.core.windows.net/runs'
+    """
+    if ":/" not in text:
+        return text
+    if "@" in text:
+        text = _USER.sub(lambda match: match[0] if _CONTAINER.fullmatch(match[0]) else match[1], text)
+    if "?" in text or "#" in text:
+        text = _QUERY.sub(lambda match: f"{match[1]}{match[2]}{GAP}", text)
+        text = _NAMED_SECRET.sub(lambda match: f"{match[1]}{GAP}", text)
+    return text
 
 
 def is_utf8(shown: str) -> bool:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import eventfile as ef
 import pytest
@@ -330,3 +330,140 @@ def test_wrong_usage(tbq: Run, tmp_path: Path, args: list[str], said: str) -> No
     done = tbq("follow", tmp_path, *args)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def replaced_by_a_copy(path: Path) -> None:
+    copy = path.with_name("copy")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+
+
+def written_again(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:60])
+    path.write_bytes(data)
+
+
+def moved_away_and_back(path: Path) -> None:
+    path.rename(path.with_name("away"))
+    path.with_name("away").rename(path)
+
+
+def given_a_later_time(path: Path) -> None:
+    os.utime(path, (2e9, 2e9))
+
+
+@posix
+@pytest.mark.parametrize(
+    ("rewrite", "begin"),
+    [
+        (replaced_by_a_copy, "now"),
+        (replaced_by_a_copy, "start"),
+        (Path.touch, "now"),
+        (Path.touch, "start"),
+        (given_a_later_time, "now"),
+        # A look may find them half there. If the going of rows was shown, so is their return.
+        (written_again, "now"),
+        (moved_away_and_back, "now"),
+    ],
+)
+def test_rows_that_were_there_before_are_not_new(tmp_path: Path, rewrite: Any, begin: str) -> None:
+    path = tmp_path / "a" / NAME
+    add(path, 1.0, float("nan") if begin == "now" else 1.5, 2.0)
+    add(tmp_path / "b" / NAME, 1.0)
+    with following(
+        tmp_path, "--every", "0.02", "--fail-on", "nan", "--from", begin, "--timeout", "60"
+    ) as follow:
+        assert follow.line() == HEADER
+        for _ in range(4 if begin == "start" else 0):
+            follow.line()
+        rewrite(path)
+        add(tmp_path / "b" / NAME, 7.0, first=1)
+        assert follow.line() == "b,loss,1,1001.0,7.0\n"
+        rewrite(path)
+        add(path, 8.0, first=3)
+        assert follow.line() == "a,loss,3,1003.0,8.0\n"
+        longer = path.read_bytes() + ef.event_file([ef.scalar("loss", 4, 9.0, 1004.0)])
+        path.with_name("copy").write_bytes(longer)
+        path.with_name("copy").replace(path)
+        assert follow.line() == "a,loss,4,1004.0,9.0\n"
+        add(path, float("nan"), first=5)
+        code, out, err = follow.end()
+    assert (code, out) == (3, "a,loss,5,1005.0,nan\n")
+    assert "nan: run a, tag loss, step 5" in err
+
+
+def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
+    """Their going was shown, so is their return; they are checked once."""
+    import pyarrow as pa
+
+    from tbq.cli.news import News
+
+    path = tmp_path / "a" / NAME
+    add(path, 1.0, float("nan"))
+    data = path.read_bytes()
+    follower, news = library.follow(tmp_path, on_error="ignore"), News()
+
+    def look() -> tuple[list[int], list[int], list[int]]:
+        changes = news.of(follower.poll(), {"scalars": "scalars"}, lambda table: table)
+        tables = (changes.shown.get("scalars"), changes.unseen, changes.retracted)
+        return tuple([] if each is None else pa.table(each.to_arrow())["step"].to_pylist() for each in tables)  # type: ignore[return-value]
+
+    assert look() == ([0, 1], [0, 1], [])
+    path.unlink()
+    assert look() == ([], [], [0, 1])
+    path.write_bytes(data)
+    assert look() == ([0, 1], [], [])
+    path.write_bytes(data + ef.event_file([ef.scalar("loss", 2, 5.0, 1002.0)]))
+    assert look() == ([2], [2], [])
+    add(tmp_path / "a" / "events.out.tfevents.2.host", 4.0, first=1, wall=5000.0)
+    assert look() == ([1], [1], [1, 2])
+    (tmp_path / "a" / "events.out.tfevents.2.host").unlink()
+    assert look() == ([1, 2], [], [1])
+
+
+@posix
+def test_a_stall_is_one_although_the_file_is_copied_again(tmp_path: Path) -> None:
+    path = tmp_path / "a" / NAME
+    add(path, 1.0)
+    with following(tmp_path, "--every", "0.02", "--fail-on", "stall=1s", "--timeout", "60") as follow:
+        assert follow.line() == HEADER
+        while follow.process.poll() is None:
+            replaced_by_a_copy(path)
+        code, _, err = follow.end()
+    assert code == 3 and "stall=1s" in err
+
+
+@pytest.mark.parametrize("kind", ["images", "texts", "histograms", "scalars", "tensors"])
+def test_every_kind_counts_for_the_step_to_end_at(tbq: Run, tmp_path: Path, kind: str) -> None:
+    png = b"\x89PNG\r\n\x1a\n" + bytes(9000)
+    values = {
+        "images": ef.image("x", 3, png),
+        "texts": ef.text("x", 3, b"words"),
+        "scalars": ef.scalar("x", 3, 1.0),
+    }
+    for run, event in values.items():
+        path = tmp_path / run / NAME
+        path.parent.mkdir(parents=True)
+        path.write_bytes(ef.event_file([ef.version(), event]))
+    done = tbq("follow", tmp_path, "--kind", kind, "--until-step", 3, "--timeout", "60s")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = tbq("follow", tmp_path, "--kind", kind, "--until-step", 4, "--timeout", "0.1s")
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--steps", ":2", "--until-step", 4],
+        ["--steps", "1:3", "--until-step", 4],
+        ["--steps", "3", "--until-step", 4],
+        ["--until-step", 2**63],
+        ["--fail-on", "loss>inf"],
+        ["--fail-on", "loss<-inf"],
+    ],
+)
+def test_what_cannot_happen_is_refused(tbq: Run, tmp_path: Path, args: list[object]) -> None:
+    add(tmp_path / "a" / NAME, 1.0, 2.0)
+    done = tbq("follow", tmp_path, "--timeout", "60", *args)
+    assert done.returncode == 2 and "never" in done.stderr

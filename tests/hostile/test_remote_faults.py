@@ -159,7 +159,7 @@ def test_a_follower_sits_out_a_failure(
         assert not update.tables and [problem.code for problem in update.problems] == ["discovery"]
         s3_server.before = lambda request: None if "list-type" in request.query else ("503 Slow Down", b"")
         update = follower.poll()
-        assert not update.tables and [problem.code for problem in update.problems] == ["fetching"]
+        assert not update.tables and [problem.code for problem in update.problems] == ["unreadable"]
         assert len(follower.table("scalars")) == 40
         s3_server.before = None
         assert len(follower.poll().table("scalars")) == 5

@@ -1,5 +1,5 @@
 """Whatever happens to the objects of a bucket: readers and followers have what `tbq.open` gives on a directory with the
-same bytes, and fetch nothing twice."""
+same bytes, and fetch nothing twice; also if servers fail for single objects, once they answer again."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import itertools
 import os
 import shutil
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from buckets import Bucket, S3Server
+from buckets import Bucket, Request, S3Server
 from hypothesis import given
 from hypothesis import strategies as st
-from livelog import OPERATIONS, LiveLog, New, Simple
+from livelog import OPERATIONS, LiveLog, New
 from tables import examples
+from webserver import Asked, Web, scripted
 
 import tbq
 from tbq import _core
 from tbq.errors import TbqError
-from tbq.source import fetch, mirror
+from tbq.source import fetch, mirror, store
+from tbq.source.walk import is_event_file
 
 KINDS = ["scalars", *(name for name in _core.tables() if _core.kind_of_table(name) == name)]
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -129,13 +132,155 @@ def test_a_bucket_is_read_as_a_directory(
                 if operation == "poll":
                     agree()
                     continue
-                # A bit that turns is seen if it is all that happened to the object.
-                alone = isinstance(operation, Simple) and operation.what == "flip"
-                if alone:
-                    agree()
                 log.apply(operation)
-                if alone:
-                    agree()
             agree()
             kept = [path.stat().st_size for path in (cache / "objects").rglob("*.events")]
             assert sum(kept) <= tbq.limits.size_of(os.environ["TBQ_CACHE_SIZE"])
+
+
+STATUSES = ["403 Forbidden", "404 Not Found", "500 Oops", "400 Bad Request", "503 Slow Down"]
+#: for each look, which of the requests for objects fail, and how
+FAULTS = st.lists(
+    st.none() | st.tuples(st.integers(0, 3), st.sampled_from(STATUSES)), min_size=3, max_size=12
+)
+
+
+@pytest.mark.long
+@examples(12)
+@given(
+    operations=st.lists(OPERATIONS, min_size=4, max_size=16),
+    faults=FAULTS,
+    restarts=st.sampled_from(["resume", "keep", "last", "tensorboard"]),
+)
+def test_a_bucket_of_which_objects_fail(
+    operations: list[Any], faults: list[Any], restarts: Any, folder: Path, s3_server: S3Server
+) -> None:
+    root, cache = folder / "log", folder / "cache"
+    for each in (root, cache):
+        shutil.rmtree(each, ignore_errors=True)
+    bucket = s3_server.bucket(f"faults-{next(_numbers)}")
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in bucket.storage.items():
+            patched.setenv(name.upper(), value)
+        patched.setenv("TBQ_CACHE", str(cache))
+        patched.setattr(store, "_retries", lambda patient: {"max_retries": 0})
+        store._connect.cache_clear()
+        log, synced = LiveLog(root), Synced(bucket, root)
+        with tbq.follow(bucket.url("log"), on_error="ignore", restarts=restarts) as follower:
+            script = itertools.cycle(faults)
+            failed: set[str] = set()
+
+            def look() -> None:
+                fault = next(script)
+                count = itertools.count()
+                failed.clear()
+
+                def before(request: Request) -> tuple[str, bytes] | None:
+                    name = request.path.rpartition("/")[2]
+                    if fault is None or "list-type" in request.query or not is_event_file(name):
+                        return None
+                    if next(count) % 4 != fault[0]:
+                        return None
+                    failed.add(request.path.split("/", 2)[2])
+                    return fault[1], b"no"
+
+                s3_server.before = before
+                update = follower.poll()
+                s3_server.before = None
+                del update
+                unfetched = {problem.path for problem in follower._unfetchable}
+                assert unfetched <= {bucket.url(key) for key in failed}
+
+            log.apply(New(0, 1, 1.0))
+            for operation in operations:
+                if operation == "poll":
+                    synced.sync()
+                    look()
+                else:
+                    log.apply(operation)
+            synced.sync()
+            follower.poll()
+            try:
+                local = tbq.open(root)
+            except tbq.TbqError:
+                local = None
+            for kind in KINDS:
+                want: list[Any] = []
+                if local is not None:
+                    try:
+                        want = rows_of(local.table(kind, on_error="ignore", restarts=restarts))
+                    except tbq.TbqError:
+                        want = []
+                assert rows_of(follower.table(kind)) == want, kind
+            assert opened(bucket.url("log")) == opened(root)
+        store._connect.cache_clear()
+
+
+def mirrored(web: Web, root: Path) -> None:
+    here = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    for name in [name for name in web.files if name.removeprefix("log/") not in here]:
+        del web.files[name]
+    for name, path in here.items():
+        data = path.read_bytes()
+        if web.files.get(f"log/{name}") != data:
+            web.put(f"log/{name}", data, time.time())
+
+
+@pytest.mark.long
+@examples(12)
+@given(
+    operations=st.lists(OPERATIONS, min_size=4, max_size=16),
+    faults=st.lists(
+        st.none() | st.tuples(st.integers(0, 3), st.sampled_from([403, 404, 405, 500])), min_size=3
+    ),
+    etags=st.booleans(),
+    ranges=st.booleans(),
+    small=st.sampled_from([1 << 20, 1 << 30]),
+)
+def test_a_web_server_of_which_files_fail(
+    operations: list[Any], faults: list[Any], etags: bool, ranges: bool, small: int, folder: Path
+) -> None:
+    root, cache = folder / "weblog", folder / "webcache"
+    for each in (root, cache):
+        shutil.rmtree(each, ignore_errors=True)
+    with pytest.MonkeyPatch.context() as patched, scripted() as web:
+        patched.setenv("TBQ_CACHE", str(cache))
+        patched.setattr(store, "_retries", lambda patient: {"max_retries": 0})
+        patched.setattr(mirror, "_SMALL", small)
+        store._connect.cache_clear()
+        web.etags, web.ranges = etags, ranges
+        log = LiveLog(root)
+        web.put("log/readme", b"the directory is there")
+        log.apply(New(0, 1, 1.0))
+        mirrored(web, root)
+        web.put("log/readme", b"the directory is there")
+        with tbq.follow(f"{web.url}/log", on_error="ignore") as follower:
+            script = itertools.cycle(faults)
+
+            def look() -> None:
+                fault, count = next(script), itertools.count()
+
+                def answer(asked: Asked) -> int | None:
+                    if fault is None or not is_event_file(asked.path.rpartition("/")[2]):
+                        return None
+                    return fault[1] if next(count) % 4 == fault[0] else None
+
+                web.answer = answer
+                follower.poll()
+                web.answer = lambda asked: None
+
+            for operation in operations:
+                if operation == "poll":
+                    mirrored(web, root)
+                    web.put("log/readme", b"the directory is there")
+                    look()
+                else:
+                    log.apply(operation)
+            mirrored(web, root)
+            web.put("log/readme", b"the directory is there")
+            follower.poll()
+            want = opened(root)
+            for kind in KINDS:
+                assert rows_of(follower.table(kind)) == want[kind], kind
+            assert opened(f"{web.url}/log") == want
+        store._connect.cache_clear()

@@ -21,6 +21,7 @@ from tbq.errors import TbqError, UsageError
 from tbq.live.follower import REMOTE_INTERVAL
 from tbq.source.discover import any_remote, sources
 from tbq.source.urls import is_remote, local_path, refuse_remote
+from tbq.text import without_secrets
 
 #: Seconds between two looks for new data; TensorBoard's default is 5.
 RELOAD_INTERVAL = 0.5
@@ -76,7 +77,7 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
             source,
             restarts="tensorboard" if flags.purge_orphaned_data else "keep",
             reload_interval=flags.reload_interval,
-            name=flags.logdir or flags.logdir_spec,
+            name=without_secrets(flags.logdir or flags.logdir_spec),
         )
         self._interval = flags.reload_interval
         self._blocking = flags.reload_task == "blocking"

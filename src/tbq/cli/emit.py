@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.text import counted, escaped, page, paragraph, printable
+from tbq.text import counted, escaped, page, paragraph, printable, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +146,7 @@ def tell(words: object, name: str = "tbq: ") -> None:
     """Words on stderr, for people and for scripts that keep what is said there; a message begins with `name`."""
     import click
 
-    click.echo(f"{name}{paragraph(str(words))}", err=True)
+    click.echo(f"{name}{paragraph(without_secrets(str(words)))}", err=True)
 
 
 def say(text: str) -> None:

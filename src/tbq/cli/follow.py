@@ -128,6 +128,8 @@ def command(
     format = format or "csv"
     if len(kinds) > 1 and format != "jsonl" and not plain:
         raise UsageError(f"{format} rows are of one kind, got {', '.join(kinds)}", hint="use --format jsonl")
+    if until_step is not None:
+        _refuse_unreachable(until_step, selection["steps"])
     watchdog = Watchdog(fail_on, selection["tag"])
     if command_line is not None and not watchdog:
         raise UsageError("--exec needs something to watch for", hint="add --fail-on, e.g. --fail-on nan")
@@ -142,7 +144,11 @@ def command(
         timeout=None if timeout is None else seconds(timeout, "--timeout"),
         idle=None if idle is None else seconds(idle, "--idle"),
     )
-    read = [*kinds, *(["scalars"] if watchdog.reads_values or until_step is not None else [])]
+    read = [
+        *kinds,
+        *(["scalars"] if watchdog.reads_values else []),
+        *(KINDS if until_step is not None else []),
+    ]
     options = {
         "run": selection["run"],
         "steps": selection["steps"],
@@ -150,7 +156,9 @@ def command(
         "threads": threads,
         "interval": interval,
     }
-    with tbq.follow(source(logdir), tag=watchdog.tags, kinds=read, **options) as follower:
+    with tbq.follow(
+        source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options
+    ) as follower:
         try:
             if plain:
                 from tbq.cli.lines import Lines
@@ -185,12 +193,15 @@ class Session:
         timeout: float | None,
         idle: float | None,
     ) -> None:
+        from tbq.cli.news import News
         from tbq.select import Selection
 
         self._watchdog = watchdog
         self._command = command
         self._shown = shown
-        self._kinds: set[str] = set()  # of the same, as retracted rows have them
+        self._kinds: dict[str, str] = {}  # of the same, as retracted rows have them
+        self._news = News()
+        self._sizes: dict[str, int] = {}  # of runs, when they last changed
         self._tags = Selection.of(tags)
         self._waiting_for = waiting_for
         self._from_start = from_start
@@ -204,7 +215,7 @@ class Session:
         """Follow until an end; the exit code."""
         from tbq.cli.emit import tell
 
-        self._kinds = {follower.core_kind(kind) for kind in self._shown}
+        self._kinds = {kind: follower.core_kind(kind) for kind in self._shown}
         started = active = time.monotonic()
         first, waiting = True, False
         while True:
@@ -212,10 +223,11 @@ class Session:
             if first:
                 printer.begin({kind: update.table(kind).head(0) for kind in self._shown})
             if update:
-                event = self._take(update, printer, first and not self._from_start)
+                self._note_steps(follower, update)
+                event, rows = self._take(update, printer, first and not self._from_start)
                 if event is not None:
                     return self._fail(event)
-                if any(update.runs[:3]):
+                if self._has_resized(follower, update) or rows or update.runs.new or update.runs.grown:
                     active = time.monotonic()
             if not follower.runs and not waiting:
                 tell(f"waiting for {self._waiting_for} in {follower.path}")
@@ -243,25 +255,26 @@ class Session:
             ]
             follower.wait(min(ends, default=None))
 
-    def _take(self, update: tbq.Update, printer: Lines | Rows, old: bool) -> Event | None:
-        """Show an update, unless it is of what was there before; the first check that fails."""
+    def _take(self, update: tbq.Update, printer: Lines | Rows, old: bool) -> tuple[Event | None, int]:
+        """Show an update, unless it is of what was there before; the first check that fails, and how many rows are
+        new."""
         from tbq.cli.emit import tell
         from tbq.cli.lines import retraction
 
         for runs in (update.runs.new, update.runs.grown):
             self._last_run = runs[-1] if runs else self._last_run
-        if "scalars" in update.tables:
-            self._note_steps(update.tables["scalars"])
         if old:
-            return None
-        retracted = self._selected(update.retracted_rows)
-        for sentence in retraction(retracted, update):
+            self._news.begin(update)
+            return None, 0
+        changes = self._news.of(update, self._kinds, self._selected)
+        for sentence in retraction(changes.retracted, update):
             tell(sentence)
-        printer.retracted(retracted)
-        for kind in self._shown:
-            if kind in update.tables:
-                printer.new(kind, self._selected(update.tables[kind]))
-        return self._watchdog.check(update.tables["scalars"]) if "scalars" in update.tables else None
+        printer.retracted(changes.retracted)
+        for kind, table in changes.shown.items():
+            if len(table):
+                printer.new(kind, table)
+        rows = sum(map(len, changes.shown.values())) + (0 if changes.unseen is None else len(changes.unseen))
+        return None if changes.unseen is None else self._watchdog.check(changes.unseen), rows
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
         """The rows of tags and kinds that were asked for; others are read only to be watched."""
@@ -273,7 +286,7 @@ class Session:
         arrow = kept = table.to_arrow()
         tests: dict[str, Callable[[str], bool]] = {"tag": self._tags.matches}
         if table.kind == "retracted":
-            tests["kind"] = self._kinds.__contains__
+            tests["kind"] = set(self._kinds.values()).__contains__
         for column, test in tests.items():
             names = arrow[column].unique().to_pylist()
             wanted = [name for name in names if test(name)]
@@ -281,10 +294,25 @@ class Session:
                 kept = kept.filter(pc.is_in(kept[column].cast(pa.string()), pa.array(wanted, pa.string())))
         return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
-    def _note_steps(self, scalars: tbq.Table) -> None:
-        table = scalars.to_arrow()
-        for run, step in zip(table["run"].to_pylist(), table["step"].to_pylist(), strict=True):
-            self._reached[run] = max(step, self._reached.get(run, step))
+    def _note_steps(self, follower: tbq.Follower, update: tbq.Update) -> None:
+        """The last step of each run that changed, of whatever was logged."""
+        from tbq.live.listing import Listing
+
+        changed = [run for runs in update.runs[:3] for run in runs]
+        for run, listed in Listing(follower).of_runs(changed).items():
+            step = max((series.max_step for series in listed.series), default=None)
+            if step is not None:
+                self._reached[run] = max(step, self._reached.get(run, step))
+
+    def _has_resized(self, follower: tbq.Follower, update: tbq.Update) -> bool:
+        """Whether a run whose files were replaced has more or fewer bytes: a copy of the same is not written to."""
+        from tbq.source.files import bytes_of
+
+        changed = {run for runs in update.runs[:3] for run in runs}
+        sizes = {run.name: bytes_of(run) for run in follower.store.runs if run.name in changed}
+        resized = any(self._sizes.get(run) != sizes.get(run) for run in update.runs.replaced)
+        self._sizes |= sizes
+        return resized
 
     def _is_done(self, follower: tbq.Follower) -> bool:
         runs = follower.runs
@@ -318,6 +346,18 @@ class Session:
             if wrong:
                 tell(f"--exec: {wrong}")
         return FAILED
+
+
+def _refuse_unreachable(until_step: int, given: str | None) -> None:
+    """Raise if no row that is read can have this step."""
+    from tbq.select import MAX_STEP, steps
+
+    last = steps(given)[1]
+    if until_step > last:
+        reason = f"--steps {given} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
+        raise UsageError(
+            f"--until-step {until_step:,} is never reached: {reason}", hint="choose a step that is shown"
+        )
 
 
 def _described(runs: list[str] | None) -> str:

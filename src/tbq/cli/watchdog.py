@@ -156,6 +156,8 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
         raise UsageError(
             f"--fail-on: {text!r} compares with nan, which nothing equals", hint="use --fail-on nan"
         )
+    if (parts[2], limit) in ((">", math.inf), ("<", -math.inf)):
+        raise UsageError(f"--fail-on: {text!r} never holds", hint="use --fail-on inf, or ==")
     if parts[1][-1] in "<>=!" and not parts[1].startswith("re:"):
         raise UsageError(
             f"--fail-on: got {text!r}, want one of {', '.join(_OPERATORS)} after the tag",

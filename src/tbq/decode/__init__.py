@@ -44,7 +44,7 @@ def decode(
     if any(run.remote is not None for run in runs):
         with reporting(options.progress, "fetching") as progress:
             fetch(runs, progress)
-    paths, indices = files_of(runs)
+    paths, indices, names = files_of(runs)
     select = None if options.tag.everything else options.tag.matches
     first, last = options.steps
     with reporting(options.progress) as progress:
@@ -70,4 +70,5 @@ def decode(
             options.columns,
             ranges_of(runs),
             metadata_of(runs),
+            names,
         )

@@ -85,9 +85,9 @@ def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -
 
 def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     """Why a file could not be opened, given the number of the error, and what to do about it."""
-    not_fetched = why_not_fetched(origin(path))
+    not_fetched = why_not_fetched(path)
     if not_fetched is not None:
-        return not_fetched, None
+        return not_fetched.message, not_fetched.hint
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError:
@@ -242,4 +242,6 @@ def unreadable(
     problems = of_unpacking(unpacking, reports, runs)
     first = problems[0] if problems else of_file(reports[0], runs[reports[0].run].name)[0]
     others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
-    return SourceError(first.message + others, path=first.path, hint=first.hint, code=first.code)
+    not_fetched = why_not_fetched(os.fsdecode(reports[0].path))
+    code = not_fetched.code if not_fetched is not None else first.code
+    return SourceError(first.message + others, path=first.path, hint=first.hint, code=code)

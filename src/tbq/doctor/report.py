@@ -31,6 +31,7 @@ class Findings(list[Finding]):
 
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     """The report; `every` omits nothing."""
+    path = shown_path(path)
     if not findings:
         return f"{printable(path)}: no problems"
     counts = [(name, sum(finding.severity == name for finding in findings)) for name in SEVERITIES]

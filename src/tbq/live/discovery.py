@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from tbq._core import WatchedPaths
 from tbq.errors import TbqError
 from tbq.problems import Problem
-from tbq.source.discover import Found, find, refuse_remote_lakes
-from tbq.source.urls import is_remote, local_path
+from tbq.source.discover import Found, find, places_of, refuse_remote_lakes
 
 if TYPE_CHECKING:
     from tbq.source.remote import Remote
@@ -32,8 +31,7 @@ class Discovery:
         self._items = list(items)
         self._remote = remote
         self._versions: dict[str, Object] = {}
-        local = [local_path(path) for _, path in self._items if not is_remote(path)]
-        self._places = [os.path.expanduser(path) for path in local]
+        self._places = [place for _, path in self._items for place in places_of(path)]
         self._patterns = [place for place in self._places if glob.has_magic(place)]
         self._directories = WatchedPaths()
         self._matches: list[list[str]] = []
@@ -52,7 +50,7 @@ class Discovery:
         """Whether one of the paths is there."""
         if self._remote is not None and self._remote.objects:
             return True
-        return any(os.path.lexists(place) or glob.glob(place, recursive=True) for place in self._places)
+        return any(os.path.exists(place) or glob.glob(place, recursive=True) for place in self._places)
 
     def search(self) -> None:
         """Look again if something may have changed; `found` is another object then."""
@@ -88,7 +86,7 @@ class Discovery:
                 self.found = before
             self._versions = versions
         self._searched = True
-        self._absent = [place for place in self._places if not os.path.lexists(place)]
+        self._absent = [place for place in self._places if not os.path.exists(place)]
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
@@ -96,4 +94,4 @@ class Discovery:
 
     def _appeared(self) -> bool:
         """Whether a path is there that was not."""
-        return any(map(os.path.lexists, self._absent))
+        return any(map(os.path.exists, self._absent))

@@ -6,7 +6,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,12 +19,13 @@ from tbq.live.discovery import Discovery
 from tbq.live.store import LiveStore
 from tbq.live.told import Told
 from tbq.live.update import RunChanges, Tables, Update
-from tbq.problems import Problem
+from tbq.problems import Problem, is_damage
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source.discover import Source, refuse_lakes, remote_for, sources
 from tbq.source.files import fetch, files_of
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Follower:
         # Runs that are wanted; those whose objects were fetched are in the store.
         self._chosen: list[Run] = []
         self._unfetched = 0  # bytes that were left to the next look
-        self._fetches = False  # whether there is something to fetch
+        self._unfetchable: list[Problem] = []  # as of the last look
         self.reader = Reader(self.discovery.found, unpacked)
         self._followed: Found | None = None  # what was found, if its runs are those of the store
         self._names: set[str] = set()  # of runs that updates have named
@@ -366,20 +366,21 @@ class Follower:
                 self.reader.found = found
                 wanted = set(self._run.resolve([run.name for run in found.runs]).names)
                 self._chosen = [run for run in found.runs if run.name in wanted]
-                self._fetches = found.remote is not None
-                if not self._fetches:
+                if found.remote is None:
                     self.store.set_runs(self._chosen)
                 self._followed = found
-            if self._fetches:
+            if found.remote is not None:
                 self._fetch(most)
                 self.store.set_runs(self._chosen)  # an object that was replaced is another file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
-        problems = self.discovery.found.notices
+        problems = []
         if core.changes:
-            problems += self.reader.collect(core.added, runs, self._options.restarts)
-        others = [path for _, path, what in core.changes if what in ("replaced", "gone")]
-        told, new_problems = self._told.after(others, problems)
+            problems = self.reader.collect(core.added, runs, self._options.restarts)
+            self._doubt(problems)
+        replaced = [path for _, path, what in core.changes if what in ("replaced", "gone")]
+        passing = [*self.discovery.found.notices, *self._unfetchable]
+        told, new_problems = self._told.after(replaced, problems, passing)
         counts = core.rows if rows else {}
         tables = Tables(
             {kind: counts[of] for kind in self.kinds if (of := self._kind_of[kind]) in counts},
@@ -397,15 +398,25 @@ class Follower:
         return _Ready(core, update, names, told)
 
     def _fetch(self, most: int | None) -> None:
-        """Have the objects that are new or grew, about `most` bytes of them; all of it again if the store fails."""
+        """Have the objects that are new or grew, about `most` bytes of them; what fails is asked for again."""
+        self._unfetched, self._unfetchable = 0, []
         try:
             self._unfetched = fetch(self._chosen, most=most)
-            self._fetches = self._unfetched > 0
         except SourceError as failure:
-            self._unfetched = 0
-            problem = Problem("fetching", "error", failure.message, path=failure.path, hint=failure.hint)
-            found = self.discovery.found
-            self.discovery.found = replace(found, problems=[*found.problems, problem])
+            self._unfetchable = [_problem("fetching", failure)]
+            return
+        remote = self.discovery.found.remote
+        assert remote is not None
+        for run in self._chosen:
+            failures = remote.failed(filter(is_remote, run.files)).values()
+            self._unfetchable += [_problem("unreadable", each, run.name) for each in failures]
+
+    def _doubt(self, problems: Sequence[Problem]) -> None:
+        """A damaged object may be mended anywhere in it."""
+        remote = self.discovery.found.remote
+        if remote is not None:
+            for path in {problem.path for problem in problems if problem.path and is_damage(problem)}:
+                remote.doubt(path)
 
     def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
         of_kind = self.core_kind(kind)
@@ -451,6 +462,10 @@ class Follower:
         replaced = {run for run, _, what in changes if what in ("replaced", "gone")} & touched - new
         names = (self._names | new) & there
         return names, RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
+
+
+def _problem(code: str, failure: SourceError, run: str | None = None) -> Problem:
+    return Problem(code, "error", failure.message, path=failure.path, run=run, hint=failure.hint)
 
 
 def _selection(spec: Names, what: str) -> Selection:

@@ -17,27 +17,39 @@ class Told:
     """Knows which problems have been told; `problems` has all of them. Does not change."""
 
     def __init__(
-        self, problems: Sequence[Problem] = (), keys: frozenset[tuple[object, ...]] = frozenset()
+        self,
+        problems: Sequence[Problem] = (),
+        keys: frozenset[tuple[object, ...]] = frozenset(),
+        passing: frozenset[tuple[object, ...]] = frozenset(),
     ) -> None:
         self.problems = problems
         self._keys = keys
+        self._passing = passing
 
-    def after(self, others: Iterable[bytes], problems: Iterable[Problem]) -> tuple[Told, list[Problem]]:
-        """What is known once these are told, and those that are new: `others` are the paths of files that are others
-        now, whose problems are new if they have any."""
-        names = {origin(os.fsdecode(path)) for path in others}
-        keys = {key for key in self._keys if key[0] not in names} if names else set(self._keys)
+    def after(
+        self, replaced: Iterable[bytes], problems: Iterable[Problem], passing: Sequence[Problem] = ()
+    ) -> tuple[Told, list[Problem]]:
+        """What is known once these are told, and those that are new.
+
+        `replaced`: paths of files that were replaced since the last look; their problems are new. `passing`: problems
+        of this look alone, such as a store that fails; if one ends and comes again, it is new.
+        """
+        names = {origin(os.fsdecode(path)) for path in replaced}
+        now = frozenset(map(_key, passing))
+        keys = set(self._keys - (self._passing - now))
+        if names:
+            keys = {key for key in keys if key[0] not in names or key in now & self._passing}
         new = []
-        for problem in problems:
+        for problem in [*passing, *problems]:
             if problem.code == "restart" or (problem.code in _STATES and problem.severity == "info"):
                 continue
             key = _key(problem)
             if key not in keys:
                 keys.add(key)
                 new.append(problem)
-        if not new and keys == self._keys:
+        if not new and keys == self._keys and now == self._passing:
             return self, []
-        return Told([*self.problems, *new], frozenset(keys)), new
+        return Told([*self.problems, *new], frozenset(keys), now), new
 
 
 def _key(problem: Problem) -> tuple[object, ...]:

@@ -15,7 +15,15 @@ from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
-from tbq.source.urls import LAKE, common_parts, is_remote, local_path, place_of, refuse_remote
+from tbq.source.urls import (
+    LAKE,
+    common_parts,
+    is_remote,
+    local_path,
+    place_of,
+    refuse_remote,
+    without_user,
+)
 from tbq.source.walk import Seen, is_event_file, walk
 from tbq.text import shown_name, shown_path, with_digits
 
@@ -87,7 +95,7 @@ def sources(source: object) -> list[tuple[str | None, str]]:
 def _path(given: object, want: str) -> str:
     if not isinstance(given, str | bytes | os.PathLike):
         raise bad("path", given, want)
-    return os.fsdecode(given)
+    return without_user(os.fsdecode(given))
 
 
 def is_lake(path: str) -> bool:
@@ -207,6 +215,8 @@ def find(
             copies += of_run
         runs.append(Run(_shown(name), places[name], event_files, remote=remote))
     runs.sort()
+    if remote is not None:
+        problems += remote.problems
     return Found([path for _, path in roots], runs, problems, others, lakes, remote, copies)
 
 
@@ -248,6 +258,19 @@ def _without_name(item: str) -> str:
     """The path of a `name:path` pair, else the path."""
     named = _NAMED.fullmatch(item) if not is_remote(item) else None
     return named[2] if named and not os.path.lexists(item) else item
+
+
+def places_of(item: str) -> list[str]:
+    """The paths of this machine that an item may mean: itself and, if it is a `name:path` pair, the path in it.
+
+    >>> places_of("a:/data/runs"), places_of("s3://bucket/runs")
+    (['a:/data/runs', '/data/runs'], [])
+    """
+    if is_remote(item):
+        return []
+    named = _NAMED.fullmatch(item)
+    place = os.path.expanduser(local_path(item))
+    return [place, *(places_of(named[2]) if named and place == item else [])]
 
 
 def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, str]]:
@@ -345,4 +368,4 @@ def _below(path: str, base: str) -> str:
 
 
 def _by_name(path: str) -> list[tuple[int, int, str]]:
-    return with_digits(os.path.basename(path))
+    return with_digits(os.path.basename(place_of(path).key if is_remote(path) else path))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tbq.source.store import NoRangesError, Object, Store
 
@@ -34,27 +37,76 @@ def download(store: Store, version: Object, target: Path) -> None:
                 file.write(chunk)
 
 
-def append(store: Store, version: Object, target: Path) -> bool:
+def append(store: Store, version: Object, target: Path, digest: Digest | None = None) -> bool:
     """Add to a file what an object has after its end, if the object still has the same bytes before that end.
 
-    False if it does not: then it is another object, and the file is as it was.
+    Of those a few are compared; with `digest` the result must have the checksum that the version's etag is. False if
+    it is another object: then the file is as it was, as it is after an error.
     """
-    have = target.stat().st_size
+    before = target.stat()
+    have = before.st_size
     if not 0 < have < version.size:
         return False
     start = have - min(have, _CHECKED)
     end = min(start + PIECE, version.size)
+    done = False
     try:
         with _pieces:
             data = store.get(version.key, start, end, version.etag)
-            if data[: have - start] != _read(target, start, have - start):
-                return False
-            _write(target, have, data[have - start :])
+            if data[: have - start] == _read(target, start, have - start):
+                _write(target, have, data[have - start :])
+                done = True
+        if done and end < version.size:
+            done = False
+            _pieces_into(store, version, target, end)
+            done = True
+        done = done and (digest is None or digest.of(target) == version.etag)
     except NoRangesError:
-        return False
-    if end < version.size:
-        _pieces_into(store, version, target, end)
+        done = False
+    finally:
+        if not done:
+            if target.stat().st_size != have:
+                os.truncate(target, have)
+                os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+            if digest is not None:
+                digest.clear()
+    return done
+
+
+def begins_with(path: Path, other: Path) -> bool:
+    """Whether a file has all bytes of another one at its beginning."""
+    with path.open("rb") as file, other.open("rb") as start:
+        while data := start.read(1 << 20):
+            if file.read(len(data)) != data:
+                return False
     return True
+
+
+def copy_rest(path: Path, target: Path) -> None:
+    """Add to a file what another one has after its end."""
+    with path.open("rb") as file, target.open("ab") as rest:
+        file.seek(rest.tell())
+        shutil.copyfileobj(file, rest)
+
+
+class Digest:
+    """The MD5 of a file that grows, which is the etag of an object that was written in one piece."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._state: Any = hashlib.md5(usedforsecurity=False)
+        self._size = 0
+
+    def of(self, path: Path) -> str:
+        """The checksum of the whole file; only what was added since the last call is read."""
+        with path.open("rb") as file:
+            file.seek(self._size)
+            while data := file.read(1 << 20):
+                self._state.update(data)
+                self._size += len(data)
+        return str(self._state.hexdigest())
 
 
 def _pieces_into(store: Store, version: Object, target: Path, begin: int) -> None:

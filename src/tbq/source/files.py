@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tbq.source.discover import WHOLE, Run
+from tbq.source.origin import ordering_name
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
@@ -82,15 +83,20 @@ def present(runs: Iterable[Run]) -> None:
     fetch(run for run in runs if run.remote is not None and not run.remote.live)
 
 
-def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int]]:
-    """The paths as the core takes them, and for each the index of its run."""
+def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int], list[bytes] | None]:
+    """The paths as the core takes them, for each the index of its run, and the names that order copies of objects."""
     paths: list[bytes] = []
     indices: list[int] = []
+    names: list[bytes] = []
+    any_copy = False
     encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     for index, run in enumerate(runs):
         for path in run.files:
             if run.remote is not None and is_remote(path):
                 path = run.remote.path(path)
+            name = ordering_name(path)
+            any_copy = any_copy or name is not path
             paths.append(path.encode(encoding, errors))
+            names.append(name.encode(encoding, errors))
             indices.append(index)
-    return paths, indices
+    return paths, indices, names if any_copy else None

@@ -15,26 +15,39 @@ from tbq.errors import SourceError
 from tbq.progress import Call
 from tbq.scratch import Scratch
 from tbq.source.cache import Cache, Copy, give
-from tbq.source.fetch import append, download
+from tbq.source.fetch import Digest, append, begins_with, copy_rest, download
 from tbq.source.origin import forget, note, stands_for
-from tbq.source.store import STORE_FAILED, ChangedError, MissingObjectError, Object, Store
+from tbq.source.store import ChangedError, MissingObjectError, Object, Store
 
 _TOGETHER = 16  # objects that are fetched at a time
 _ATTEMPTS = 5  # at an object that changes while it is read
 _SETTLED = 3600.0  # seconds after which an object is not expected to grow
-_HOPELESS = 16  # failures in a row after which the rest is not tried
+_HOPELESS = 16  # failures in a row after which the store is asked whether it answers at all
+_SMALL = (
+    1 << 20
+)  # bytes that are fetched whole rather than in part, if there is no proof that they belong together
+_LEARN = 64 << 20  # bytes whose checksum is made to see whether etags are checksums
+_QUIET = 600.0  # seconds after which an object that was put together without proof is compared as a whole
+_CLOCK = 2.0  # seconds: a version that is known by its time alone may have changed again this soon after it
 
 
 @dataclass
 class _Held:
     path: Path
     version: Object | None = None  # None if it has not been fetched
-    asked: str = ""  # the etag that was asked for, if a newer one came
     linked: bool = False  # to the copy in the cache, which is not written to
+    fetched: float = 0.0  # when
+    proven: int | None = None  # the bytes of it that were fetched at once, if others were added without proof
+    digest: Digest | None = None  # of a file that grows
 
 
 class Mirror:
-    """Files that stand for remote objects. With `live` an object that grew grows in its place."""
+    """Files that stand for remote objects. With `live` an object that grew grows in its place.
+
+    A file whose object grew is kept, and only the rest is fetched, if that can be shown to be right: the etag is the
+    checksum of all bytes. Where etags are not, a live file grows after a comparison near its old end; it is fetched as
+    a whole while it is small, if it was damaged, when it has doubled, and once the object does not change any more.
+    """
 
     def __init__(self, cache: Cache, live: bool = False) -> None:
         self._cache = cache
@@ -43,11 +56,26 @@ class Mirror:
         self._scratch: Scratch | None = None
         self._count = 0
         self._lock = threading.Lock()
+        self._tried: set[str] = set()  # and failed, since `begin`
+        self._damaged: set[str] = set()
 
     def path(self, url: str) -> str:
         """Where the file is, or will be when it has been fetched."""
         with self._lock:
             return str(self._hold(url).path)
+
+    def begin(self) -> None:
+        """What failed may be tried again."""
+        self._tried.clear()
+
+    def doubt(self, url: str) -> None:
+        """The file is damaged: if the object changes, that may have been mended anywhere in it."""
+        self._damaged.add(url)
+
+    def version(self, url: str) -> Object | None:
+        """The version that the file is of; None if there is no file."""
+        held = self._held.get(url)
+        return held.version if held is not None else None
 
     def fetch(
         self,
@@ -55,29 +83,37 @@ class Mirror:
         progress: Call | None = None,
         most: int | None = None,
     ) -> int:
-        """Make the files of these versions, or newer ones; objects that cannot be fetched have none.
+        """Make the files of these versions, or newer ones; objects that cannot be fetched have none, or an old one.
 
-        About `most` bytes are fetched; returns how many are left. Raises if not one could be fetched.
+        About `most` bytes are fetched; returns how many are left. Raises if the store does not answer any more.
         """
         if not self._live:
+            self.begin()
             self._make_room(wanted)
-        missing = [url for url, (_, version) in wanted.items() if not self._have(url, version)]
+        missing = []
+        for url, (_, version) in wanted.items():
+            if self._have(url, version):
+                note(self.path(url), None)
+            elif url not in self._tried:
+                missing.append(url)
         left = 0
         if most is not None:
             missing, left = _first_bytes(missing, wanted, most)
         if not missing:
             return left
-        total = sum(wanted[url][1].size for url in missing)
+        total = sum(max(wanted[url][1].size, 0) for url in missing)
         done = bad = 0
         for files, (url, error) in enumerate(self._all(missing, wanted), 1):
-            done += wanted[url][1].size
-            note(url, None if error is None else error.message)
-            if error is None:
-                bad = 0
-            else:
-                bad += error.code in STORE_FAILED
-                if (error.code in STORE_FAILED and bad == files) or bad >= _HOPELESS:
-                    raise error
+            done += max(wanted[url][1].size, 0)
+            note(self.path(url), error)
+            bad = bad + 1 if error is not None and error.code == "remote" else 0
+            if error is not None:
+                self._tried.add(url)
+                if bad >= _HOPELESS:
+                    store, version = wanted[url]
+                    if not store.answers(version.key):
+                        raise error
+                    bad = 0
             if progress is not None:
                 progress(done, total, files, len(missing))
         self._cache.trim()
@@ -115,7 +151,8 @@ class Mirror:
         """Whether the file is there, perhaps after a look into the cache."""
         held = self._held.get(url)
         if held is not None and held.version is not None:
-            return version.etag in (held.version.etag, held.asked) and held.path.exists()
+            quiet = held.proven is not None and time.time() - version.modified > _QUIET
+            return not quiet and _is_of(held, version) and held.path.exists()
         return self._take(url, version)
 
     def _take(self, url: str, version: Object) -> bool:
@@ -126,7 +163,7 @@ class Mirror:
         path.unlink(missing_ok=True)
         if not self._cache.take(Copy.of(url, version.etag, version.size), path, link):
             return False
-        self._settle(url, _Held(path, version, linked=link))
+        self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
         return True
 
     def _links(self, version: Object) -> bool:
@@ -134,64 +171,110 @@ class Mirror:
         return not self._live or time.time() - version.modified > _SETTLED
 
     def _bring(self, url: str, store: Store, version: Object) -> None:
-        asked = version.etag
         for _ in range(_ATTEMPTS):
             try:
-                self._bring_version(url, store, version)
-                self._held[url].asked = asked
-                return
+                if version.is_known:
+                    self._bring_version(url, store, version)
+                    return
             except MissingObjectError:
                 raise _deleted(url) from None
             except ChangedError:
-                newer = store.head(version.key)
-                if newer is None:
-                    raise _deleted(url) from None
-                version = newer
+                pass
+            newer = store.head(version.key)
+            if newer is None:
+                raise _deleted(url)
+            version = newer
         raise ChangedError("changes faster than it can be read", path=url, code="changed")
 
     def _bring_version(self, url: str, store: Store, version: Object) -> None:
         with self._lock:
             held = self._hold(url)
-        if held.version is not None:
-            if self._live and not held.linked and append(store, version, held.path):
-                os.utime(held.path, (time.time(), version.modified))
-                self._settle(url, _Held(held.path, version))
-                return
-            if self._live and held.version.size == version.size:
-                self._cached(url, store, version)
-                if _is_same(held.path, self._cache.path(Copy.of(url, version.etag, version.size))):
-                    self._settle(
-                        url, _Held(held.path, version, linked=held.linked)
-                    )  # it was written once more
-                    return
-            self._drop(url)  # another object: it is another file
-        if not self._take(url, version):
-            self._cached(url, store, version, adopt=True)
+        if not (self._live and held.version is not None and self._grows(url, store, version, held)):
+            self._adopt(url, store, version)
 
-    def _cached(self, url: str, store: Store, version: Object, adopt: bool = False) -> None:
-        """Have a version in the cache; with `adopt` have its file first, since others may clear the cache."""
-        copy = Copy.of(url, version.etag, version.size)
-        if not adopt and self._cache.path(copy).exists():
-            return
+    def _grows(self, url: str, store: Store, version: Object, held: _Held) -> bool:
+        """Add to a file what was added to its object, if that is all that happened."""
+        assert held.version is not None
+        old = held.version.size
+        if version.size < old or (held.linked and version.size > old):
+            return False
+        is_checksum = store.is_checksum(version.etag)
+        proven = old if held.proven is None else held.proven
+        is_large = version.size > _SMALL and version.size < 2 * proven and url not in self._damaged
+        if version.size > old and (is_checksum or is_large):
+            if is_checksum and held.digest is None:
+                held.digest = Digest()
+            if not append(store, version, held.path, held.digest if is_checksum else None):
+                return False
+            held.proven = None if is_checksum else proven
+        elif self._continues(url, store, version, held):
+            held.proven = None
+        else:
+            return False
+        if version.size > old:
+            os.utime(held.path, (time.time(), version.modified))
+        held.version, held.fetched = version, time.time()
+        return True
+
+    def _continues(self, url: str, store: Store, version: Object, held: _Held) -> bool:
+        """Fetch a version whole; if it begins with the bytes of the file, add the rest to the file."""
         assert self._scratch is not None
-        scratch = self._scratch.folder / f"new-{threading.get_ident()}"
-        old = self._cache.newest(url)
+        scratch = self._scratch.folder / f"whole-{threading.get_ident()}"
         try:
-            grown = False
-            if old is not None and old.size < version.size and self._cache.take(old, scratch, link=False):
-                grown = append(store, version, scratch)
-            if not grown:
-                download(store, version, scratch)
-            os.utime(scratch, (time.time(), version.modified))
-            if adopt:
-                with self._lock:
-                    path = self._hold(url).path
-                path.unlink(missing_ok=True)
-                give(scratch, path, self._links(version))
-                self._settle(url, _Held(path, version, linked=self._links(version)))
-            self._cache.add(copy, scratch)
+            download(store, version, scratch)
+            same = begins_with(scratch, held.path)
+            if same and version.size > held.path.stat().st_size:
+                copy_rest(scratch, held.path)
+            self._cache_file(url, version, scratch)  # if it is not the same it is needed next
+            self._damaged.discard(url)
+            return same
         finally:
             scratch.unlink(missing_ok=True)
+
+    def _cache_file(self, url: str, version: Object, complete: Path) -> None:
+        """Keep a complete file in the cache, if its version cannot be taken for another one."""
+        os.utime(complete, (time.time(), version.modified))
+        if not _is_too_new(version, time.time()):
+            self._cache.add(Copy.of(url, version.etag, version.size), complete)
+
+    def _adopt(self, url: str, store: Store, version: Object) -> None:
+        """Have a version in place of what there is, which stays until the other is complete.
+
+        Its file comes first, since others may clear the cache; then a copy is kept there.
+        """
+        assert self._scratch is not None
+        scratch = self._scratch.folder / f"new-{threading.get_ident()}"
+        link = self._links(version) and not _is_too_new(version, time.time())
+        try:
+            cached = self._cache.take(Copy.of(url, version.etag, version.size), scratch, link)
+            if not cached:
+                self._complete(url, store, version, scratch)
+                os.utime(scratch, (time.time(), version.modified))
+            self._drop(url)  # another object is another file
+            path = Path(self.path(url))
+            give(scratch, path, link)
+            self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
+            self._damaged.discard(url)
+            if not cached:
+                self._cache_file(url, version, scratch)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+    def _complete(self, url: str, store: Store, version: Object, scratch: Path) -> None:
+        """Fetch a version, or only what it has more than an older one in the cache."""
+        old = self._cache.newest(url)
+        if (
+            old is not None
+            and old.size < version.size
+            and store.is_checksum(version.etag)
+            and self._cache.take(old, scratch, link=False)
+            and append(store, version, scratch, Digest())
+        ):
+            return
+        scratch.unlink(missing_ok=True)
+        download(store, version, scratch)
+        if version.size <= _LEARN:
+            store.learn(version.etag, lambda: Digest().of(scratch))
 
     def _hold(self, url: str) -> _Held:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork the files are the parent's
@@ -211,9 +294,10 @@ class Mirror:
 
     def _drop(self, url: str) -> None:
         with self._lock:
-            held = self._held.pop(url)
+            held = self._hold(url)
+            if held.version is not None:
+                del self._held[url]
             held.path.unlink(missing_ok=True)
-            self._hold(url)
 
     def _make_room(self, wanted: Iterable[str]) -> None:
         """Let go of what is not wanted now, if there is more than the cache may hold: it can be fetched again."""
@@ -244,7 +328,7 @@ def _first_bytes(
     taken: list[str] = []
     size = left = 0
     for url in urls:
-        of_url = wanted[url][1].size
+        of_url = max(wanted[url][1].size, 0)
         if taken and size + of_url > most:
             left += of_url
         else:
@@ -253,14 +337,19 @@ def _first_bytes(
     return taken, left
 
 
-def _is_same(path: Path, other: Path) -> bool:
-    """Whether two files have the same bytes."""
-    import filecmp
+def _is_of(held: _Held, version: Object) -> bool:
+    """Whether a file is surely of this version."""
+    return (
+        held.version is not None
+        and held.version.etag == version.etag
+        and held.version.size == version.size
+        and not _is_too_new(version, held.fetched)
+    )
 
-    try:
-        return filecmp.cmp(path, other, shallow=False)
-    except OSError:
-        return False
+
+def _is_too_new(version: Object, fetched: float) -> bool:
+    """Whether a version may be another one by now although nothing says so."""
+    return version.is_made_up and abs(fetched - version.modified) < _CLOCK
 
 
 def _deleted(url: str) -> MissingObjectError:

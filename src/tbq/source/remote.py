@@ -9,11 +9,13 @@ from typing import Any
 
 from tbq.arguments import StrPath
 from tbq.errors import SourceError
+from tbq.problems import Problem
 from tbq.progress import Call
 from tbq.source.cache import Cache
 from tbq.source.mirror import Mirror
-from tbq.source.store import Object, Store, open_store
-from tbq.source.urls import LAKE, Place, place_of
+from tbq.source.origin import why_not_fetched
+from tbq.source.store import Object, Store
+from tbq.source.urls import LAKE, Place, place_of, remember_users, user_of, users_of
 from tbq.source.walk import is_event_file
 from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
@@ -29,18 +31,25 @@ class Remote:
         self._storage = chosen(storage)
         self._cache = os.fspath(cache_folder(cache))
         self.live = live
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[tuple[str, str | None], Store] = {}
         self._listings: dict[Place, dict[str, Object]] = {}
+        self._before: dict[Place, dict[str, Object]] = {}  # the listings that were forgotten
         self.objects: dict[str, Object] = {}
+        #: what could not be listed
+        self.problems: list[Problem] = []
         self._mirror = Mirror(Cache(cache_folder(cache), cache_limit()), live)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._storage, self._cache, self.live, self.objects)
+        users = users_of(place_of(url).store for url in self.objects)
+        return _restored, (self._storage, self._cache, self.live, self.objects, users)
 
     def forget(self) -> None:
         """The next question is answered by the store."""
-        self._listings.clear()
+        self._before |= self._listings
+        self._listings = {}
         self.objects.clear()
+        self.problems.clear()
+        self._mirror.begin()
 
     def expand(self, url: str) -> list[str]:
         """The URLs that a URL stands for: itself if something is there, else what its pattern matches."""
@@ -52,6 +61,8 @@ class Remote:
             if matches:
                 return matches
             raise SourceError("no directory or event file matches this pattern", path=url)
+        for problem in self.problems:
+            raise SourceError(problem.message, path=problem.path, code=problem.code)
         raise SourceError("nothing is here", path=url, hint=None if self.live else self._nearby(place))
 
     def is_file(self, url: str) -> bool:
@@ -97,7 +108,21 @@ class Remote:
             version = self.objects.get(url)
             if version is not None:
                 wanted[url] = (self._store(place_of(url)), version)
-        return self._mirror.fetch(wanted, progress, most)
+        left = self._mirror.fetch(wanted, progress, most)
+        for url in wanted:
+            version = self._mirror.version(url)
+            if version is not None and not self.live:  # or a newer one than the one that was listed
+                self.objects[url] = version
+        return left
+
+    def failed(self, urls: Iterable[str]) -> dict[str, SourceError]:
+        """Those of these objects that could not be fetched the last time, each with what went wrong."""
+        failures = ((url, why_not_fetched(self._mirror.path(url))) for url in urls)
+        return {url: failure for url, failure in failures if failure is not None}
+
+    def doubt(self, url: str) -> None:
+        """What was fetched of an object is damaged; it may be mended."""
+        self._mirror.doubt(url)
 
     def path(self, url: str) -> str:
         """The file of an object, which is there if it could be fetched."""
@@ -106,7 +131,7 @@ class Remote:
     def size(self, url: str) -> int:
         """The bytes of an object."""
         version = self.objects.get(url)
-        return version.size if version is not None else 0
+        return max(version.size, 0) if version is not None else 0
 
     def read_beside(self, url: str, most: int) -> bytes | None:
         """The beginning of a small object; None if it is not there."""
@@ -126,9 +151,10 @@ class Remote:
         return place.url
 
     def _store(self, place: Place) -> Store:
-        if place.store not in self._stores:
-            self._stores[place.store] = open_store(place.store, self._storage)
-        return self._stores[place.store]
+        user = user_of(place)
+        if (place.store, user) not in self._stores:
+            self._stores[place.store, user] = Store(Place(place.store, ""), self._storage, user)
+        return self._stores[place.store, user]
 
     def _is_file(self, place: Place) -> bool:
         if not place.key:
@@ -162,7 +188,17 @@ class Remote:
         if place.is_http:
             from tbq.source.web import crawl
 
-            return {each.key: each for each in crawl(store, place.key) or ()}
+            crawled = crawl(store, place.key)
+            if crawled is None:
+                return {}
+            found = {each.key: each for each in crawled.objects}
+            for folder, reason in crawled.unlisted.items():
+                url = Place(place.store, folder).url
+                self.problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=url))
+                # What was there before is there still, as far as is known.
+                known = self._before.get(place, {}).items()
+                found |= {key: each for key, each in known if key.startswith(f"{folder}/")}
+            return found
         marker = place.below(LAKE).key
         objects: dict[str, Object] = {}
         for page in store.list(place.key):
@@ -206,7 +242,14 @@ def _is_above(top: Place, place: Place) -> bool:
     return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
 
-def _restored(storage: dict[str, str], cache: str, live: bool, objects: dict[str, Object]) -> Remote:
+def _restored(
+    storage: dict[str, str],
+    cache: str,
+    live: bool,
+    objects: dict[str, Object],
+    users: dict[Place, str],
+) -> Remote:
+    remember_users(users)
     remote = Remote(storage, cache, live)
     remote.objects.update(objects)
     return remote

@@ -6,12 +6,13 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tbq.errors import OutputError, SourceError, TbqError, missing
-from tbq.source.urls import Place, place_of
+from tbq.source.guarded import Answer, Guarded, needs_guard
+from tbq.source.urls import Place, place_of, user_of
 from tbq.storage import Storage, chosen
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _CLIENT = (
     "timeout", "user_agent", "randomize_addresses",
 )  # fmt: skip
 _FLAGS = ("allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses")
-#: Codes of errors that are not of one object: the next one will fail too.
-STORE_FAILED = ("remote", "denied")
 PAGE = 1000  # what stores list at once
 _AT_ONCE = 64 << 20  # larger ones are written in parts
 _ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # what obstore reads
@@ -39,6 +38,24 @@ class Object(NamedTuple):
     size: int
     etag: str
     modified: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the store says more of it than that it is there."""
+        return self.size >= 0
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the store gives no etag, and size and time stand for it."""
+        return self.etag.startswith(_MADE_UP)
+
+
+_MADE_UP = "made-up "
+
+
+def unknown(key: str) -> Object:
+    """An object that is listed, and of which nothing else could be found out."""
+    return Object(key, -1, "", 0.0)
 
 
 class MissingObjectError(SourceError):
@@ -55,24 +72,27 @@ class NoRangesError(SourceError):
 
 def open_store(url: str, storage: Storage | None = None) -> Store:
     """The store of a URL and what lies below it. Nothing is asked of it yet."""
-    return Store(place_of(url), chosen(storage))
+    place = place_of(url)
+    return Store(place, chosen(storage), user_of(place))
 
 
 class Store:
     """What lies below a URL. Keys are relative to it. May be used from several threads."""
 
-    def __init__(self, place: Place, storage: dict[str, str]) -> None:
+    def __init__(self, place: Place, storage: dict[str, str], user: str | None = None) -> None:
         self.place = place
         self.storage = storage
         self.url = place.url
+        self._user = user
+        self._has_checksums: bool | None = None  # whether etags are those of the bytes, if that is known
         # A first answer must come soon; a download of hours may sit out a minute of trouble.
-        given = tuple(sorted(storage.items()))
+        given = tuple(sorted(with_user(storage, user).items()))
         environment = tuple(sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT)))
         self._asked = _connect(place.store, given, environment, patient=False)
         self._data = _connect(place.store, given, environment, patient=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Store, (self.place, self.storage)
+        return Store, (self.place, self.storage, self._user)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[list[Object]]:
         """The objects below, or those whose name there sorts after this one, page by page: one request each."""
@@ -80,20 +100,59 @@ class Store:
 
         above = self._key(prefix)
         cut = len(self.place.key) + 1 if self.place.key else 0
-        with _explained(self._url(prefix)):
+        with self._explained(prefix):
             offset = f"{above}/{after}" if after else None
             for page in obstore.list(self._asked, prefix=above or None, offset=offset, chunk_size=PAGE):
                 yield [_object(meta, meta["path"][cut:]) for meta in page]
 
     def head(self, key: str = "") -> Object | None:
         """The newest version; None if there is none."""
-        import obstore
-
         try:
-            with _explained(self._url(key)):
-                return _object(obstore.head(self._asked, self._key(key)), key)
+            with self._explained(key):
+                return _object(self._asked.head(self._key(key)), key)
+        except MissingObjectError:
+            if not self.place.is_http:
+                return None
+        except SourceError as failure:
+            if not self.place.is_http or not (failure.code == "denied" or _STATUS in failure.message):
+                raise
+        # Not every web server answers this kind of request, or answers it rightly.
+        try:
+            return self._head_of_get(key)
         except MissingObjectError:
             return None
+
+    def _head_of_get(self, key: str) -> Object:
+        """The same by a request for the object, most of which is not read."""
+        try:
+            with self._explained(key):
+                return _object(self._asked.get(self._key(key), options={"range": (0, 1)}).meta, key)
+        except MissingObjectError:
+            raise
+        except SourceError:  # no ranges, or not one byte
+            with self._explained(key):
+                return _object(self._asked.get(self._key(key)).meta, key)
+
+    def answers(self, key: str) -> bool:
+        """Whether the store still answers: it is asked for what lies above an object."""
+        above = key.rpartition("/")[0]
+        try:
+            if self.place.is_http:
+                self.head(above)
+            else:
+                next(self.list(above), None)
+        except SourceError as failure:
+            return failure.code != "remote"
+        return True
+
+    def is_checksum(self, etag: str) -> bool:
+        """Whether an etag is the MD5 of the bytes, as far as is known."""
+        return self._has_checksums is not False and not self.place.is_http and bool(_MD5.fullmatch(etag))
+
+    def learn(self, etag: str, checksum: Callable[[], str]) -> None:
+        """Find out whether etags are checksums, from one object: with some kinds of encryption they are not."""
+        if self._has_checksums is None and self.is_checksum(etag):
+            self._has_checksums = checksum() == etag
 
     def get(self, key: str, start: int = 0, end: int | None = None, etag: str | None = None) -> bytes:
         """Bytes of an object; of this version, if `etag` is given."""
@@ -103,26 +162,22 @@ class Store:
         self, key: str, start: int = 0, end: int | None = None, etag: str | None = None
     ) -> tuple[Object, bytes]:
         """The same, and the version that they are of."""
-        import obstore
-
         options: dict[str, Any] = {}
         if start or end is not None:
             options["range"] = (start, end) if end is not None else {"offset": start}
         if etag is not None and _is_strong(etag):
             options["if_match"] = f'"{etag}"'
-        with _explained(self._url(key)):
-            got = obstore.get(self._data, self._key(key), options=options)
+        with self._explained(key):
+            got = self._data.get(self._key(key), options=options)
             version = _object(got.meta, key)
             if etag is not None and version.etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
-            return version, got.bytes().to_bytes()
+            return version, got.to_bytes() if isinstance(got, Answer) else got.bytes().to_bytes()
 
     def stream(self, key: str, etag: str) -> Iterator[bytes]:
         """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""
-        import obstore
-
-        with _explained(self._url(key)):
-            got = obstore.get(self._data, self._key(key))
+        with self._explained(key):
+            got = self._data.get(self._key(key))
             if _object(got.meta, key).etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
             for chunk in got.stream(min_chunk_size=4 << 20):
@@ -132,7 +187,7 @@ class Store:
         """The names of what lies directly below: of folders, and of objects. One request, if they are not very many."""
         import obstore
 
-        with _explained(self._url(key)):
+        with self._explained(key):
             listed = obstore.list_with_delimiter(self._asked, prefix=self._key(key) or None)
         paths = [*listed["common_prefixes"], *(meta["path"] for meta in listed["objects"])]
         return [path.rpartition("/")[2] for path in paths]
@@ -147,7 +202,7 @@ class Store:
         ):  # an upload in parts cannot be made conditional
             raise _exists(self._url(key), OutputError)
         mode: Literal["create", "overwrite"] = "overwrite" if large or replace else "create"
-        with _explained(self._url(key), OutputError):
+        with self._explained(key, OutputError):
             done = obstore.put(self._data, self._key(key), data, mode=mode, use_multipart=large)
         return _plain(done["e_tag"]) or ""
 
@@ -155,7 +210,7 @@ class Store:
         """Remove an object; it need not be there."""
         import obstore
 
-        with contextlib.suppress(MissingObjectError), _explained(self._url(key), OutputError):
+        with contextlib.suppress(MissingObjectError), self._explained(key, OutputError):
             obstore.delete(self._data, self._key(key))
 
     def _key(self, key: str) -> str:
@@ -164,10 +219,47 @@ class Store:
     def _url(self, key: str) -> str:
         return self.place.below(key).url if key else self.place.url
 
+    @contextlib.contextmanager
+    def _explained(self, key: str, error: type[TbqError] = SourceError) -> Iterator[None]:
+        """Turn what obstore raises into our words, without secrets; its own words may have some."""
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except (BaseError, OSError, ValueError) as failure:
+            text = str(failure)
+            if isinstance(failure, ValueError) and _NOT_A_PATH not in text:
+                raise
+            raise _in_words(failure, _hushed(text, self.storage), self._url(key), error) from None
+
+
+def with_user(storage: Mapping[str, str], user: str | None) -> dict[str, str]:
+    """Options of a web server, with a user and password as the header that says so, unless there is one already."""
+    if user is None or any(key.lower() == f"{_HEADER}authorization" for key in storage):
+        return dict(storage)
+    import base64
+    from urllib.parse import unquote_to_bytes
+
+    name, _, password = user.partition(":")
+    both = unquote_to_bytes(name) + b":" + unquote_to_bytes(password)
+    return {**storage, f"{_HEADER}Authorization": f"Basic {base64.b64encode(both).decode()}"}
+
+
+_SECRET = re.compile(r"(?i)secret|key|token|password|credential|sas|^header\.|proxy_url")
+_MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+def _hushed(text: str, storage: Mapping[str, str]) -> str:
+    """What a library says, without the secrets among the options that it was given."""
+    for key, value in storage.items():
+        if _SECRET.search(key) and len(value) > 3:
+            text = text.replace(value, "…")
+    return text
+
 
 def _is_strong(etag: str) -> bool:
     """Whether the store gave it, and says that it changes with each byte."""
-    return not etag.startswith(("made-up ", "W/"))
+    return not etag.startswith((_MADE_UP, "W/"))
 
 
 def _plain(etag: str | None) -> str | None:
@@ -177,7 +269,7 @@ def _plain(etag: str | None) -> str | None:
 
 def _object(meta: Any, key: str) -> Object:
     modified = meta["last_modified"].timestamp()
-    etag = _plain(meta["e_tag"]) or f"made-up {meta['size']} {modified}"  # size and time stand for it
+    etag = _plain(meta["e_tag"]) or f"{_MADE_UP}{meta['size']} {modified}"  # size and time stand for it
     return Object(key, meta["size"], etag, modified)
 
 
@@ -202,6 +294,10 @@ def _connect(
             client[key.lower()] = value.lower() in ("true", "1", "yes") if key in _FLAGS else value
         else:
             config[key] = value
+    if headers and store.startswith("http") and needs_guard(headers):
+        if config:
+            raise _no_option(store, config)
+        return Guarded(store, headers, client, _retries(patient))
     if headers:
         client["default_headers"] = headers
     if store.startswith("http:") or without_tls(config, dict(environment)):
@@ -210,13 +306,17 @@ def _connect(
     if not store.startswith("http"):
         given["config"] = config
     elif config:
-        raise SourceError(
-            f"a web server has no option {next(iter(config))!r}", path=store, hint=_hint(store), code="remote"
-        )
+        raise _no_option(store, config)
     try:
         return from_url(store, **given)
     except (BaseError, ValueError, TypeError) as wrong:
-        raise SourceError(_first_line(wrong), path=store, hint=_hint(store), code="remote") from None
+        text = _first_line(_hushed(str(wrong), dict(storage)), wrong)
+        raise SourceError(text, path=store, hint=_hint(store), code="remote") from None
+
+
+def _no_option(store: str, config: Mapping[str, str]) -> SourceError:
+    what = f"a web server has no option {next(iter(config))!r}"
+    return SourceError(what, path=store, hint=_hint(store), code="remote")
 
 
 def without_tls(storage: Storage, environment: Mapping[str, str] = os.environ) -> bool:
@@ -239,27 +339,15 @@ def _retries(patient: bool) -> dict[str, Any]:
     }
 
 
+#: What obstore says before the number, if there was an answer at all.
+_STATUS = "status code:"
 #: What obstore says, as a ValueError, of a name with control characters.
 _NOT_A_PATH = "Could not parse path"
 
 
-@contextlib.contextmanager
-def _explained(url: str, error: type[TbqError] = SourceError) -> Iterator[None]:
-    """Turn what obstore raises into our words."""
-    from obstore.exceptions import BaseError
-
-    try:
-        yield
-    except (BaseError, OSError, ValueError) as failure:
-        if isinstance(failure, ValueError) and _NOT_A_PATH not in str(failure):
-            raise
-        raise _in_words(failure, url, error) from failure
-
-
-def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
+def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) -> TbqError:
     from obstore import exceptions
 
-    text = str(failure)
     if "NoSuchBucket" in text or "ContainerNotFound" in text or "The specified bucket does not exist" in text:
         return error("the bucket does not exist", path=url, hint=_hint(url), code="remote")
     if isinstance(failure, FileNotFoundError):
@@ -284,7 +372,7 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
     if isinstance(failure, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or re.search(
-        r"\b(401|403)\b", _first_line(failure)
+        r"\b(401|403)\b", _first_line(text, failure)
     ):
         return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
@@ -295,16 +383,18 @@ def _in_words(failure: Exception, url: str, error: type[TbqError]) -> TbqError:
                 "has moved, and where to cannot be followed", path=url, hint=_hint(url), code="remote"
             )
         return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
-    return error(_first_line(failure), path=url, hint=_hint(url), code="remote")
+    # Any other refusal is about this object, and not the store.
+    code = "refused" if re.search(rf"{_STATUS} 4(?!29|08)\d\d", text) else "remote"
+    return error(_first_line(text, failure), path=url, hint=_hint(url), code=code)
 
 
 def _exists(url: str, error: type[TbqError]) -> TbqError:
     return error("is already there", path=url, hint="use --force (force=True) to replace it", code="exists")
 
 
-def _first_line(failure: Exception) -> str:
+def _first_line(text: str, failure: Exception) -> str:
     """What a library says, without what is for its authors."""
-    text = str(failure).partition("\n\nDebug source")[0].strip()
+    text = text.partition("\n\nDebug source")[0].strip()
     text = re.sub(r"<\?xml.*", "", text, flags=re.DOTALL).strip(" :\n")
     return text.splitlines()[0][:300] if text else type(failure).__name__
 

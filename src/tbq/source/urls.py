@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tbq.errors import SourceError, TbqError
-from tbq.text import shown_path
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # pathlib makes one slash of two; with these nobody means a run called `s3`.
@@ -72,6 +72,19 @@ def place_of(url: str | os.PathLike[str]) -> Place:
     scheme = _scheme(text)
     assert scheme is not None, text
     host, _, key = text[len(scheme) + 1 :].lstrip("/").partition("/")
+    user = None
+    if "@" in key and re.search(r":(?!\d+$)", host.rpartition("@")[2]):
+        hint = "write %2F for a slash in a password"
+        raise SourceError("is not a URL: it has no host", path=text, hint=hint, code="remote")
+    if "@" in host and (scheme.startswith("http") or ":" in host.rpartition("@")[0]):
+        if not scheme.startswith("http"):
+            hint = (
+                "give them as options: --storage KEY=VALUE (storage={…}), or as variables of the environment"
+            )
+            raise SourceError(
+                "a store takes no user and password from its URL", path=text, hint=hint, code="remote"
+            )
+        user, _, host = host.rpartition("@")
     if not host:
         want = "https://host/runs" if scheme.startswith("http") else f"{scheme}://bucket/runs"
         raise SourceError("does not name a bucket or host", path=text, hint=f"want {want}", code="remote")
@@ -82,7 +95,51 @@ def place_of(url: str | os.PathLike[str]) -> Place:
             hint = "a signed URL: fetch it with curl, and read the file; else omit what follows the ?"
             raise SourceError("a URL with a query cannot be read", path=text, hint=hint, code="remote")
         key = unquote(key.partition("#")[0], errors="surrogateescape")
-    return Place(f"{_READ[scheme]}://{host}", key.strip("/"))
+    place = Place(f"{_READ[scheme]}://{host}", key.strip("/"))
+    if user is not None:
+        _users[place] = user
+    return place
+
+
+# Users and passwords of web servers, by the places whose URLs named them: each holds for everything below.
+# They stay in this process; URLs are written, stored and shown without them.
+_users: dict[Place, str] = {}
+_WITH_USER = re.compile(r"(?i)https?:/{1,2}[^/]*@")
+
+
+def without_user(path: str) -> str:
+    """A path, or a `name:path` pair, as it may be kept and shown: this process remembers the user of a URL.
+
+    >>> without_user("a:https://me:secret@host/runs")
+    'a:https://host/runs'
+    """
+    match = _WITH_USER.search(path)
+    if match is None or os.path.lexists(path):
+        return path
+    place_of(path[match.start() :].partition("?")[0])
+    head, _, host = path.partition(match[0])
+    return f"{head}{match[0].partition(':')[0]}://{host}"
+
+
+def user_of(place: Place) -> str | None:
+    """The user and password by which a place is reached: those of the nearest URL at or above it."""
+    above = [
+        (len(top.key), user)
+        for top, user in list(_users.items())
+        if top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
+    ]
+    return max(above)[1] if above else None
+
+
+def users_of(stores: Iterable[str]) -> dict[Place, str]:
+    """The users that another process needs to reach these stores."""
+    wanted = set(stores)
+    return {place: user for place, user in list(_users.items()) if place.store in wanted}
+
+
+def remember_users(users: Mapping[Place, str]) -> None:
+    """Reach these places as the process did that sent them."""
+    _users.update(users)
 
 
 def common_parts(paths: list[list[str]]) -> list[str]:
@@ -109,12 +166,7 @@ def local_path(path: str) -> str:
     if rest.startswith("//"):
         host, slash, below = rest[2:].partition("/")
         if host.lower() not in ("", "localhost"):
-            raise SourceError(
-                f"names another machine ({shown_path(host)})",
-                path=path,
-                hint="want file:///path",
-                code="remote",
-            )
+            raise SourceError("names another machine", path=path, hint="want file:///path", code="remote")
         rest = slash + below
     return url2pathname(rest)
 

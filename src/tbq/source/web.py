@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from tbq.source.store import MissingObjectError, Object, Store
+from tbq.errors import SourceError
+from tbq.source.store import MissingObjectError, Object, Store, unknown
 from tbq.source.walk import is_event_file
 
 _MOST_PAGES = 100_000  # a server that makes up directories for ever is left
@@ -15,9 +17,17 @@ _LARGEST = 64 << 20
 _TOGETHER = 16
 
 
-def crawl(store: Store, key: str) -> list[Object] | None:
+class Crawled(NamedTuple):
+    """What lies below a directory, and the directories in it that could not be listed, each with the reason."""
+
+    objects: list[Object]
+    unlisted: dict[str, str]
+
+
+def crawl(store: Store, key: str) -> Crawled | None:
     """Every file below a directory; None if there is no such page. Only event files are asked for their size."""
     files: dict[str, None] = {}
+    unlisted: dict[str, str] = {}
     pages = {key: None}
     page = store.head(key)
     if page is None or page.size > _LARGEST:
@@ -25,11 +35,14 @@ def crawl(store: Store, key: str) -> list[Object] | None:
     with ThreadPoolExecutor(_TOGETHER, "tbq-web") as pool:
         level = [key]
         while level:
-            listed = list(pool.map(lambda folder: _links(store, folder), level))
+            listed = list(pool.map(lambda folder: _listed(store, folder, folder == key), level))
             if level == [key] and listed[0] is None:
                 return None
             folders = []
             for folder, links in zip(level, listed, strict=True):
+                if isinstance(links, SourceError):
+                    unlisted[folder] = links.message
+                    continue
                 for name, is_folder in links or ():
                     path = f"{folder}/{name}" if folder else name
                     if not is_folder:
@@ -38,22 +51,34 @@ def crawl(store: Store, key: str) -> list[Object] | None:
                         pages[path] = None
                         folders.append(path)
             level = folders
-        heads = pool.map(lambda path: _head(store, path), files)
-        return [each for each in heads if each is not None]
+        return Crawled(list(pool.map(lambda path: _head(store, path), files)), unlisted)
 
 
-def _head(store: Store, path: str) -> Object | None:
+def _head(store: Store, path: str) -> Object:
+    """What a listed file is; if the server does not say, that is found out, or is a problem, when it is fetched."""
     if not is_event_file(path.rpartition("/")[2]):
         return Object(path, 0, "", 0.0)
-    return store.head(path)
+    try:
+        return store.head(path) or unknown(path)
+    except SourceError:
+        return unknown(path)
+
+
+def _listed(store: Store, folder: str, is_top: bool) -> list[tuple[str, bool]] | SourceError | None:
+    """The links of a page, or why there are none: below the top, that concerns only this directory."""
+    try:
+        return _links(store, folder)
+    except MissingObjectError as nothing:
+        return None if is_top else nothing
+    except SourceError as failure:
+        if is_top:
+            raise
+        return failure
 
 
 def _links(store: Store, folder: str) -> list[tuple[str, bool]] | None:
     """The names that a page links to in its own directory, and whether each is a directory."""
-    try:
-        data = store.get(folder)
-    except MissingObjectError:
-        return None
+    data = store.get(folder)
     if not re.search(rb"<a\s", data[:1_000_000], re.IGNORECASE):
         return None
     parser = _Anchors()

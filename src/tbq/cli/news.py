@@ -1,0 +1,124 @@
+"""Which rows of an update are news: a row that goes and comes back, as in a copy of its file, is the same row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+    import tbq
+
+    Key = tuple[object, ...]
+
+
+class Changes(NamedTuple):
+    """What an update shows: rows to show and to check by kind, and those that do not count any more."""
+
+    shown: dict[str, tbq.Table]
+    unseen: tbq.Table | None  # scalars that were never there before
+    retracted: tbq.Table
+
+
+class News:
+    """Remembers rows that went, and rows that were there before anything was shown.
+
+    Rows that an update retracts and has again are as they were. Rows that come back later are shown again if their
+    going was shown; they are checked only once.
+    """
+
+    def __init__(self) -> None:
+        self._old: tbq.Update | None = None
+        self._old_keys: set[Key] | None = None
+        self._gone: set[Key] = set()
+
+    def begin(self, update: tbq.Update) -> None:
+        """These rows were there before: neither they nor their going and coming back are shown."""
+        self._old = update
+
+    def of(
+        self, update: tbq.Update, shown: Mapping[str, str], selected: Callable[[tbq.Table], tbq.Table]
+    ) -> Changes:
+        """What is new; `shown` has the kinds to show, each with the kind that retracted rows of it have."""
+        tables = {kind: update.tables[kind] for kind in shown if kind in update.tables}
+        unseen = update.tables.get("scalars")
+        retracted = update.retracted_rows
+        if not len(retracted) and not self._gone:
+            return Changes(
+                {kind: selected(table) for kind, table in tables.items()}, unseen, selected(retracted)
+            )
+        going = _keys_of_retracted(retracted.to_arrow())
+        gone = self._gone.union(going)
+        came: set[Key] = set()
+        old = self._keys_before(shown)
+        again = set(
+            going
+        )  # what is not shown if it comes: it never went for those who read this, or was never there
+
+        def fresh(table: tbq.Table, kind: str, without: Callable[[Key], bool]) -> tbq.Table:
+            keys = _keys(table.to_arrow(), kind)
+            came.update(gone.intersection(keys))
+            return _only(table, [not without(key) for key in keys])
+
+        if unseen is not None:
+            unseen = fresh(unseen, "scalars", gone.__contains__)
+        rows = {
+            kind: fresh(table, shown[kind], lambda key: key in again or (key in gone and key in old))
+            for kind, table in tables.items()
+        }
+        self._gone = gone - came
+        visible = _only(retracted, [key not in came and key not in old for key in going])
+        return Changes({kind: selected(table) for kind, table in rows.items()}, unseen, selected(visible))
+
+    def _keys_before(self, shown: Mapping[str, str]) -> set[Key]:
+        """The keys of the rows that were there before; they are needed only once rows go."""
+        if self._old_keys is None:
+            self._old_keys = set()
+            if self._old is not None:
+                for kind, of_kind in {**shown, "scalars": "scalars"}.items():
+                    if kind in self._old.tables:
+                        self._old_keys.update(_keys(self._old.tables[kind].to_arrow(), of_kind))
+                self._old = None
+        return self._old_keys
+
+
+def _keys(table: pa.Table, kind: str) -> list[Key]:
+    """What tells a row from all others; of values that are not scalars, all rows of one value have the same."""
+    columns = [
+        table["run"].to_pylist(),
+        table["tag"].to_pylist(),
+        [kind] * len(table),
+        table["step"].to_pylist(),
+    ]
+    columns.append(_bits(table["wall_time"]))
+    columns.append(_bits(table["value"]) if kind == "scalars" else [0] * len(table))
+    return list(zip(*columns, strict=True))
+
+
+def _keys_of_retracted(table: pa.Table) -> list[Key]:
+    keys = _keys(table, "scalars")
+    return [
+        (run, tag, kind, step, time, value if kind == "scalars" else 0)
+        for (run, tag, _, step, time, value), kind in zip(keys, table["kind"].to_pylist(), strict=True)
+    ]
+
+
+def _bits(column: pa.ChunkedArray) -> list[int]:
+    """Numbers that equal themselves, also if they are NaN."""
+    import numpy as np
+
+    bits: list[int] = np.asarray(column.to_numpy(), dtype=np.float64).view(np.int64).tolist()
+    return bits
+
+
+def _only(table: tbq.Table, keep: list[bool]) -> tbq.Table:
+    if all(keep):
+        return table
+    import pyarrow as pa
+
+    from tbq.table.table import Table
+
+    rows = table.to_arrow().filter(pa.array(keep, pa.bool_()))
+    return Table(rows, table.kind, logdir=table.logdir, began=table.began)

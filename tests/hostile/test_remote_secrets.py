@@ -1,0 +1,225 @@
+"""A password, a token or a secret option reaches its own server, and no text, table, file or other server."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import eventfile as ef
+import pytest
+from webserver import Asked, Web, scripted
+
+import tbq
+from tbq.errors import TbqError
+from tbq.storage import chosen, pairs
+from tbq.text import shown_path, without_secrets
+
+NAME = "events.out.tfevents.1.host"
+USER, SECRET = "me", "hunter2-p@ss/w"
+IN_URL = "hunter2-p%40ss%2Fw"
+BASIC = "Basic " + base64.b64encode(f"{USER}:{SECRET}".encode()).decode()
+
+
+def events(count: int) -> bytes:
+    return ef.event_file([ef.version(), *(ef.scalar("loss", i, i) for i in range(count))])
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    """A server with two runs, which wants the password."""
+    monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
+    with scripted() as server:
+        for run in "ab":
+            server.put(f"runs/{run}/{NAME}", events(20))
+        server.answer = lambda asked: None if asked.headers.get("authorization") == BASIC else 401
+        yield server
+
+
+def given(web: Web) -> str:
+    return web.url.replace("://", f"://{USER}:{IN_URL}@") + "/runs"
+
+
+def clean(*texts: object) -> None:
+    for text in texts:
+        assert "hunter2" not in str(text), text
+
+
+def clean_files(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        clean(path)
+        if path.is_file():
+            assert b"hunter2" not in path.read_bytes(), path
+
+
+def test_a_log_of_a_server_with_a_password(web: Web, tmp_path: Path) -> None:
+    log = tbq.open({"x": given(web)})
+    assert len(log.scalars()) == 40
+    clean(repr(log), log.path, log.files, log.problems, log.table("files").to_dicts(), log.sql("from files"))
+    log.scalars().write(tmp_path / "out.parquet")
+    log.write(tmp_path / "all.duckdb")
+    again = pickle.loads(pickle.dumps(log))
+    assert len(again.scalars()) == 40
+    assert len(tbq.open(log.files).scalars()) == 40, "the same process reaches what it has named"
+    clean_files(tmp_path)
+
+
+def test_a_follower_of_a_server_with_a_password(web: Web) -> None:
+    with tbq.follow(f"x:{given(web)}", on_error="ignore") as follower:
+        assert len(follower.poll().table("scalars")) == 40
+        clean(repr(follower), follower.path, follower.discovery.found)
+        web.put(f"runs/c/{NAME}", events(3))
+        assert len(follower.poll().table("scalars")) == 3
+        allowed, web.answer = web.answer, lambda asked: 403
+        clean(follower.poll().problems)
+        web.answer = allowed
+        web.put(f"runs/d/{NAME}", events(4))
+        assert len(follower.poll().table("scalars")) == 4
+
+
+def test_a_lake_of_a_server_with_a_password(web: Web, tmp_path: Path) -> None:
+    pytest.importorskip("deltalake")
+    print(tbq.lake.sync(given(web), tmp_path / "lake"))
+    web.put(f"runs/c/{NAME}", events(3))
+    print(tbq.lake.sync(given(web), tmp_path / "lake"))
+    lake = tbq.open(tmp_path / "lake")
+    assert len(lake.scalars()) == 43
+    clean(lake.table("files").to_dicts())
+    clean_files(tmp_path)
+
+
+def test_two_users_of_one_server(web: Web) -> None:
+    other = "Basic " + base64.b64encode(b"you:other").decode()
+    web.answer = lambda asked: (
+        None if asked.headers.get("authorization") == (other if "/b" in asked.path else BASIC) else 401
+    )
+    a, b = given(web) + "/a", web.url.replace("://", "://you:other@") + "/runs/b"
+    assert len(tbq.open([a, b]).scalars()) == 40
+
+
+@pytest.mark.parametrize("url", ["http://{}@127.0.0.1:9/runs", "x:http://{}@127.0.0.1:9/runs", "s3://{}@bucket/runs",
+                                 "ftp://{}@host/x", "file://{}@host/x", "http:/{}@127.0.0.1:9/runs"])  # fmt: skip
+@pytest.mark.parametrize("user", ["me:hunter2", "hunter2", "me:hunter2/x", "hunter2:x-oauth"])
+def test_errors_do_not_show_a_password(url: str, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tbq.source import store
+
+    monkeypatch.setattr(store, "_retries", lambda patient: {"max_retries": 0})
+    store._connect.cache_clear()
+    if user == "hunter2" and url.startswith("s3"):
+        pytest.skip("stores have no users: this is the name of a bucket")
+    path = url.format(user)
+    with pytest.raises(TbqError) as raised:
+        tbq.open(path)
+    clean(*traceback.format_exception(raised.value), raised.value.path, raised.value.args)
+    for call in (lambda: tbq.doctor(path).report(path), lambda: tbq.follow(path)):
+        try:
+            clean(call())  # type: ignore[no-untyped-call]
+        except TbqError as failure:
+            clean(*traceback.format_exception(failure), failure.path)
+    store._connect.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://host/x?sig=hunter2",
+        "https://host/x?X-Amz-Signature=hunter2&X-Amz-Expires=9",
+        "https://host/x#access_token=hunter2",
+        "https://host/x?hunter2",
+        "az://container/x?sv=2020&sig=hunter2%3D",
+        "s3://bucket/x?AWSAccessKeyId=hunter2&Signature=hunter2",
+        "gs://bucket/x?X-Goog-Signature=hunter2",
+    ],
+)
+def test_tokens_in_queries(url: str) -> None:
+    clean(shown_path(url), TbqError(f"cannot reach {url}: no", path=url, hint=f"see {url}"))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        tbq.errors.warn(f"{url}: odd")
+    clean(*(each.message for each in said))
+
+
+def test_what_is_not_a_secret_stays() -> None:
+    for text in ("runs/me@home/x", "http://host:8080/a@b/c", "s3://bucket/runs/what?/x", "a: b @ c", "C:/x@y/z",
+                 "abfss://container@account.dfs.core.windows.net/runs", "see https://host/a/b (or not)"):  # fmt: skip
+        assert without_secrets(text) == text
+
+
+def test_options_that_are_wrong_are_not_shown() -> None:
+    for call in (lambda: pairs(["hunter2"]), lambda: chosen("hunter2"), lambda: chosen({"key": ["hunter2"]})):
+        with pytest.raises(TbqError) as raised:
+            call()  # type: ignore[no-untyped-call]
+        clean(raised.value)
+
+
+def test_what_a_library_says_of_its_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TBQ_CACHE", str(tmp_path))
+    for storage in (
+        {
+            "aws_secret_access_key": "hunter2-x",
+            "aws_endpoint": "http://127.0.0.1:9/hunter2-x",
+            "aws_region": "x",
+        },
+        {"header.X-Key": "hunter2\nX-Other: y"},
+        {"aws_endpoint": "http://me:hunter2@127.0.0.1:9", "aws_skip_signature": "true", "aws_region": "x"},
+        {"proxy_url": "ht!tp://hunter2", "aws_skip_signature": "true"},
+    ):
+        with pytest.raises(TbqError) as raised:
+            tbq.open("s3://bucket/runs", storage={**storage, "timeout": "1s"})
+        clean(*traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize("header", ["X-Key", "Authorization", "Cookie", "x-api-token"])
+@pytest.mark.parametrize("what", ["file", "listing"])
+def test_a_header_does_not_follow_to_another_server(
+    header: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
+    with scripted() as here, scripted() as elsewhere:
+        for server in (here, elsewhere):
+            server.put(f"runs/a/{NAME}", events(20))
+            server.put(f"runs/b/{NAME}", events(20))
+        secret = header.lower()
+
+        def answer(asked: Asked) -> int | str | None:
+            if asked.headers.get(secret) != "hunter2":
+                return 401
+            is_file = asked.path.endswith(NAME)
+            return (
+                f"{elsewhere.url}{asked.path}" if is_file == (what == "file") and "/a" in asked.path else None
+            )
+
+        here.answer = answer
+        log = tbq.open(f"{here.url}/runs", storage={f"header.{header}": "hunter2"})
+        assert len(log.scalars()) == 40
+        assert elsewhere.requests and not any(secret in asked.headers for asked in elsewhere.requests)
+        assert len(tbq.open(f"{here.url}/runs", storage={f"header.{header}": "hunter2"}).scalars()) == 40
+
+
+def test_commands_do_not_show_a_password(web: Web, tmp_path: Path) -> None:
+    url = given(web)
+    environment = {**os.environ, "TBQ_CACHE": str(tmp_path / "cache")}
+
+    def run(*args: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tbq", *map(str, args)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    for args in (["ls", url], ["doctor", url], ["follow", url, "--from", "start", "--idle", 0], ["tags", url],
+                 ["sql", url, "from files"], ["export", url, "-o", tmp_path / "x.csv"],
+                 ["report", url, "-o", tmp_path / "report.html"]):  # fmt: skip
+        done = run(*args)
+        assert done.returncode == 0, done.stderr
+        clean(done.stdout, done.stderr)
+    web.answer = lambda asked: 403
+    for args in (["ls", url], ["follow", url, "--idle", 0], ["rewrite", url, tmp_path / "new"]):
+        done = run(*args)
+        assert done.returncode
+        clean(done.stdout, done.stderr)
+    clean_files(tmp_path)
