@@ -44,8 +44,8 @@ struct StartStep {
   }
 };
 
-// The first record of a session after its headers (file_version and SessionLog.START): a writer that opens its
-// file late dates the headers after it.
+// The first record of a session after its headers (file_version and SessionLog.START): a writer that opens
+// its file late dates the headers after it.
 struct FirstEvent {
   bool known = false;
   double wall_time = 0;

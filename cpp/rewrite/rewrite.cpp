@@ -327,7 +327,7 @@ class RunRewriter {
   bool open_ = false;
   uint32_t file_index_ = 0;
   bool marking_ = false;
-  TimeSpan left_;  // the times of the session at hand that are in the new file
+  TimeSpan left_;                 // the times of the session at hand that are in the new file
   bool has_first_event_ = false;  // whether its first event has come by
   double began_ = 0;              // its earliest time
   uint64_t since_ = 0;
