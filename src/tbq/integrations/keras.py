@@ -110,7 +110,8 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             return
         payload = wire.string_tensor([text.encode()], [])
         metadata = wire.metadata("graph_keras_model", b"1")
-        self._writer("train").add_summary(wire.value("keras", wire.TENSOR, payload, metadata), 0)
+        # Without a step, which is written as 0: of a run that is resumed, it would be a step back.
+        self._writer("train").add_summary(wire.value("keras", wire.TENSOR, payload, metadata))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Note when the epoch began."""
