@@ -65,7 +65,7 @@ void EventBuffer::watch(std::string_view tag, Stamp stamp, std::optional<double>
   auto entry = tags_.find(tag);
   if (entry == tags_.end()) entry = tags_.emplace(std::string(tag), TagState{}).first;
   TagState& state = entry->second;
-  const bool repeated = stamp.step == state.last && value && value == state.value;
+  const bool repeated = stamp.has_step && stamp.step == state.last && value && value == state.value;
   if (state.seen && !state.told && stamp.step <= state.last && !repeated) {
     state.told = true;
     if (notes_.size() < kMaxNotes) {
