@@ -102,6 +102,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
         if self._given:
             self.writer.unwatch()
             self.writer.flush()
+            self.writer._file.buffer.forget_steps()  # a later `evaluate` is at the last step again
             return
         self._log_dir = self.writer.log_dir
         self.writer.close()
