@@ -220,6 +220,7 @@ void bind_encode(nb::module_& m) {
       .def("drop_past_limit", &EventBuffer::drop_past_limit, nb::arg("on"))
       .def("close", &EventBuffer::close)
       .def("forget", &EventBuffer::forget)
+      .def("forget_steps", &EventBuffer::forget_steps)
       .def_prop_ro("pending_bytes", &EventBuffer::pending_bytes)
       .def_prop_ro("dropped", &EventBuffer::dropped);
 
@@ -241,6 +242,9 @@ void bind_encode(nb::module_& m) {
   m.def(
       "last_step", [](nb::bytes tail) { return last_step(span_of(tail)); }, nb::arg("tail"),
       "The largest step among the records in the last bytes of an event file.");
+  m.def(
+      "first_wall_time", [](nb::bytes records) { return first_wall_time(span_of(records)); },
+      nb::arg("records"), "The wall time of the first of some complete records; 0 if it has none.");
   m.def(
       "dtypes",
       [] {

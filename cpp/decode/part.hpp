@@ -44,6 +44,17 @@ struct StartStep {
   }
 };
 
+// The first record of a session after its headers (file_version and SessionLog.START): a writer that opens
+// its file late dates the headers after it.
+struct FirstEvent {
+  bool known = false;
+  double wall_time = 0;
+
+  void merge(const FirstEvent& later) {
+    if (!known) *this = later;
+  }
+};
+
 // From an event file's start, or a further file_version record in it, to the next.
 struct Session {
   uint64_t offset = 0;     // of its first record
@@ -52,6 +63,7 @@ struct Session {
   uint64_t records = 0;
   StepSpan steps;  // of its values
   TimeSpan times;  // of its records
+  FirstEvent first_event;
   StartStep start;
 };
 

@@ -55,7 +55,9 @@ class PartDecoder {
  private:
   // The fast paths count nothing but values: the first event of a session, and the first after damage, say
   // more.
-  bool fast() const { return !after_fault_ && now_->times.known && !options_.general_only; }
+  bool fast() const {
+    return !after_fault_ && now_->times.known && now_->first_event.known && !options_.general_only;
+  }
   bool fast_blob(uint64_t at, Bytes payload);
   void general_record(uint64_t at, Bytes payload);
   void add_tally(Tally& tally);

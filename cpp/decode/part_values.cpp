@@ -45,6 +45,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
   if (event_.writer.length > 0 && part_.writer.empty()) part_.writer = as_text(bytes.of(event_.writer));
   if (event_.session_start) now_->start.add(event_.step);
   note_record(event_.wall_time);
+  if (!event_.has_file_version && !event_.session_start) now_->first_event.merge({true, event_.wall_time});
   if (!part_.has_event) part_.first_event_step = event_.step;
   part_.has_event = true;
   if (after_fault_) {

@@ -19,7 +19,7 @@ struct RunSession {
   uint32_t file = 0;  // index into the run's files
   std::string_view path;
   uint64_t offset = 0;
-  TimeSpan times;
+  TimeSpan times;  // `begin`: the earlier of its first record and its first event
   StartStep start;
 };
 

@@ -11,6 +11,7 @@ namespace {
 std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<FileReport>& files,
                                       std::vector<std::vector<uint32_t>>& places) {
   std::vector<RunSession> joined;
+  std::vector<FirstEvent> first_events;
   bool empty = false;  // the last one, so far
   for (const auto& part : parts) {
     std::vector<uint32_t>& of_part = places.emplace_back();
@@ -21,12 +22,20 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
         RunSession& earlier = joined.back();
         earlier.times.merge(session.times);
         earlier.start.merge(session.start);
+        first_events.back().merge(session.first_event);
       } else {
         empty = nothing;
         joined.push_back({part->file, files[part->file].name, session.offset, session.times, session.start});
+        first_events.push_back(session.first_event);
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
     }
+  }
+  for (size_t i = 0; i < joined.size(); ++i) {
+    TimeSpan& times = joined[i].times;
+    const double wall = first_events[i].wall_time;
+    // A wall time of 0 is absent, as in TimeSpan.
+    if (first_events[i].known && wall != 0 && wall < times.begin) times.begin = wall;
   }
   return joined;
 }

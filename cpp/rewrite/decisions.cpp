@@ -55,6 +55,7 @@ Decision Decisions::of(Bytes payload) {
   MemorySource source(payload);
   const bool valid = walk_event(source, event_);
   wall_time_ = event_.wall_time;
+  was_header_ = event_.has_file_version || event_.session_start;
   return valid ? of_event(payload) : Decision::keep;
 }
 
@@ -83,6 +84,7 @@ bool Decisions::fast(Bytes payload, Decision& decision) {
   }
   predictor_.follow(states);
   wall_time_ = head.wall_time;
+  was_header_ = false;
   decision = wanted(state, head.step) ? Decision::keep : Decision::drop;
   return true;
 }
@@ -201,6 +203,7 @@ size_t Decisions::dropped_unread(FileSource& source) {
   event_.clear();
   if (!walk_event(source, event_) || event_.strange || event_.values.empty()) return 0;
   wall_time_ = event_.wall_time;
+  was_header_ = event_.session_start;
   if (event_.has_file_version || event_.writer.length > 0) return 0;
   for (const ValueRef& value : event_.values) {
     if (!untagged_name(value.field).empty() || value.tag.length > kLargeRecord) return 0;

@@ -36,6 +36,8 @@ class Decisions {
   Bytes edited() const { return {reinterpret_cast<const uint8_t*>(edited_.data()), edited_.size()}; }
   // The wall time of the event that was looked at last.
   double wall_time() const { return wall_time_; }
+  // Whether it was a header of its session: a file_version or a SessionLog.START.
+  bool was_header() const { return was_header_; }
 
   // How many values a large record holds, if all of it is values that their series' rules drop, so that it
   // need not be read; otherwise 0.
@@ -56,6 +58,7 @@ class Decisions {
   Pass pass_ = Pass::write;
   uint32_t session_ = 0;
   double wall_time_ = 0;
+  bool was_header_ = false;
   RewriteReport* report_ = nullptr;
   TagPredictor<TagStates> predictor_;
   EventRef event_;

@@ -108,6 +108,8 @@ class RunRewriter {
     marking_ = last - first > 1 && !decisions_.verbatim();
     for (auto at = first; at != last; ++at) {
       left_ = {};
+      has_first_event_ = false;
+      began_ = at->times.start();
       decisions_.enter(static_cast<uint32_t>(at - all.begin()));
       if (needs_header(*at, at == first) && !add_header(at->times.begin)) return false;
       if (!piece(at->file, at->offset, ends[static_cast<size_t>(at - first)])) return false;
@@ -155,7 +157,13 @@ class RunRewriter {
     if (!marking_) return true;
     TimeSpan time;
     time.add(decisions_.wall_time());
-    if (dropped) return left_.known || !time.known || add_mark(time.begin);
+    const bool first_event = !has_first_event_ && !decisions_.was_header();
+    has_first_event_ = has_first_event_ || first_event;
+    if (dropped) {
+      // After a header, the first event matters only in a session with events that are older than that.
+      const bool matters = !left_.known || (first_event && began_ < left_.begin);
+      return !matters || !time.known || add_mark(time.begin);
+    }
     left_.merge(time);
     return true;
   }
@@ -319,7 +327,9 @@ class RunRewriter {
   bool open_ = false;
   uint32_t file_index_ = 0;
   bool marking_ = false;
-  TimeSpan left_;  // the times of the session at hand that are in the new file
+  TimeSpan left_;                 // the times of the session at hand that are in the new file
+  bool has_first_event_ = false;  // whether its first event has come by
+  double began_ = 0;              // its earliest time
   uint64_t since_ = 0;
   std::string record_;
 };

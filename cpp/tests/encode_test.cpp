@@ -112,9 +112,22 @@ TEST(steps_that_do_not_move_are_told_once_a_tag) {
   CHECK(notes.size() == 1 && notes[0].kind == Note::backwards && notes[0].tag == "loss");
   CHECK(notes[0].before == 6 && notes[0].step == 4);
   CHECK(buffer.scalar(loss, {1, 4, true}) == kOk);
-  CHECK(buffer.scalar(acc, {1, 4, true}) == kNote);
+  CHECK(buffer.scalar(acc, {1, 4, true}) == kOk);  // the same value again
+  const Scalar other{"acc", ScalarStyle::simple, 2, 0, {}};
+  CHECK(buffer.scalar(other, {1, 4, true}) == kNote);
   notes = buffer.notes();
   CHECK(notes.size() == 1 && notes[0].kind == Note::stuck && notes[0].tag == "acc");
+}
+
+TEST(another_session_may_begin_at_any_step) {
+  EventBuffer buffer({});
+  const Scalar loss{"loss", ScalarStyle::simple, 1, 0, {}};
+  CHECK(buffer.scalar(loss, {1, 5, true}) == kWake);
+  buffer.forget_steps();
+  CHECK(buffer.scalar(loss, {1, 0, true}) == kOk);
+  buffer.forget();
+  CHECK(buffer.scalar(loss, {1, 0, true}) == kWake);
+  CHECK(buffer.notes().empty());
 }
 
 TEST(first_step_behind_an_existing_run_is_told) {

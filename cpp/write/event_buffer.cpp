@@ -61,11 +61,12 @@ void EventBuffer::watch_first(Stamp stamp) {
   expected_after_.reset();
 }
 
-void EventBuffer::watch(std::string_view tag, Stamp stamp) {
+void EventBuffer::watch(std::string_view tag, Stamp stamp, std::optional<double> value) {
   auto entry = tags_.find(tag);
   if (entry == tags_.end()) entry = tags_.emplace(std::string(tag), TagState{}).first;
   TagState& state = entry->second;
-  if (state.seen && !state.told && stamp.step <= state.last) {
+  const bool repeated = stamp.has_step && stamp.step == state.last && value && value == state.value;
+  if (state.seen && !state.told && stamp.step <= state.last && !repeated) {
     state.told = true;
     if (notes_.size() < kMaxNotes) {
       const auto kind = stamp.step < state.last ? Note::backwards : Note::stuck;
@@ -74,6 +75,7 @@ void EventBuffer::watch(std::string_view tag, Stamp stamp) {
   }
   state.seen = true;
   state.last = stamp.step;
+  state.value = value;
 }
 
 template <class Fill, class Watch>
@@ -105,7 +107,10 @@ uint32_t EventBuffer::scalars(std::span<const Scalar> scalars, Stamp stamp) {
       },
       [&] {
         watch_first(stamp);
-        for (const Scalar& scalar : scalars) watch(scalar.tag, stamp);
+        for (const Scalar& scalar : scalars) {
+          const bool whole = scalar.style == ScalarStyle::tensor_int64;
+          watch(scalar.tag, stamp, whole ? static_cast<double>(scalar.whole) : scalar.real);
+        }
       });
 }
 
@@ -201,6 +206,14 @@ void EventBuffer::forget() {
   attention_ = false;
   dropped_ = 0;
   notes_.clear();
+  tags_.clear();
+  expected_after_.reset();
+}
+
+void EventBuffer::forget_steps() {
+  const std::lock_guard lock(mutex_);
+  tags_.clear();
+  expected_after_.reset();
 }
 
 size_t EventBuffer::pending_bytes() const {

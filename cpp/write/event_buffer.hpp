@@ -83,12 +83,15 @@ class EventBuffer {
   void close();
   // Forget what is pending: in the child of a fork, the parent writes it.
   void forget();
+  // Forget which steps were logged: another session begins.
+  void forget_steps();
   size_t pending_bytes() const;
   uint64_t dropped() const;
 
  private:
   struct TagState {
     int64_t last = 0;
+    std::optional<double> value;  // of its last scalar
     bool seen = false;
     bool told = false;
   };
@@ -103,7 +106,8 @@ class EventBuffer {
   // Room for a record with `payload` bytes, or null if it is dropped.
   uint8_t* open_record(size_t payload);
   uint32_t close_record(uint8_t* payload, size_t size);
-  void watch(std::string_view tag, Stamp stamp);
+  // A scalar that is logged again with its value is no mistake: trainers log `epoch` beside all they log.
+  void watch(std::string_view tag, Stamp stamp, std::optional<double> value = std::nullopt);
   void watch_first(Stamp stamp);
 
   mutable std::mutex mutex_;

@@ -28,4 +28,16 @@ std::optional<int64_t> last_step(Bytes tail) {
   }
 }
 
+double first_wall_time(Bytes records) {
+  Cursor cursor(records);
+  uint64_t length;
+  uint32_t crc;
+  Bytes payload;
+  if (!cursor.fixed(length) || !cursor.fixed(crc) || !cursor.bytes(length, payload)) return 0;
+  MemorySource source(payload);
+  EventRef event;
+  walk_event(source, event);
+  return event.wall_time;
+}
+
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Where a run that is logged again goes on.
+// What a writer reads of records: where a run that is logged again goes on, and when pending records begin.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,8 @@ namespace tbq {
 
 // The largest step among the valid records found anywhere in `tail`, the last bytes of an event file.
 std::optional<int64_t> last_step(Bytes tail);
+
+// The wall time of the first of some complete records; 0 if it has none.
+double first_wall_time(Bytes records);
 
 }  // namespace tbq

@@ -5,20 +5,26 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import runpy
 import sys
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tbq.errors import warn
 from tbq.write import image, wire
 from tbq.write.arguments import as_array, bad
+from tbq.write.replacement import Replacement
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+
+
+_KERAS = "keras.src.callbacks.tensorboard"
 
 
 class Writer:
@@ -80,17 +86,11 @@ class Writer:
         self._writer.close()
 
 
-_OURS: dict[str, Any] = {"SummaryWriter": SummaryWriter, "Writer": Writer}
-
-
-_Base: Any = _OURS["SummaryWriter"]
-
-
-class TorchWriter(_Base):  # type: ignore[misc]
+class TorchWriter(Replacement):
     """What `patch` puts in place of torch's writer: a class of its own, so that `unpatch` finds all its names."""
 
 
-class TensorboardXWriter(_Base):  # type: ignore[misc]
+class TensorboardXWriter(Replacement):
     """What `patch` puts in place of tensorboardX's writer."""
 
 
@@ -100,9 +100,10 @@ _TARGETS: dict[str, tuple[str, Any]] = {
     "torch.utils.tensorboard": ("SummaryWriter", TorchWriter),
     "tensorboardX.writer": ("SummaryWriter", TensorboardXWriter),
     "tensorboardX": ("SummaryWriter", TensorboardXWriter),
-    "tensorboard.summary": ("Writer", _OURS["Writer"]),
-    "tensorboard.summary._writer": ("Writer", _OURS["Writer"]),
+    "tensorboard.summary": ("Writer", Writer),
+    "tensorboard.summary._writer": ("Writer", Writer),
 }
+_OURS = {ours for _, ours in _TARGETS.values()}
 _theirs: dict[Any, Any] = {}  # our class -> the class that it replaced
 
 
@@ -112,6 +113,9 @@ def patch() -> None:
     `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer` are
     replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Open writers stay as they are.
 
+    Not replaced are TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that
+    a program has bound before: subclasses, attributes and default arguments. A warning names those that exist.
+
     >>> import tbq
     >>> tbq.patch()
     >>> tbq.unpatch()
@@ -119,9 +123,37 @@ def patch() -> None:
     if _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
-    for name in _TARGETS:
+    held: dict[str, None] = {}
+    for name, (attribute, _) in _TARGETS.items():
         if name in sys.modules:
+            theirs = getattr(sys.modules[name], attribute, None)
             _replace(sys.modules[name])
+            held |= dict.fromkeys(_holders(theirs))
+    if _KERAS in sys.modules:
+        held["keras.callbacks.TensorBoard (use tbq.integrations.keras.TbqCallback)"] = None
+    if held:
+        warn(
+            f"tbq.patch() does not replace {', '.join(held)}: these write with their own writer. Call it before they "
+            "are defined or made"
+        )
+
+
+def _holders(theirs: Any) -> list[str]:
+    """What has bound a class of another library where it cannot be replaced, as text."""
+    if not isinstance(theirs, type) or theirs in _OURS:
+        return []
+    held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in theirs.__subclasses__()]
+    for holder in gc.get_referrers(theirs):
+        owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple) else [holder]
+        for owner in owners:
+            kind = owner if isinstance(owner, type) else type(owner)
+            if isinstance(owner, ModuleType) or kind is theirs or theirs in kind.__mro__:
+                continue
+            if isinstance(owner, FunctionType) and theirs in (owner.__defaults__ or ()):
+                held.append(f"a default argument of {owner.__module__}.{owner.__qualname__}")
+            elif any(value is theirs for value in list(getattr(owner, "__dict__", {}).values())):
+                held.append(f"an attribute of {kind.__module__}.{kind.__qualname__}")
+    return held
 
 
 def unpatch() -> None:
@@ -193,7 +225,9 @@ def main(arguments: Sequence[str]) -> None:
     """Run a program with our writers."""
     if not arguments or arguments[0] in ("-h", "--help") or (arguments[0] == "-m" and len(arguments) < 2):
         print(
-            "usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]"
+            "usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]\n\n"
+            "Runs a program with tbq's writer in place of those of torch, tensorboardX and tensorboard.summary.\n"
+            "TensorFlow's writer (tf.summary) and Keras' TensorBoard callback stay as they are."
         )
         raise SystemExit(0 if arguments and arguments[0] in ("-h", "--help") else 2)
     patch()

@@ -253,7 +253,7 @@ keras.utils.set_random_seed(1)
 model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="first"), keras.layers.Dense(1)])
 model.compile(keras.optimizers.SGD(0.01), "mse", metrics=["mae"])
 x, y = np.random.rand(64, 3), np.random.rand(64, 1)
-ours = TbqCallback(sys.argv[1] + "/ours", "batch", histogram_freq=1)
+ours = TbqCallback(sys.argv[1] + "/ours", histogram_freq=1, update_freq="batch")
 callbacks = [ours]
 if sys.argv[2] == "tensorflow":
     callbacks.append(keras.callbacks.TensorBoard(sys.argv[1] + "/theirs", update_freq="batch", histogram_freq=1))

@@ -153,8 +153,8 @@ def test_steps_that_go_back_or_stand_still_are_told_once_a_tag(tmp_path):
         writer.add_scalar("back", 1.0, 8)
         writer.add_scalar("still", 1.0, 5)
         with pytest.warns(TbqWarning, match=r"'still': step 5 was logged twice"):
-            writer.log({"still": 1.0}, 5)
-        writer.add_scalar("still", 1.0, 5)
+            writer.log({"still": 2.0}, 5)
+        writer.add_scalar("still", 3.0, 5)
         writer.add_scalar("forgotten", 1.0)
         with pytest.warns(TbqWarning, match=r"'forgotten': step 0 was logged twice; pass a global_step"):
             writer.add_scalar("forgotten", 1.0)

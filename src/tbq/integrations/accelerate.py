@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 from tbq.errors import missing
+from tbq.integrations.values import Values
+from tbq.write import options as writer_options
 from tbq.write.writer import SummaryWriter
 
 try:
+    import yaml
     from accelerate.tracking import GeneralTracker, on_main_process
 except ImportError:
     raise missing("accelerate", needed_for="tbq.integrations.accelerate") from None
@@ -18,7 +22,8 @@ except ImportError:
 class TbqTracker(GeneralTracker):  # type: ignore[misc]
     """Accelerate's TensorBoard tracker over `tbq.SummaryWriter`; further arguments go to that.
 
-    Values may be tensors on a GPU. Hyperparameters are logged to the run itself.
+    Values may be tensors on a GPU. Hyperparameters are logged to the run itself, and as accelerate's own tracker does
+    to `<time>/hparams.yml` below it.
     """
 
     name = "tbq"
@@ -26,16 +31,19 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
 
     def __init__(self, run_name: str, logging_dir: str | os.PathLike[str] = "runs", **options: Any) -> None:
         super().__init__()
+        writer_options.check(options)
         self.run_name = run_name
         self.logging_dir = logging_dir
         self._options = options
         self._writer: SummaryWriter | None = None
+        self._values = Values()
 
     @property
     def tracker(self) -> SummaryWriter:
         """The writer."""
         if self._writer is None:
             self._writer = SummaryWriter(Path(self.logging_dir, self.run_name), **self._options)
+            self._writer._reports_unclosed = False
         return self._writer
 
     @on_main_process  # type: ignore[untyped-decorator]
@@ -51,18 +59,18 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
             for name, value in values.items()
         }
         self.tracker.add_hparams(plain, {}, run_name=".")
+        directory = Path(self.tracker.log_dir, str(time.time()))
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "hparams.yml").write_text(yaml.dump(plain), encoding="utf-8")
 
     @on_main_process  # type: ignore[untyped-decorator]
     def log(self, values: dict[str, Any], step: int | None = None, **keywords: Any) -> None:
-        """Log numbers and tensors, texts, and dictionaries of numbers."""
-        numbers = {}
-        for name, value in values.items():
-            if isinstance(value, str):
-                self.tracker.add_text(name, value, step, **keywords)
-            elif isinstance(value, dict):
-                self.tracker.add_scalars(name, value, step, **keywords)
-            else:
-                numbers[name] = value
+        """Log numbers and tensors, texts, and dictionaries of numbers; other values are named in a warning."""
+        numbers, texts, groups = self._values.sort(values)
+        for name, text in texts.items():
+            self.tracker.add_text(name, text, step, **keywords)
+        for name, group in groups.items():
+            self.tracker.add_scalars(name, group, step, **keywords)
         self.tracker.log(numbers, step, **keywords)
 
     @on_main_process  # type: ignore[untyped-decorator]

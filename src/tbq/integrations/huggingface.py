@@ -6,7 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tbq.arguments import described
 from tbq.errors import missing
+from tbq.integrations.values import Values
+from tbq.write import options as writer_options
+from tbq.write.arguments import bad
 from tbq.write.writer import SummaryWriter
 
 try:
@@ -20,22 +24,33 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
     """Logs what `Trainer` reports, its arguments, and the configuration of the model.
 
     `log_dir` is by default that of transformers: `$TENSORBOARD_LOGGING_DIR`, or `<output_dir>/runs/<date>_<host>`.
-    `watch=100` logs histograms and norms of all weights and gradients every 100 steps. The other arguments go to
-    `SummaryWriter`. Pass `report_to="none"` to the Trainer so that it does not log a second time.
+    It may be a `SummaryWriter` (or pass `writer=`): it is used as it is, and stays open. `watch=100` logs histograms
+    and norms of all weights and gradients every 100 steps. The other arguments go to `SummaryWriter`. Pass
+    `report_to="none"` to the Trainer so that it does not log a second time.
     """
 
     def __init__(
         self,
-        log_dir: str | os.PathLike[str] | None = None,
+        log_dir: str | os.PathLike[str] | SummaryWriter | None = None,
         *,
         writer: SummaryWriter | None = None,
         watch: int | None = None,
         **options: Any,
     ) -> None:
+        if isinstance(log_dir, SummaryWriter):
+            log_dir, writer = None, log_dir
+        if writer is not None and not isinstance(writer, SummaryWriter):
+            raise bad("writer", f"got {described(writer)}, want a tbq.SummaryWriter")
+        if log_dir is not None and not isinstance(log_dir, str | os.PathLike):
+            raise bad("log_dir", f"got {described(log_dir)}, want a path or a tbq.SummaryWriter")
+        writer_options.check(options)
         self.writer = writer
+        self._given = writer is not None
+        self._training = False
         self._log_dir = log_dir or os.environ.get("TENSORBOARD_LOGGING_DIR")
         self._watch = watch
         self._options = options
+        self._values = Values()
 
     def _opened(self, args: Any, state: Any) -> SummaryWriter:
         if self.writer is None:
@@ -43,17 +58,19 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
             if state.is_hyper_param_search and state.trial_name is not None:
                 directory = Path(args.output_dir, default_logdir(), state.trial_name)
             self.writer = SummaryWriter(Path(directory).expanduser(), **self._options)
+            self.writer._reports_unclosed = False  # if training fails, there is no one to close it
         return self.writer
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
         """Log the arguments and the model's configuration."""
         del control
-        model = keywords.get("model")
-        if self._watch and model is not None and state.is_world_process_zero:
-            self._opened(args, state).watch(model, every=self._watch, start=state.global_step)
+        self._training = True
         if not state.is_world_process_zero:
             return
+        model = keywords.get("model")
         writer = self._opened(args, state)
+        if self._watch and model is not None:
+            writer.watch(model, every=self._watch, start=state.global_step)
         writer.add_text("args", args.to_json_string())
         if getattr(model, "config", None) is not None:
             writer.add_text("model_config", model.config.to_json_string())  # type: ignore[union-attr]
@@ -61,23 +78,32 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
     def on_log(
         self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **keywords: Any
     ) -> None:
-        """Log numbers and texts."""
+        """Log numbers and texts; other values are named in a warning."""
         del control, keywords
         if not state.is_world_process_zero:
             return
         writer = self._opened(args, state)
-        numbers = {}
-        for name, value in rewrite_logs(logs or {}).items():
-            if isinstance(value, str):
-                writer.add_text(name, value, state.global_step)
-            elif isinstance(value, int | float) or getattr(value, "ndim", None) == 0:
-                numbers[name] = value
+        numbers, texts, _ = self._values.sort(rewrite_logs(logs or {}), groups=False)
+        for name, text in texts.items():
+            writer.add_text(name, text, state.global_step)
         writer.log(numbers, state.global_step)
+        if not self._training:  # `evaluate` on its own: nothing follows that would close it
+            self._close()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
         """Close the writer; a later `evaluate` or `train` opens the run again."""
         del args, state, control, keywords
-        if self.writer is not None:
-            self._log_dir = self.writer.log_dir
-            self.writer.close()
-            self.writer = None
+        self._training = False
+        self._close()
+
+    def _close(self) -> None:
+        if self.writer is None:
+            return
+        if self._given:
+            self.writer.unwatch()
+            self.writer.flush()
+            self.writer._file.buffer.forget_steps()  # a later `evaluate` is at the last step again
+            return
+        self._log_dir = self.writer.log_dir
+        self.writer.close()
+        self.writer = None

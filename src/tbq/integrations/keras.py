@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
 from tbq.errors import missing
+from tbq.write import options as writer_options
 from tbq.write import wire
 from tbq.write.arguments import bad
 from tbq.write.writer import SummaryWriter
@@ -20,30 +21,50 @@ except ImportError:
 if TYPE_CHECKING:
     import os
 
+_HINT = "omit {name}, or use keras.callbacks.TensorBoard beside this callback"
+
 
 class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
     """Logs the metrics of `fit` to the runs `train` and `validation`, as `epoch_<metric>`.
 
-    `update_freq` is "epoch", "batch", or a number of batches; the last two also log `batch_<metric>`.
-    `histogram_freq=n` logs histograms of all weights every n epochs, `write_graph` the model for TensorBoard's graph
-    page, `write_steps_per_second` the speed. The other arguments go to `SummaryWriter`.
+    The arguments are those of `keras.callbacks.TensorBoard`, in its order. `histogram_freq=n` logs histograms of all
+    weights every n epochs, `write_graph` the model for TensorBoard's graph page, `write_steps_per_second` the speed.
+    `update_freq` is "epoch", "batch", or a number of batches; the last two also log `batch_<metric>`. Images of
+    weights, profiles and embeddings are not supported. The other arguments go to `SummaryWriter`.
     """
 
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",
-        update_freq: str | int = "epoch",
-        *,
         histogram_freq: int = 0,
         write_graph: bool = True,
+        write_images: bool = False,
         write_steps_per_second: bool = False,
+        update_freq: str | int = "epoch",
+        profile_batch: Any = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: Any = None,
         **options: Any,
     ) -> None:
         super().__init__()
+        unsupported = {
+            "write_images": write_images,
+            "profile_batch": profile_batch,
+            "embeddings_freq": embeddings_freq,
+            "embeddings_metadata": embeddings_metadata,
+        }
+        for name, value in unsupported.items():
+            if value:
+                raise bad(
+                    name, f"got {described(value)}, which tbq does not support", hint=_HINT.format(name=name)
+                )
+        if isinstance(histogram_freq, bool) or not isinstance(histogram_freq, int) or histogram_freq < 0:
+            raise bad("histogram_freq", f"got {described(histogram_freq)}, want a number of epochs")
         if update_freq not in ("epoch", "batch") and not (isinstance(update_freq, int) and update_freq > 0):
             raise bad(
                 "update_freq", f"got {described(update_freq)}, want 'epoch', 'batch' or a number of batches"
             )
+        writer_options.check(options)
         self.log_dir = Path(log_dir).absolute()
         self._every = update_freq if isinstance(update_freq, int) else {"epoch": 0, "batch": 1}[update_freq]
         self._histograms = histogram_freq
@@ -55,10 +76,12 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._batch_began = self._epoch_began = 0.0
         self._epoch_batches = 0
         self._fitting = False
+        self._graph_due = False
 
     def _writer(self, run: str) -> SummaryWriter:
         if run not in self._writers:
             self._writers[run] = SummaryWriter(self.log_dir, run=run, **self._options)
+            self._writers[run]._reports_unclosed = False  # if `fit` fails, nothing closes it
         return self._writers[run]
 
     def _log(self, run: str, metrics: dict[str, Any], step: int) -> None:
@@ -66,20 +89,29 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._writer(run).log(metrics, step)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Log the model, if it is one that TensorBoard can draw."""
+        """Log the model."""
         del logs
         self._batches = 0
         self._fitting = True
-        if self._graph and type(self.model).__name__ in ("Functional", "Sequential") and self.model.built:
-            try:
-                text = self.model.to_json()
-            except (
-                Exception
-            ):  # a layer that cannot be described: there is nothing to draw, as with Keras' callback
-                return
-            payload = wire.string_tensor([text.encode()], [])
-            metadata = wire.metadata("graph_keras_model", b"1")
-            self._writer("train").add_summary(wire.value("keras", wire.TENSOR, payload, metadata), 0)
+        self._graph_due = self._graph
+        if self._graph_due and self.model.built:
+            self._log_graph()
+
+    def _log_graph(self) -> None:
+        """Log the model, if TensorBoard can draw it. Without an `Input` it is known after the first batch."""
+        self._graph_due = False
+        if type(self.model).__name__ not in ("Functional", "Sequential"):
+            return
+        try:
+            text = self.model.to_json()
+        except (
+            Exception
+        ):  # a layer that cannot be described: there is nothing to draw, as with Keras' callback
+            return
+        payload = wire.string_tensor([text.encode()], [])
+        metadata = wire.metadata("graph_keras_model", b"1")
+        # Without a step, which is written as 0: of a run that is resumed, it would be a step back.
+        self._writer("train").add_summary(wire.value("keras", wire.TENSOR, payload, metadata))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Note when the epoch began."""
@@ -94,6 +126,8 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Log the batch if it is due."""
         del batch
+        if self._graph_due:
+            self._log_graph()
         self._batches += 1
         if self._every and self._batches % self._every == 0:
             metrics = {f"batch_{name}": value for name, value in (logs or {}).items()}

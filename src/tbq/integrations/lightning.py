@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import missing
+from tbq.write import options as writer_options
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -39,8 +41,11 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
     """Lightning's `TensorBoardLogger` over `tbq.SummaryWriter`, which `experiment` is.
 
     It takes the arguments of `TensorBoardLogger`; others go to `SummaryWriter`. TensorBoard need not be installed,
-    except for `log_graph`. `logger.watch(model)` logs weights and gradients.
+    except for `log_graph`. `logger.watch(model)` logs weights and gradients, by the trainer's steps.
     """
+
+    _module: Any = None  # the LightningModule that is trained, as a weak reference
+    _watched: tuple[tuple[Any, dict[str, Any]], ...] = ()  # models as weak references, and how to watch them
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         sub_dir: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> None:
+        writer_options.check(options)
         try:
             super().__init__(
                 save_dir, name, version, log_graph, default_hp_metric, prefix, sub_dir, **options
@@ -78,6 +84,9 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         """The writer; opened when it is first used, by rank 0 only."""
         if self._experiment is None:
             self._experiment = SummaryWriter(self.log_dir, **self._kwargs)
+            self._experiment._reports_unclosed = False  # Lightning closes it, if it gets so far
+            for model, options in self._watched:
+                self._attach(model(), options)
         return self._experiment
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
@@ -110,8 +119,47 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
     def watch(self, model: Any, **options: Any) -> None:
-        """`SummaryWriter.watch`: log weights and gradients of `model`."""
-        self.experiment.watch(model, **options)
+        """`SummaryWriter.watch`: log weights and gradients of `model`.
+
+        It holds for every `fit` with this logger, also in the process that a strategy spawns. The steps are those of
+        the trainer, unless `start` is given.
+        """
+        others = tuple(each for each in self._watched if each[0]() not in (None, model))
+        self._watched = (*others, (weakref.ref(model), options))
+        if self._experiment is not None:
+            self._attach(model, options)
+
+    def _attach(self, model: Any, options: dict[str, Any]) -> None:
+        if model is not None and self._experiment is not None:
+            clock = None if "start" in options else self._trainer_step
+            self._experiment.watch(model, **options).clock = clock
+
+    def _trainer_step(self) -> int | None:
+        """The step of the batch at hand, under which Lightning logs its metrics; None outside of `fit`."""
+        module = None if self._module is None else self._module()
+        loop = getattr(getattr(module, "_trainer", None), "fit_loop", None)
+        step = getattr(getattr(loop, "epoch_loop", None), "_batches_that_stepped", None)
+        return step if isinstance(step, int) else None
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def log_graph(self, model: Any, input_array: Any = None) -> None:
+        """Log the graph of the model, which Lightning passes at the start of each run."""
+        self._module = weakref.ref(model)
+        super().log_graph(model, input_array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process opens a writer of its own, and watches the copies of the models."""
+        state: dict[str, Any] = super().__getstate__()
+        watched = [(model(), options) for model, options in self._watched]
+        state["_watched"] = [(model, options) for model, options in watched if model is not None]
+        state["_module"] = None if self._module is None else self._module()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._watched = tuple((weakref.ref(model), options) for model, options in state["_watched"])
+        module = state["_module"]
+        self._module = None if module is None else weakref.ref(module)
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
     def finalize(self, status: str) -> None:

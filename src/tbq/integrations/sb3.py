@@ -23,6 +23,7 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
 
     def __init__(self, folder: str | os.PathLike[str], **options: Any) -> None:
         self.writer = SummaryWriter(folder, **options)
+        self.writer._reports_unclosed = False  # `learn` does not close it
 
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...] | None], step: int = 0

@@ -80,10 +80,12 @@ def _last_sessions(result: Result, series: pa.Table, sessions: pa.Table) -> dict
     """Of each run its last session: where it is, and if there are others, which series it has."""
     last: dict[int, dict[str, Any]] = {}
     final: dict[int, tuple[int, int]] = {}  # file → the offset and number of the last session in it
-    columns = (sessions[name].to_pylist() for name in ("run", "file", "offset", "timed"))
-    for number, (run, file, offset, timed) in enumerate(zip(*columns, strict=True)):
+    columns = (sessions[name].to_pylist() for name in ("run", "file", "offset", "timed", "values"))
+    for number, (run, file, offset, timed, values) in enumerate(zip(*columns, strict=True)):
         rank = last[run]["rank"] + 1 if run in last else 0
-        last[run] = {"number": number, "file": file, "timed": bool(timed), "rank": rank}
+        # Before its first event, it is not known when a session began, and so whether it is the last.
+        settled = bool(timed) and (values > 0 or rank == 0)
+        last[run] = {"number": number, "file": file, "settled": settled, "rank": rank}
         final[file] = max(final.get(file, (-1, -1)), (offset, number))
     several = {about["number"] for about in last.values() if about["rank"]}
     logged: dict[int, list[int]] = {}
@@ -109,7 +111,7 @@ def _state(
     next_rows: Mapping[str, int],
     since: float,
 ) -> str:
-    if last is None or not last["ends_file"] or not last["timed"] or not all(map(_is_healthy, of_run)):
+    if last is None or not last["ends_file"] or not last["settled"] or not all(map(_is_healthy, of_run)):
         return ""
     report = reports[last["file"]]
     if any(each.truncated for each in of_run if each.path != report.path):

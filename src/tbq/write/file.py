@@ -54,6 +54,7 @@ class EventFile:
         self.retry_secs = max(0.05, min(flush_secs, _RETRY_SECONDS))
         self.opened_at = opened_at
         self.closed = False  # accepts no more events
+        self.is_copy = False  # of a writer in another process, with which it shares a run
         self.finished = False  # all events are written, or given up
         self.path: Path | None = None
         self.failure: BaseException | None = None  # why writing fails at present
@@ -70,6 +71,8 @@ class EventFile:
         self._origin = origin
         self._to_disk = to_disk
         self._has_stalled = False
+        self._paused = False
+        self._forked: float | None = None  # when this process began, until the file is opened
         self._descriptor: int | None = None
         self._size = 0  # bytes of complete records in the file
         self._seen = 0  # size of the file after the last write
@@ -132,8 +135,28 @@ class EventFile:
         self.settle(patience)
         self.pending.close()
         arrived = self.settle(patience)  # also what other threads have logged in the meantime
+        self.mark_end()
         self.buffer.close()
         return flusher.ask(self, "close", wait=True, patience=patience) and arrived
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the file was closed for now, and no event has come since."""
+        return self._paused and not self.buffer.pending_bytes and not self.pending.events
+
+    def rest(self) -> None:
+        """Flush and close the file for now: the next event opens another one."""
+        if not self.is_resting:
+            self.settle(None)
+            flusher.ask(self, "rest", wait=True)
+
+    def mark_end(self) -> None:
+        """Log an event of nothing but the time, if other processes share the run.
+
+        Readers tell processes side by side from a restart by when each ended, and the last value may be long ago.
+        """
+        if self.is_copy and self._to_disk and (self.path is not None or self.buffer.pending_bytes):
+            self.buffer.fields(b"", None, time.time())
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
@@ -151,6 +174,8 @@ class EventFile:
 
     def after_fork(self) -> None:
         """In the child: leave file and records to the parent; the child logs to a new file."""
+        self.is_copy = True
+        self._forked = time.time()
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)
@@ -195,6 +220,16 @@ class EventFile:
         self.finished = True
         termination.release(id(self))
         return written
+
+    def pause(self) -> bool:
+        """Write what is pending and let go of the file; what the disk does not accept stays pending."""
+        if not self.drain():
+            return False
+        self._abandon()
+        self.path = None
+        self._paused = True
+        self.buffer.forget_steps()
+        return True
 
     def fail(self, failure: BaseException) -> None:
         """Record a failure for the next caller. Until it is over, events beyond the limit are dropped."""
@@ -289,7 +324,7 @@ class EventFile:
             if not intact:  # many readers stop at a partial record, and only its writer may remove it
                 self._abandon()
             elif status.st_size == 0:
-                self._head = self._header(time.time())
+                self._head = self._header(self._began())
         elif not self._torn and self._seen == self._size:
             self._size = status.st_size  # keep what others added
 
@@ -315,19 +350,27 @@ class EventFile:
 
     def _open(self) -> None:
         """Create the directory and a new file, and make its header records pending."""
-        started = time.time() if self._start is None else self._start
+        started = self._began()
         try:
             Path(self.directory).mkdir(parents=True, exist_ok=True)
-            self._descriptor, self.path = self._create(started)
+            self._descriptor, self.path = self._create(time.time() if self._start is None else self._start)
         except OSError as error:
             raise unwritable(self.directory, error) from error
         existing.lock(self._descriptor)
         self._size = self._seen = 0
-        self._torn = False
+        self._torn = self._paused = False
         self._head = self._header(started)
         if self._purge_step is not None:
             restart = wire.double(1, started) + wire.integer(2, self._purge_step)
             self._head += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
+
+    def _began(self) -> float:
+        """When the file begins: now, or with the first event that waits for it, or with the fork before both."""
+        if self._start is not None:
+            return self._start
+        first = _core.first_wall_time(self._backlog) if self._backlog else 0.0
+        forked, self._forked = self._forked, None
+        return min(each for each in (time.time(), first, forked or 0.0) if each > 0)
 
     @staticmethod
     def _header(started: float) -> bytes:

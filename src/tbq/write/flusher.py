@@ -22,7 +22,7 @@ from tbq import termination
 if TYPE_CHECKING:
     from tbq.write.file import EventFile
 
-Action = Literal["wake", "flush", "close"]
+Action = Literal["wake", "flush", "rest", "close"]
 
 # How long a disk that accepts nothing may delay the end of the process.
 _EXIT_SECONDS = 60.0
@@ -88,6 +88,8 @@ class Flusher:
     def settle(self) -> None:
         """Flush all files, and write each event at once from now on."""
         self.write_through = True
+        for file in live():
+            file.mark_end()
         if self._thread is not None:  # otherwise this process has logged nothing yet
             self.ask_all(unfinished(), _EXIT_SECONDS)
 
@@ -148,7 +150,9 @@ class Flusher:
     def _act(self, file: EventFile, action: Action) -> bool:
         self._acting = True
         try:
-            return file.finish() if action == "close" else file.drain()
+            if action == "close":
+                return file.finish()
+            return file.pause() if action == "rest" else file.drain()
         except Exception as failure:  # must not end the thread that all writers share
             with contextlib.suppress(Exception):  # nor must a logging handler
                 file.fail(failure)
@@ -164,10 +168,13 @@ _live: dict[int, weakref.ref[EventFile]] = {}
 def watch(file: EventFile) -> None:
     """Remember `file` for exit, signals and forks, without keeping it alive."""
     key = id(file)
+    # Bound here: at the end of the process a writer may outlive the globals of modules.
+    references, release, is_finalizing = _live, termination.release, sys.is_finalizing
 
     def forget(_: object) -> None:
-        _live.pop(key, None)
-        termination.release(key)
+        references.pop(key, None)
+        if not is_finalizing():
+            release(key)
 
     _live[key] = weakref.ref(file, forget)
     flusher.start()
@@ -216,6 +223,8 @@ def _settle_this_process(_: object = None) -> None:
 
 
 def _flush_before_end() -> None:
+    for file in live():
+        file.mark_end()
     flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
 
 

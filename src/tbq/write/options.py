@@ -7,13 +7,17 @@ import os
 import socket
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tbq.arguments import described
-from tbq.errors import OutputError
+from tbq.errors import OutputError, UsageError
 from tbq.text import counted
 from tbq.write import existing
 from tbq.write.arguments import bad
 from tbq.write.file import unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def directory(log_dir: object, comment: object, run: object) -> str:
@@ -89,3 +93,17 @@ def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise if `value` is not one of `choices`."""
     if value not in choices:
         raise bad(argument, f"got {described(value)}, want one of {', '.join(map(repr, choices))}")
+
+
+def check(options: Mapping[str, object]) -> None:
+    """Raise if a setting is not one of `SummaryWriter`: for integrations, which open it much later."""
+    import inspect
+
+    from tbq.write.writer import SummaryWriter
+
+    known = inspect.signature(SummaryWriter).parameters
+    for name in options:
+        if name not in known:
+            raise UsageError(
+                f"unknown argument {name!r}", code="argument", hint=f"SummaryWriter takes {', '.join(known)}"
+            )

@@ -16,7 +16,7 @@ from tbq.write.model_norms import Round, Rounds, Squares, living, total_norms
 from tbq.write.pending import EncodedEvent, ScalarsEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tbq.write.model_tensors import Target
     from tbq.write.tally import Tally
@@ -180,6 +180,7 @@ class Watch:
         self._steps: weakref.WeakKeyDictionary[Any, Progress] = weakref.WeakKeyDictionary()
         self._progress: list[Progress] = []  # also of optimizers that are gone
         self._rounds = Rounds()
+        self.clock: Callable[[], int | None] | None = None  # the trainer's own step, if there is one
 
     def begin(self) -> None:
         """Log after steps of optimizers from now on."""
@@ -210,14 +211,16 @@ class Watch:
             progress = self._steps[optimizer] = self._begun(owned)
         count = progress.count
         progress.count += 1
+        step = None if self.clock is None else self.clock()
         cuda = getattr(sys.modules["torch"], "cuda", None)
-        if count % self._every or (cuda is not None and _is_capturing(cuda)):
+        due = (count if step is None else step) % self._every == 0
+        if not due or (cuda is not None and _is_capturing(cuda)):
             return
         # Other optimizers may follow. At first they are not known: until all parameters are logged, some may.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
         if count:
             expected &= set().union(*map(_owned, living(self._steps)))
-        self._log(self._start + count, owned, expected, optimizer)
+        self._log(self._start + count if step is None else step, owned, expected, optimizer)
 
     def _begun(self, owned: set[int]) -> Progress:
         """The progress of a new optimizer: it goes on from where one was whose place it takes."""

@@ -48,6 +48,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     ...         writer.log({"lr": 0.1, "accuracy": step / 3}, step)
     """
 
+    _reports_unclosed = True  # whether it is the user who should have closed it
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] | None = None,
@@ -64,6 +66,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         exact: bool = False,
         logdir: str | os.PathLike[str] | None = None,
         write_to_disk: bool = True,
+        comet_config: dict[str, Any] | None = None,
     ) -> None:
         self._closed = True  # until all of this has succeeded
         directory = options.directory(log_dir if log_dir is not None else logdir, comment, run)
@@ -81,6 +84,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         self._write_to_disk = bool(write_to_disk)
         self._lines: dict[str, Any] = {}
         self._watches = []
+        if comet_config and not comet_config.get("disabled"):
+            warn("comet_config: tbq does not log to Comet, only to event files; pass {'disabled': True}")
         self._open(options.resumed(directory, resume) if write_to_disk else directory)
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
@@ -142,6 +147,38 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
 
     def _get_file_writer(self) -> Self:
         return self
+
+    @property
+    def logdir(self) -> str:
+        """`log_dir` under its name in tensorboardX.
+
+        >>> writer.logdir == writer.log_dir
+        True
+        """
+        return self.log_dir
+
+    @property
+    def all_writers(self) -> dict[str, Any] | None:
+        """This writer and those of `add_scalars`, by directory; None if it is closed, as in torch.
+
+        >>> list(writer.all_writers) == [writer.log_dir]
+        True
+        """
+        if self._closed or self._file.is_resting:
+            return None
+        return {each.log_dir: each for each in (self, *self._lines.values())}
+
+    @property
+    def default_bins(self) -> list[float]:
+        """The edges of the bins of `add_histogram`.
+
+        >>> len(writer.default_bins)
+        1549
+        """
+        from tbq.write import histogram
+
+        edges: list[float] = histogram.default_edges().tolist()
+        return edges
 
     def get_logdir(self) -> str:
         """The absolute directory of the run.
@@ -237,7 +274,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
             return
         used = self._file.path is not None
         self.close()
-        if used:
+        if used and self._reports_unclosed:
             warn(
                 f"{self.log_dir}: the SummaryWriter opened at {self._file.opened_at} was never closed; its "
                 "data is written now. Call close(), or use a `with` block"
@@ -259,12 +296,13 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
             "exact": self._exact,
             "write_to_disk": self._write_to_disk,
         }
-        return _reopened, (settings,)
+        return _reopened, (type(self), settings)
 
 
-def _reopened(settings: dict[str, Any]) -> SummaryWriter:
+def _reopened(kind: type[SummaryWriter], settings: dict[str, Any]) -> SummaryWriter:
     with warnings.catch_warnings():  # the original writer is expected to be open
         warnings.simplefilter("ignore", TbqWarning)
-        writer = SummaryWriter(**settings)
+        writer = kind(**settings)
+    writer._file.is_copy = True
     writer._file.buffer.expect_after(None)  # and the copy does not resume what others logged
     return writer

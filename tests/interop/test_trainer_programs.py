@@ -1,0 +1,209 @@
+"""Unchanged training programs give the same rows with torch's own writer, under `tbq.patch`, and with our loggers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tbq
+
+PROGRAMS = Path(__file__).with_name("programs")
+pytestmark = pytest.mark.timeout(900)  # trainers take long to import
+
+
+def start(program, arguments, *, patched=False):
+    """Start a program."""
+    command = [sys.executable, *(["-m", "tbq.patch"] if patched else []), str(PROGRAMS / program), *arguments]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(processes):
+    """Wait for programs; their stderr."""
+    said = []
+    for process in processes:
+        _, errors = process.communicate(timeout=550)
+        assert process.returncode == 0, errors[-3000:]
+        said.append(errors)
+    return said
+
+
+def plain(run):
+    """The name of a run, without that of an hparams run below it, which is a time."""
+    return "/".join(part for part in run.split("/") if not part.replace(".", "").isdigit())
+
+
+def rows(directory, restarts):
+    """Each program's values: (run, tag) -> [(step, value)]."""
+    found = {}
+    for row in tbq.open(directory).scalars(restarts=restarts, on_error="ignore"):
+        found.setdefault((plain(row.run), row.tag), []).append((row.step, repr(round(row.value, 5))))
+    return found
+
+
+def kinds(directory):
+    return {
+        (plain(row.run), row.tag, row.kind)
+        for row in tbq.open(directory).tags(on_error="ignore")
+        if row.kind != "scalars"
+    }
+
+
+def said(errors):
+    """What tbq said on stderr, and exceptions that Python could only print."""
+    return [line for line in errors.splitlines() if "TbqWarning" in line or "Exception ignored" in line]
+
+
+def assert_same(ours, theirs, restarts=("keep", "resume")):
+    for policy in restarts:
+        got, want = rows(ours, policy), rows(theirs, policy)
+        assert want and got.keys() == want.keys()
+        assert {key: (got[key], want[key]) for key in want if got[key] != want[key]} == {}, policy
+
+
+def run_loops(tmp_path, module):
+    _, errors = finish(
+        [
+            start("loops.py", [str(tmp_path / "theirs"), module]),
+            start("loops.py", [str(tmp_path / "ours"), module], patched=True),
+        ]
+    )
+    assert {row.writer for row in tbq.open(tmp_path / "ours").table("runs")} == {"tbq"}
+    # Three programs log to a run that has points: nothing else is a reason to say anything.
+    expected = ("two_writers", "before step")
+    assert all(any(each in line for each in expected) for line in said(errors)), said(errors)
+
+
+def test_loops_of_torch(tmp_path):
+    run_loops(tmp_path, "torch.utils.tensorboard")
+    assert_same(tmp_path / "ours", tmp_path / "theirs")
+    assert kinds(tmp_path / "ours") == kinds(tmp_path / "theirs")
+
+
+def test_loops_of_tensorboardx(tmp_path):
+    """Its files are named after the second: what it opens again within one, it overwrites. We keep all."""
+    run_loops(tmp_path, "tensorboardX")
+    ours, theirs = (rows(tmp_path / name, "keep") for name in ("ours", "theirs"))
+    for (run, tag), values in theirs.items():
+        if tag not in ("both", "chart"):  # lines, which it keeps in other directories than torch
+            assert [value for value in ours[run, tag] if value in values] == values, (run, tag)
+    assert len(ours["closed_and_used_again", "loss"]) == 6 and len(ours["global_writer", "loss"]) == 4
+
+
+def test_lightning(tmp_path):
+    _, patched, ours = finish(
+        [
+            start("lightning_runs.py", [str(tmp_path / "theirs"), "theirs"]),
+            start("lightning_runs.py", [str(tmp_path / "patched"), "theirs"], patched=True),
+            start("lightning_runs.py", [str(tmp_path / "ours"), "ours"]),
+        ]
+    )
+    for name in ("patched", "ours"):
+        assert_same(tmp_path / name, tmp_path / "theirs", ("keep",))
+    for errors in (patched, ours):
+        assert all("before step" in line for line in said(errors)), said(errors)
+
+
+def test_keras(tmp_path):
+    finish([start("keras_runs.py", [str(tmp_path)])])
+    for program in tmp_path.iterdir():
+        ours, theirs = (
+            {
+                (row.run, row.tag): row.count
+                for row in tbq.open(program / name).tags(restarts="keep", on_error="ignore")
+                if row.kind not in ("graphs", "run_metadata")
+            }
+            for name in ("ours", "theirs")
+        )
+        if program.name == "evaluate_only":  # Keras' callback logs the model even if nothing is trained
+            theirs.pop(("train", "keras"), None)
+        assert ours == theirs, program.name
+        for policy in ("keep", "resume"):
+            if (program / "theirs").exists():
+                got, want = rows(program / "ours", policy), rows(program / "theirs", policy)
+                assert got == want, (program.name, policy)
+
+
+ACCELERATE = """
+import sys
+sys.modules["tensorflow"] = None
+import torch, warnings
+from accelerate import Accelerator
+from accelerate.tracking import TensorBoardTracker
+from tbq.integrations.accelerate import TbqTracker
+import pytest
+
+import tbq
+for name, kind in (("ours", TbqTracker), ("theirs", TensorBoardTracker)):
+    tracker = kind("exp", sys.argv[1] + "/" + name)
+    accelerator = Accelerator(log_with=tracker, cpu=True)
+    accelerator.init_trackers("project", config={"lr": 0.1, "name": "net"})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", tbq.errors.TbqWarning)
+        for step in range(3):
+            values = {"v": [1, 2], "loss": 1.0 / (step + 1), "t": torch.tensor(2.0), "both": {"a": 1.0}}
+            accelerator.log(values, step=step)
+    said = [str(each.message) for each in caught if issubclass(each.category, tbq.errors.TbqWarning)]
+    assert (len(said) == 1 and "'v'" in said[0]) == (name == "ours"), said
+    accelerator.end_training()
+tracker = TbqTracker("odd", sys.argv[1] + "/odd")
+tracker.start()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    tracker.log({"both": {"a": [1, 2], "b": 1.0}, "none": None, "loss": 1.0}, 0)
+tracker.finish()
+"""
+
+
+def test_accelerate(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", ACCELERATE, str(tmp_path)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert rows(tmp_path / "ours", "keep") == rows(tmp_path / "theirs", "keep")
+    ours, theirs = ([*(tmp_path / name).rglob("hparams.yml")] for name in ("ours", "theirs"))
+    assert [path.read_text() for path in ours] == [path.read_text() for path in theirs] != []
+    assert ours[0].relative_to(tmp_path / "ours").parts[0] == "exp"
+    assert set(rows(tmp_path / "odd", "keep")) == {("odd", "loss"), ("odd/both_b", "both")}
+
+
+def steps(directory, tag):
+    return [row.step for row in tbq.open(directory).scalars(tag=tag, on_error="ignore")]
+
+
+def test_watching_with_lightning(tmp_path):
+    finish([start("lightning_watch.py", [str(tmp_path)])])
+    for name, count, every in (
+        ("resumed", 12, 1),
+        ("second_fit", 12, 2),
+        ("accumulated", 4, 1),
+        ("spawned", 4, 1),
+    ):
+        assert steps(tmp_path / name, "train/loss_step") == [*range(count)], name
+        assert steps(tmp_path / name, "gradients/norm") == [*range(0, count, every)], name
+
+
+def test_transformers(tmp_path):
+    finish([start("transformers_runs.py", [str(tmp_path)])])
+    for timed in ("runtime", "samples_per_second", "steps_per_second"):
+        assert any(timed in tag for _, tag in rows(tmp_path / "ours", "keep"))
+    ours, theirs = (
+        {
+            key: values
+            for key, values in rows(tmp_path / kind, "keep").items()
+            if not key[1].endswith(("runtime", "second"))
+        }
+        for kind in ("ours", "theirs")
+    )
+    assert ours == theirs
+    assert steps(tmp_path / "watch/resumed", "gradients/norm") == [*range(6)]
+    assert steps(tmp_path / "watch/accumulated", "gradients/norm") == [0, 1]
+    assert {"after", "train/kept", "train/loss", "eval/loss"} <= {
+        tag for _, tag in rows(tmp_path / "given", "keep")
+    }
