@@ -1,8 +1,9 @@
 """Runs that grew: only the new bytes are decoded, if nothing in them changes what was read before.
 
 That holds if the file that grew has the last session of its run, and the new bytes begin no session, name no series
-that other sessions may have, and have neither damage nor metadata for what is known already. Else the run is refused,
-and is read from its start.
+that other sessions may have, and have neither damage nor metadata for what is known already, nor values that change
+rows of others: the end of a session is the status of all its hyperparameters. Else the run is refused, and is read from
+its start.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from tbq.source.inflate import Unpacked
 
 Rows = list[dict[str, Any]]
+#: The kinds of values that change rows of other values of their run.
+_CHANGING = ("hparams",)
 
 
 class Grown(NamedTuple):
@@ -201,12 +204,15 @@ class _Merge:
             return False
         metadata = metadata_in(state)
         of_tag = {tag for tag, _ in tags}
+        of_kind = {kind for _, kind in tags}
         in_session = None if state["series"] is None else {(tag, kind) for tag, kind in state["series"]}
         for row in series:
             key = (row["tag"], row["kind"])
             if in_session is not None and key not in in_session:
                 return False
             if key not in tags and row["tag"] in of_tag:
+                return False
+            if row["kind"] in _CHANGING and row["kind"] in of_kind:
                 return False
             if key in tags and tags[key]["dtype"] is None and row["dtype"] is not None:
                 return False
