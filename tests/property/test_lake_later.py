@@ -133,7 +133,7 @@ OPERATIONS = st.one_of(
 
 
 @pytest.mark.long
-@examples(60)
+@examples(40)
 @given(st.lists(st.tuples(OPERATIONS, st.booleans()), min_size=1, max_size=14))
 def test_later_records_change_earlier_rows(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[Any, bool]]

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import StrPath, choice, choices
-from tbq.errors import OutputError, SourceError, UsageError
+from tbq.columns.codes import values_of
+from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import Selected
 from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
-from tbq.lake.plan import UNFINISHED, Plan, plan, standing
+from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Change, Position
-from tbq.lake.stamps import bytes_in
+from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
+from tbq.problems import brief
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
 from tbq.source.discover import Found, Source, find, is_lake, refuse_remote_lakes, remote_for, sources
@@ -51,6 +53,8 @@ class Synced:
     gone: int = 0
     rows: int = 0
     commits: int = 0
+    #: how many runs stay as they were, because a file of theirs cannot be read now
+    unread: int = 0
     #: how many problems the lake has, if anything changed
     problems: int = 0
 
@@ -62,7 +66,8 @@ class Synced:
         parts = [
             f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))
         ]
-        return f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+        said = f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+        return f"{said}; {counted(self.unread, 'run')} could not be read" if self.unread else said
 
 
 @dataclass
@@ -185,15 +190,22 @@ def run_once(job: Job) -> Synced:
 def _round(job: Job, done: Synced) -> None:
     found = _found(job)
     names = set(job.run.resolve([run.name for run in found.runs]).names)
-    runs = [run for run in found.runs if run.name in names]
     tables = look(job.place)
     position, complete = standing(job.place, tables)
+    # Of a directory that was listed in part, some files may be missing.
+    cut_short = {problem.path for problem in found.problems}
+    runs = [
+        run
+        for run in found.runs
+        if run.name in names and not (run.path in cut_short and run.name in position.stamps)
+    ]
     # A directory that cannot be listed may hold runs: what is not seen then is not gone.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
     if not todo and complete:
         return
     committer = Committer(job, tables, position, position.version if complete else position.complete, done)
-    for changes, written in _written(job, todo, tables):
+    done.unread = 0
+    for changes, written in _written(job, todo, tables, done):
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
     standing_at = {table.version for table in tables.values()}
@@ -211,7 +223,9 @@ class Changes:
     counts: Synced = field(default_factory=Synced)
 
 
-def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[tuple[Changes, Written]]:
+def _written(
+    job: Job, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
+) -> Iterator[tuple[Changes, Written]]:
     """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
@@ -231,8 +245,15 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
             yield changes, Written.of(job.place, tails)
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
-    for share, written in _work(job, runs, lambda run: bytes_in(todo.stamps[run.name])):
-        names = {run.name for run in share}
+    had = _read_before(tables, {run.name for run in replaced})
+    for share, written in _work(job, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
+        for name, problems in written.kept.items():
+            for line in brief(problems):
+                warn(f"{line}; the lake keeps its rows of run {name!r}, and the next sync tries again")
+        done.unread += len(written.kept)
+        names = {run.name for run in share} - written.kept.keys()
+        if not names:
+            continue
         yield (
             Changes(
                 old=names - fresh,
@@ -244,16 +265,33 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
         )
 
 
+def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, set[str]]:
+    """Of each of these runs the files that were read to their end."""
+    if not runs:
+        return {}
+    files, problems = (tables[kind].rows_of(runs)[0] for kind in ("files", "problems"))
+    failed = {
+        path
+        for path, code in zip(values_of(problems["path"]), values_of(problems["code"]), strict=True)
+        if code in ("unreadable", "read_failed", "unpacking")
+    }
+    out: dict[str, set[str]] = {}
+    for run, path in zip(values_of(files["run"]), values_of(files["path"]), strict=True):
+        if path not in failed:
+            out.setdefault(run, set()).add(path)
+    return out
+
+
 def _work(
-    job: Job, runs: Sequence[Run], size_of: Callable[[Run], int]
+    job: Job, runs: Sequence[Run], had: Mapping[str, Collection[str]], size_of: Callable[[Run], int]
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
-        yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
+        yield from work_on_cluster(job.place, runs, job.selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
+        yield share, work(job.place, share, job.selected, job.unpacked, job.progress, had)
 
 
 class Committer:
@@ -317,9 +355,11 @@ class Committer:
 
 def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, Change]:
     """What the position says of these runs."""
-    unfinished = _unfinished(written)
+    notes: dict[str, list[str]] = {run: [UNFINISHED] for run in _unfinished(written)}
+    for run, places in written.unread.items():
+        notes.setdefault(run, []).append(UNREAD + ",".join(map(str, places)))
     return {
-        run: Change(stamp + UNFINISHED if run in unfinished else stamp, written.states.get(run, ""))
+        run: Change(noted(stamp, notes.get(run, ())), written.states.get(run, ""))
         for run, stamp in stamps.items()
     }
 

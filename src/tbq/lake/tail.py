@@ -94,22 +94,11 @@ def decode_tails(
         merge.add(index, next_rows[index], overviews, out)
     refused = [each.run for each in grown if each.run.name in merge.refused]
     if refused:
-        _drop(out, merge.refused)
+        out.drop(merge.refused)
     for kind, rows in overviews.items():
         rows = [row for row in rows if row["run"] not in merge.refused]
         out.add(kind, in_order(pa.Table.from_pylist(rows, schema=schema(kind)), kind))
     return out, refused
-
-
-def _drop(out: Decoded, runs: set[str]) -> None:
-    """Forget the rows of runs."""
-    for kind, tables in list(out.tables.items()):
-        kept = []
-        for table in tables:
-            mask = [run not in runs for run in values_of(table["run"])]
-            kept.append(table if all(mask) else table.filter(pa.array(mask, pa.bool_())))
-        out.tables[kind] = kept
-    out.states = {run: state for run, state in out.states.items() if run not in runs}
 
 
 class _Merge:
