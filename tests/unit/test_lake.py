@@ -375,3 +375,40 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
         file.write(ef.record(ef.scalar(b"\xff", 2, 3.0, 101.0)))
     assert tbq.lake.sync(log, lake).grown == 1
     assert_same(lake, log)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "runs",
+        "x:runs",
+        "./x:y/../runs",
+        "runs/*",
+        "x:runs/*",
+        "x:runs/a[b]",
+        {"x": "runs"},
+        {"x": "runs/*"},
+        ["x:runs"],
+    ],
+)
+def test_a_lake_belongs_to_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Any
+) -> None:
+    """However a directory is named: the same words mean another one elsewhere, and are refused there."""
+    lake = tmp_path / "lake"
+    for number, place in enumerate(("a[1]", "b")):
+        folder = tmp_path / place / "runs" / "a[b]"
+        folder.mkdir(parents=True)
+        (tmp_path / place / "x:y").mkdir()
+        (folder / "events.out.tfevents.1.h").write_bytes(
+            ef.event_file([ef.version(), ef.scalar("loss", number, 1.0)])
+        )
+    monkeypatch.chdir(tmp_path / "a[1]")
+    assert tbq.lake.sync(source, lake).added == 1
+    assert not tbq.lake.sync(source, lake)
+    before = tbq.open(lake).scalars().to_dicts()
+    monkeypatch.chdir(tmp_path / "b")
+    with pytest.raises(UsageError, match="this lake was made with sources="):
+        tbq.lake.sync(source, lake)
+    assert tbq.open(lake).scalars().to_dicts() == before
+    assert all(Path(path).is_absolute() for path in tbq.open(lake).table("files")["path"].tolist())

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import StrPath, choice, choices
@@ -25,9 +25,17 @@ from tbq.lake.work import Written, shares, work
 from tbq.problems import brief
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, is_lake, refuse_remote_lakes, remote_for, sources
+from tbq.source.discover import (
+    Found,
+    Source,
+    absolute,
+    find,
+    is_lake,
+    refuse_remote_lakes,
+    remote_for,
+    sources,
+)
 from tbq.source.inflate import Unpacked
-from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -131,7 +139,7 @@ def sync(
     runs, tags = Selection.of(run, "run"), Selection.of(tag, "tag")
     for selection in (runs, tags):
         selection.resolve([])  # raises if something is not a regular expression
-    named = [(name, _absolute(path)) for name, path in sources(source)]
+    named = [absolute(name, path) for name, path in sources(source)]
     config = {
         "sources": [[name, path] for name, path in named],
         "run": _items(runs),
@@ -382,7 +390,7 @@ def _count(table: LakeTable) -> int:
 
 
 def _found(job: Job) -> Found:
-    """The runs, with absolute paths; raises if there are none."""
+    """The runs; raises if there are none."""
     if job.found is not None:
         found, job.found = job.found, None
         return found
@@ -395,20 +403,7 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
-    if all(os.path.isabs(path) or is_remote(path) for path in found.paths):
-        return found
-    runs = [
-        run._replace(files=[path if is_remote(path) else os.path.abspath(path) for path in run.files])
-        for run in found.runs
-    ]
-    return replace(found, runs=runs)
-
-
-def _absolute(path: str) -> str:
-    """A path that means the same in every directory."""
-    if os.path.exists(os.path.expanduser(path)):
-        return os.path.abspath(os.path.expanduser(path))
-    return path
+    return found
 
 
 def _items(selection: Selection) -> list[str] | None:
