@@ -17,7 +17,7 @@ from tbq.decode.options import Options
 from tbq.decode.problems import problems_of
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
-from tbq.lake.layout import ROW, lake_schema
+from tbq.lake.layout import DROPPED, ROW, lake_schema
 from tbq.lake.rows import places_in, rows_of
 from tbq.lake.state import may_continue, states_of
 from tbq.problems import to_arrow
@@ -211,9 +211,11 @@ def _overviews(
         )
     out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
     out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
-    rows = np.flatnonzero(numbers(together["count"]) > 0)
-    tags = together.select(schema("tags").names).take(pa.array(rows))
+    counts = numbers(together["count"])
+    tags = together.select(schema("tags").names).take(pa.array(np.flatnonzero(counts > 0)))
     out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
+    dropped = together.select(["run", "tag", "kind"]).take(pa.array(np.flatnonzero(counts == 0)))
+    out.add(DROPPED, in_order(dropped, DROPPED))
     out.add("problems", in_order(to_arrow(problems), "problems"))
     return problems
 

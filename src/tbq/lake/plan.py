@@ -144,7 +144,7 @@ def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, b
     position = load(place, newest)
     if position is None:  # somebody deleted it
         position = Position(newest)
-        position.forget(name for table in tables.values() for name in names_in_table(table))
+        position.forget(name for table in tables.values() for name in table.names("run"))
         return position, False
     behind = [kind for kind, version in versions.items() if version != position.tables.get(kind, 0)]
     if not behind:
@@ -155,19 +155,8 @@ def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, b
         if older is None or older.tables.get(kind, 0) != versions[kind]:
             older = load(place, versions[kind]) if versions[kind] else None
         if older is None:
-            position.forget([*position.stamps, *names_in_table(tables[kind])])
+            position.forget([*position.stamps, *tables[kind].names("run")])
             continue
         every = position.changed.keys() | older.changed.keys()
         position.forget([run for run in every if position.changed.get(run) != older.changed.get(run)])
     return position, False
-
-
-def names_in_table(table: LakeTable) -> set[str]:
-    """The runs that a table has rows of."""
-    from tbq.columns.codes import names_in
-    from tbq.lake.datafiles import read_file
-
-    names: set[str] = set()
-    for file in table.files:
-        names.update(names_in(read_file(table.place, table.kind, file.path)["run"]))
-    return names

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import StrPath, choice, choices
@@ -14,7 +14,7 @@ from tbq.columns.codes import values_of
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import Selected
-from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Change, Position
@@ -196,6 +196,12 @@ def run_once(job: Job) -> Synced:
 
 
 def _round(job: Job, done: Synced) -> None:
+    """One round; another one if it found that an item of the selection of tags is a name, or is none any more."""
+    while not _settled_round(job, done):
+        pass
+
+
+def _settled_round(job: Job, done: Synced) -> bool:
     found = _found(job)
     names = set(job.run.resolve([run.name for run in found.runs]).names)
     tables = look(job.place)
@@ -207,17 +213,34 @@ def _round(job: Job, done: Synced) -> None:
         for run in found.runs
         if run.name in names and not (run.path in cut_short and run.name in position.stamps)
     ]
+    known = _known_names(job, tables)
+    if known != position.known:  # rows were read by another selection
+        position.forget(list(position.stamps))
+        position.known = known
+    selected = replace(job.selected, tag=job.selected.tag.settled(known))
     # A directory that cannot be listed may hold runs: what is not seen then is not gone.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
     if not todo and complete:
-        return
+        return True
     committer = Committer(job, tables, position, position.version if complete else position.complete, done)
     done.unread = 0
-    for changes, written in _written(job, todo, tables, done):
+    for changes, written in _written(job, selected, todo, tables, done):
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
     standing_at = {table.version for table in tables.values()}
     positions.clean(job.place, {committer.position.version, committer.complete, *standing_at}, time.time())
+    return _known_names(job, tables) == known
+
+
+def _known_names(job: Job, tables: Mapping[str, LakeTable]) -> list[str]:
+    """The names of tags in the lake that an item of the selection is: it takes that tag alone."""
+    if job.selected.tag.everything:
+        return []
+    return sorted(
+        job.selected.tag.settled(
+            name for kind in ("tags", DROPPED) for name in tables[kind].names("tag")
+        ).known
+    )
 
 
 @dataclass
@@ -232,14 +255,14 @@ class Changes:
 
 
 def _written(
-    job: Job, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
+    job: Job, selected: Selected, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
 ) -> Iterator[tuple[Changes, Written]]:
     """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
         names = {each.run.name for each in todo.grown}
-        known = {kind: tables[kind].rows_of(names)[0] for kind in OVERVIEWS} if names else {}
-        tails, refused = decode_tails(todo.grown, known, job.selected, job.unpacked, job.progress)
+        known = {kind: tables[kind].rows_of(names)[0] for kind in (DROPPED, *OVERVIEWS)} if names else {}
+        tails, refused = decode_tails(todo.grown, known, selected, job.unpacked, job.progress)
         replaced += refused
         grown = names - {run.name for run in refused}
         changes = Changes(
@@ -254,7 +277,7 @@ def _written(
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
     had = _read_before(tables, {run.name for run in replaced})
-    for share, written in _work(job, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
+    for share, written in _work(job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
         for name, problems in written.kept.items():
             for line in brief(problems):
                 warn(f"{line}; the lake keeps its rows of run {name!r}, and the next sync tries again")
@@ -291,15 +314,19 @@ def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, s
 
 
 def _work(
-    job: Job, runs: Sequence[Run], had: Mapping[str, Collection[str]], size_of: Callable[[Run], int]
+    job: Job,
+    selected: Selected,
+    runs: Sequence[Run],
+    had: Mapping[str, Collection[str]],
+    size_of: Callable[[Run], int],
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
-        yield from work_on_cluster(job.place, runs, job.selected, had, job.unpacked.limit)
+        yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, work(job.place, share, job.selected, job.unpacked, job.progress, had)
+        yield share, work(job.place, share, selected, job.unpacked, job.progress, had)
 
 
 class Committer:
@@ -313,7 +340,9 @@ class Committer:
 
     def commit(self, changes: Changes, written: Written) -> None:
         """Make the share part of the lake."""
-        ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
+        ready = {
+            kind: files for kind in self._tables if (files := self._files(kind, changes, written)) is not None
+        }
         entries = _entries(changes.stamps, written)
         entries |= {name: Change(None) for name in changes.gone}
         # What is forgotten and comes in a later share stays so, whatever happens before that.
@@ -345,7 +374,7 @@ class Committer:
     def _files(self, kind: str, changes: Changes, written: Written) -> tuple[list[Any], list[Any]] | None:
         """The data files that a table gets and loses; None if it stays as it is."""
         table = self._tables[kind]
-        replaced = changes.known if kind in OVERVIEWS else changes.old
+        replaced = changes.old if kind in SERIES else changes.known
         rest: pa.Table | None = None
         removed: list[Any] = []
         if replaced and table.exists:

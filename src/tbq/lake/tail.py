@@ -23,7 +23,7 @@ from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.overview import worst_health
 from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
-from tbq.lake.layout import OVERVIEWS
+from tbq.lake.layout import DROPPED, OVERVIEWS, ROW, lake_schema
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
 from tbq.lake.state import State, metadata_for, metadata_in, text_of
@@ -89,7 +89,7 @@ def decode_tails(
     merge = _Merge(grown, result, series, sessions, known, selected)
     for problem in reader.problems:  # of values; if it is not said whose they are, they may be anybody's
         merge.refused.update(names if problem.run is None else [problem.run])
-    overviews: dict[str, Rows] = {kind: [] for kind in OVERVIEWS}
+    overviews: dict[str, Rows] = {kind: [] for kind in (DROPPED, *OVERVIEWS)}
     for index in range(len(grown)):
         merge.add(index, next_rows[index], overviews, out)
     refused = [each.run for each in grown if each.run.name in merge.refused]
@@ -97,7 +97,10 @@ def decode_tails(
         out.drop(merge.refused)
     for kind, rows in overviews.items():
         rows = [row for row in rows if row["run"] not in merge.refused]
-        out.add(kind, in_order(pa.Table.from_pylist(rows, schema=schema(kind)), kind))
+        columns = lake_schema(kind)
+        out.add(
+            kind, in_order(pa.Table.from_pylist(rows, columns.remove(columns.get_field_index(ROW))), kind)
+        )
     return out, refused
 
 
@@ -155,6 +158,7 @@ class _Merge:
             )
         out["runs"].append(about)
         out["files"] += files
+        out[DROPPED] += self._known[DROPPED].get(run.name, [])  # a tag among them that got rows was refused
         out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
         out["problems"] += self._problems(run.name, file, report)
         metadata = {**metadata_in(state), **self._metadata.get(index, {})}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, write_files
 from tbq.lake.decoded import Decoded, Selected, decode_runs
-from tbq.lake.layout import OVERVIEWS
+from tbq.schema import SERIES
 from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ class Written:
         out = cls(states=decoded.states, unread=decoded.unread, kept=decoded.kept, rows=decoded.rows)
         for kind in decoded.tables:
             table = decoded.table(kind)
-            if kind in OVERVIEWS:
-                out.overviews[kind] = table
-            else:
+            if kind in SERIES:
                 out.files[kind] = write_files(place, kind, table)
+            else:
+                out.overviews[kind] = table
         return out
 
     @classmethod
