@@ -80,6 +80,7 @@ def command(
     from tbq.cli.emit import say, tell
     from tbq.cli.watchdog import seconds
     from tbq.errors import TbqError, UsageError
+    from tbq.memory import keep_little
     from tbq.progress import progress_bar
 
     if len(paths) < 2:
@@ -91,6 +92,8 @@ def command(
         "compact": compact, "retention": retention, "engine": engine, "threads": threads,
     }  # fmt: skip
     first = True
+    if watch:
+        keep_little()
     while True:
         began = time.monotonic()
         try:

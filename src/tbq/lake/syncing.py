@@ -22,6 +22,7 @@ from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
+from tbq.memory import give_back
 from tbq.problems import brief
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
@@ -184,6 +185,7 @@ def run_once(job: Job) -> Synced:
             with job.place.lock():
                 _round(job, done)
                 maintain(job.place, job.compact, job.retention, bool(done))
+            give_back()  # whoever syncs once does it again, all day
             return done
         except ConflictError:
             time.sleep(random.uniform(0, 0.05 * 2 ** min(attempt, 6)))
