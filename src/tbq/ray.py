@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tbq.arguments import choice, keywords
 from tbq.columns.rows import with_strings
 from tbq.decode.options import SELECTED, Selected
+from tbq.decode.reader import Reader
 from tbq.errors import UsageError
-from tbq.lake.cluster import started
+from tbq.lake.cluster import share_bytes, started
 from tbq.lake.work import shares
 from tbq.opening import open as open_log
 from tbq.query.prune import Filter
 from tbq.query.scan import runs_of
 from tbq.schema import SERIES, schema
+from tbq.select import Selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,10 +65,27 @@ def read(
     if not chosen:
         raise UsageError("no run was selected", hint="omit run=")
     ray = started()
-    source = _datasource(
-        log, chosen, table, None if columns is None else list(columns), {"tag": tag, **selected}
-    )
+    tags = Selection.of(tag)
+    if tags.names_of_patterns:
+        tag = _settled(ray, log, chosen, tags)
+    wanted = None if columns is None else list(columns)
+    source = _datasource(log, chosen, table, wanted, {"tag": tag, **selected})
     return ray.data.read_datasource(source, override_num_blocks=parallelism if parallelism > 0 else None)
+
+
+def _settled(ray: Any, log: LogDir, runs: Sequence[Run], tags: Selection) -> Selection:
+    """The selection for tasks that see some of the runs each; tasks look for tags that are called like a pattern."""
+    if type(log._reader) is not Reader:  # a lake knows its tags
+        return log._reader.settled(tags, runs)
+    task: Any = ray.remote(max_retries=3)(_known_names)
+    parts = shares(runs, share_bytes(ray, runs), log._reader.size_of)
+    known = ray.get([task.remote(_of(log, share), [run.name for run in share], tags) for share in parts])
+    return tags.settled(name for names in known for name in names)
+
+
+def _known_names(log: LogDir, names: list[str], tags: Selection) -> list[str]:
+    reader = log._reader
+    return sorted(reader.settled(tags, reader.choose(names)).known)
 
 
 def _datasource(
@@ -138,7 +157,6 @@ def _memory(log: LogDir, runs: Iterable[Run], table: str, columns: Sequence[str]
 
 def _of(log: LogDir, runs: Sequence[Run]) -> LogDir:
     """The log with these runs alone, so that a task carries no others."""
-    from tbq.decode.reader import Reader
     from tbq.logdir import LogDir
 
     reader = log._reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tbq.arguments import bad
@@ -51,6 +51,8 @@ class Selection:
 
     items: tuple[str, ...] | None
     what: str = "tag"
+    #: the names that items turned out to be, as `settled` found them
+    known: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, spec: Names | Selection, what: str = "tag") -> Selection:
@@ -90,6 +92,27 @@ class Selection:
         patterns = [item for item in self.items or () if _is_pattern(item)]
         return [*patterns, *(item + TEXT_SUFFIX for item in patterns)]
 
+    def settled(self, names: Iterable[str]) -> Selection:
+        """This selection of tags, where these are among all the names there are: an item that is one takes that alone.
+
+        Who sees the names in parts looks for such names in all of them first.
+
+        >>> chosen = Selection.of("loss[0]")
+        >>> [each.matches("loss0") for each in (chosen, chosen.settled(["loss[0]", "loss0"]))]
+        [True, False]
+        """
+        there = {*self.known, *names}
+        pairs = [(item, item + TEXT_SUFFIX) for item in self.items or ()]
+        known = [next(each for each in pair if each in there) for pair in pairs if there.intersection(pair)]
+        return replace(self, known=frozenset(known))
+
+    @cached_property
+    def _open(self) -> frozenset[str]:
+        """The items that are not known to be names."""
+        return frozenset(
+            item for item in self.items or () if not self.known.intersection((item, item + TEXT_SUFFIX))
+        )
+
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
         patterns = {item: _compile(item) for item in self.items or () if _is_pattern(item)}
@@ -105,12 +128,12 @@ class Selection:
         A pattern that turns out to be an exact name (`loss[0]`) takes only that name; that is known once all
         names are, so `resolve` may take fewer names than `matches` let through, never more.
         """
-        if self.items is None or name in self._literal:
+        if self.items is None or name in self._literal or name in self.known:
             return True
         plain = plain_tag(name)
-        if plain != name and plain in self._literal:
+        if plain != name and plain in self._open:
             return True
-        return any(_fits(pattern, name) for pattern in self._patterns.values())
+        return any(_fits(pattern, name) for item, pattern in self._patterns.items() if item in self._open)
 
     def resolve(self, names: Iterable[str]) -> Resolved:
         """Apply to all the names there are: items in the order asked for, each pattern's names sorted."""
@@ -160,6 +183,8 @@ class Selection:
         below = self._below(item, known)
         if below:
             return below
+        if item not in self._open:  # a name that is not among these
+            return []
         pattern = self._patterns.get(item)
         if pattern is None and item.startswith("re:"):  # and no name, which it might have been
             raise _bad_expression(item, self.what)

@@ -175,3 +175,23 @@ def test_a_task_that_fails(
     monkeypatch.undo()
     tbq.lake.sync(runs, tmp_path / "lake")
     assert len(tbq.open(tmp_path / "lake").scalars()) == len(tbq.open(runs).scalars())
+
+
+def test_a_name_that_is_a_pattern(cluster: None, tmp_path: Path) -> None:
+    """Tasks see some of the runs each, and only one of those has a tag that is called like the pattern."""
+    for number in range(4):
+        folder = tmp_path / "log" / f"run{number}"
+        folder.mkdir(parents=True)
+        tags = ["loss0"] if number != 2 else ["loss0", "loss[0]"]
+        events = [ef.scalar(tag, step, 1.0) for tag in tags for step in range(50)]
+        (folder / "events.out.tfevents.1.h").write_bytes(ef.event_file([ef.version(), *events]))
+    tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
+    for path in (tmp_path / "log", tmp_path / "lake"):
+        log = tbq.open(path)
+        for tag in ("loss[0]", "loss*", "loss[1]*", ["loss[0]", "loss0"]):
+            try:
+                want = sorted(map(tuple, log.scalars(tag=tag)))
+            except TbqError:
+                want = []
+            found = tbq.ray.read(path, tag=tag, parallelism=4).to_pandas()
+            assert sorted_rows(found) == want, tag

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from lakes import assert_same, exact_rows, lake_rows
 
 import tbq
 import tbq.lake
-from tbq.errors import UsageError
+from tbq.errors import TbqError, UsageError
 from tbq.lake.layout import TABLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -375,3 +376,146 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
         file.write(ef.record(ef.scalar(b"\xff", 2, 3.0, 101.0)))
     assert tbq.lake.sync(log, lake).grown == 1
     assert_same(lake, log)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "runs",
+        "x:runs",
+        "./x:y/../runs",
+        "runs/*",
+        "x:runs/*",
+        "x:runs/a[b]",
+        {"x": "runs"},
+        {"x": "runs/*"},
+        ["x:runs"],
+    ],
+)
+def test_a_lake_belongs_to_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Any
+) -> None:
+    """However a directory is named: the same words mean another one elsewhere, and are refused there."""
+    lake = tmp_path / "lake"
+    for number, place in enumerate(("a[1]", "b")):
+        folder = tmp_path / place / "runs" / "a[b]"
+        folder.mkdir(parents=True)
+        (tmp_path / place / "x:y").mkdir()
+        (folder / "events.out.tfevents.1.h").write_bytes(
+            ef.event_file([ef.version(), ef.scalar("loss", number, 1.0)])
+        )
+    monkeypatch.chdir(tmp_path / "a[1]")
+    assert tbq.lake.sync(source, lake).added == 1
+    assert not tbq.lake.sync(source, lake)
+    before = tbq.open(lake).scalars().to_dicts()
+    monkeypatch.chdir(tmp_path / "b")
+    with pytest.raises(UsageError, match="this lake was made with sources="):
+        tbq.lake.sync(source, lake)
+    assert tbq.open(lake).scalars().to_dicts() == before
+    assert all(Path(path).is_absolute() for path in tbq.open(lake).table("files")["path"].tolist())
+
+
+def outcome(ask: Callable[[], Any], path: Path) -> Any:
+    """What a question gives: rows, or an error in words that name no path."""
+    try:
+        return ask()
+    except TbqError as failure:
+        return type(failure), str(failure).replace(str(path), "…")
+
+
+@pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
+    """A log knows them still: its tables are empty, and so are those of its lake, also after it has grown."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+
+    def write(path: Path, wall: float, tags: dict[str, range]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        events = [ef.scalar(tag, step, 1.0, wall + step) for tag, steps in tags.items() for step in steps]
+        if not path.exists():
+            events = [ef.version(wall - 1), ef.session_log(1, 3, wall - 0.5), *events]
+        with path.open("ab") as file:
+            file.write(ef.event_file(events))
+
+    write(log / "a" / "events.out.tfevents.1.h", 100.0, {"loss": range(10), "late": range(5, 10)})
+    write(log / "b" / "events.out.tfevents.1.h", 100.0, {"loss": range(10)})
+    tbq.lake.sync(log, lake)
+    write(log / "a" / "events.out.tfevents.2.h", 1000.0, {"loss": range(3, 8)})
+    for _ in range(2):
+        tbq.lake.sync(log, lake)
+        assert "late" not in tbq.open(lake).table("tags")["tag"].tolist()
+        for tag in ("late", ["late", "loss"], "l*", "re:la.*", "absent"):
+            for run in (None, "a", "b"):
+                asked = {"tag": tag, "run": run}
+                for ask in (
+                    lambda log, asked: log.scalars(**asked).to_dicts(),
+                    lambda log, asked: log.scalars(**asked).wide().to_dicts(),
+                    lambda log, asked: log.tensors(**asked).to_dicts(),
+                    lambda log, asked: log.scan(**asked).read_all().to_pylist(),
+                    lambda log, asked: log.scan("texts", **asked).read_all().to_pylist(),
+                    lambda log, asked: {name: len(table) for name, table in log.tables(**asked).items()},
+                    lambda log, asked: log.summary(**asked).to_dicts(),
+                    lambda log, asked: log.table("tags", **asked).to_dicts(),
+                ):
+                    got, want = (
+                        outcome(lambda: ask(tbq.open(path), asked), path)  # noqa: B023
+                        for path in (lake, log)
+                    )
+                    assert got == want, asked
+        assert_same(lake, log)
+        write(log / "a" / "events.out.tfevents.2.h", 1000.0, {"loss": range(8, 12)})
+
+
+def test_an_item_that_is_a_name_takes_that_alone(tmp_path: Path) -> None:
+    """Whichever comes first, the tag of that name or others that the pattern matches; and once it is gone."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    items = ["loss[0]", "note"]
+
+    def add(run: str, *tags: str) -> None:
+        (log / run).mkdir(parents=True, exist_ok=True)
+        path = log / run / "events.out.tfevents.1.h"
+        events = [] if path.exists() else [ef.version()]
+        events += [ef.text(tag, 1, b"x") if "note" in tag else ef.scalar(tag, 1, 1.0) for tag in tags]
+        with path.open("ab") as file:
+            file.write(ef.event_file(events))
+
+    def same() -> None:
+        tbq.lake.sync(log, lake, tag=items)
+        assert not tbq.lake.sync(log, lake, tag=items)
+        want = tbq.open(log).tables(tag=items)
+        got = tbq.open(lake).tables()
+        assert {name: exact_rows(table.to_arrow()) for name, table in got.items()} == {
+            name: exact_rows(table.to_arrow()) for name, table in want.items()
+        }
+
+    add("a", "loss0", "other", "note/text_summary")
+    same()
+    add("b", "loss[0]")
+    same()
+    assert tbq.open(lake).scalars()["tag"].tolist() == ["loss[0]"]
+    add("c", "loss0", "note")  # the name itself comes before that with torch's suffix
+    same()
+    assert tbq.open(lake).texts()["tag"].tolist() == ["note"]
+    add("a", "loss0")
+    same()
+    (log / "b" / "events.out.tfevents.1.h").unlink()
+    (log / "c" / "events.out.tfevents.1.h").unlink()
+    same()
+    assert tbq.open(lake).scalars()["tag"].tolist() == ["loss0", "loss0"]
+
+
+def test_a_scan_knows_names_of_later_groups(tmp_path: Path) -> None:
+    """A log is scanned a few runs at a time; a tag of the last one may be called like the pattern."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for run in ("a", "b"):
+        (log / run).mkdir(parents=True)
+        tags = ["loss0"] if run == "a" else ["loss0", "loss[0]"]
+        events = [ef.scalar(tag, step, 1.0) for tag in tags for step in range(2000)]
+        (log / run / "events.out.tfevents.1.h").write_bytes(ef.event_file([ef.version(), *events]))
+    tbq.lake.sync(log, lake)
+    for path in (log, lake):
+        for tag in ("loss[0]", ["loss[0]"], ["loss[0]", "absent*"]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", tbq.TbqWarning)
+                rows = tbq.open(path).scan(tag=tag).read_all()
+                assert rows.to_pylist() == tbq.open(path).scalars(tag=tag).to_dicts()
+            assert set(rows["tag"].to_pylist()) == {"loss[0]"}

@@ -77,6 +77,7 @@ def command(
     import tbq
     from tbq.cli.emit import say, tell
     from tbq.errors import TbqError, UsageError
+    from tbq.memory import keep_little
     from tbq.progress import progress_bar
 
     if len(paths) < 2:
@@ -88,6 +89,8 @@ def command(
         "compact": compact, "retention": retention, "engine": engine, "threads": threads,
     }  # fmt: skip
     first = True
+    if watch:
+        keep_little()
     while True:
         began = time.monotonic()
         try:

@@ -66,6 +66,17 @@ class Reader:
         names = set(selection.require(self.names, where=self.path))
         return [each for each in self.runs if each.name in names]
 
+    def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:
+        """The selection for reading these runs in parts: `loss[0]` takes `loss0` only if no run has a tag `loss[0]`.
+
+        All files are read for that, if the selection has patterns.
+        """
+        if not tags.names_of_patterns:
+            return tags
+        result, _ = self.read_quietly(runs, [], Options(tag=tags))
+        series = table_of(result.series([run.name for run in runs]))
+        return tags.settled(series["tag"].unique().to_pylist())
+
     def given(self, reading: Mapping[str, Any]) -> Reader:
         """This reader; with `restarts="split"` one whose runs are the sessions."""
         if reading.get("restarts") != "split":

@@ -98,10 +98,22 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
         schema,
         use_dictionary=labels or False,
         column_encoding=encodings or None,
+        # Those of numbers leave out NaN, which readers take for larger than all, or for different from one.
+        write_statistics=[path for field in schema for path in _exact(field)],
         write_page_index=True,
         write_batch_size=1 << 16,
         **settings,
     )
+
+
+def _exact(field: pa.Field) -> list[str]:
+    """The path of a column, if its statistics tell of all its values."""
+    import pyarrow as pa
+
+    kind, path = field.type, field.name
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind, path = kind.value_type, f"{path}.list.element"
+    return [] if pa.types.is_floating(kind) else [path]
 
 
 def _without_nulls(table: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, missing
@@ -24,7 +24,11 @@ _TASKS = 4
 
 
 def work_on_cluster(
-    place: Place, runs: Sequence[Run], selected: Selected, max_unpacked: int | None = None
+    place: Place,
+    runs: Sequence[Run],
+    selected: Selected,
+    had: Mapping[str, Collection[str]],
+    max_unpacked: int | None = None,
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     """Decode and write runs in tasks of balanced bytes; each share comes when it is done.
 
@@ -33,7 +37,13 @@ def work_on_cluster(
     ray = started()
     task: Any = ray.remote(max_retries=3)(_task)
     waiting = {
-        task.remote(place, share, selected, max_unpacked): share
+        task.remote(
+            place,
+            share,
+            selected,
+            max_unpacked,
+            {run.name: had[run.name] for run in share if run.name in had},
+        ): share
         for share in shares(runs, share_bytes(ray, runs))
     }
     while waiting:
@@ -73,8 +83,14 @@ def share_bytes(ray: Any, runs: Sequence[Run]) -> int:
     return max(1, min(TASK_BYTES, total // (_TASKS * cpus)))
 
 
-def _task(place: Place, runs: Sequence[Run], selected: Selected, max_unpacked: int | None) -> Written:
-    return work(place, runs, selected, Unpacked(max_unpacked))
+def _task(
+    place: Place,
+    runs: Sequence[Run],
+    selected: Selected,
+    max_unpacked: int | None,
+    had: Mapping[str, Collection[str]],
+) -> Written:
+    return work(place, runs, selected, Unpacked(max_unpacked), had=had)
 
 
 def _first_line(failure: Exception) -> str:

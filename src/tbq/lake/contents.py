@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
 from tbq.lake import scan
+from tbq.lake.layout import DROPPED
 from tbq.lake.snapshot import Snapshot, snapshot
 from tbq.schema import schema
 from tbq.source.discover import Run
@@ -53,8 +54,16 @@ class Contents:
 
     @cached_property
     def tags_and_kinds(self) -> pa.Table:
-        """Two columns of that in any order: enough to know what there is."""
-        return scan.rows(self.table("tags"), ["tag", "kind"], ordered=False)
+        """Runs, tags and kinds in any order, with those that restarts left no rows of: enough to know what there is."""
+        import pyarrow as pa
+
+        every = scan.rows(self.table("tags"), ["run", "tag", "kind"], ordered=False)
+        return pa.concat_tables([every, self.dropped]).unify_dictionaries() if len(self.dropped) else every
+
+    @cached_property
+    def dropped(self) -> pa.Table:
+        """Runs, tags and kinds that restarts left no rows of."""
+        return scan.rows(self.table(DROPPED), ["run", "tag", "kind"])
 
     @cached_property
     def files(self) -> dict[str, list[str]]:

@@ -155,23 +155,40 @@ def _statistics(stretches: Stretches) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.columns.codes import numbers
+    from tbq.columns.codes import codes_of, numbers
 
     table = stretches.table
     least: dict[str, Any] = {}
     largest: dict[str, Any] = {}
     nulls: dict[str, int] = {}
-    for key in stretches.keys:
-        if key.column in ("run", "tag"):
-            nulls[key.column] = table[key.column].null_count
-            used = np.unique(key.codes)
-            names = key.names.take(pa.array(used[used >= 0])).to_pylist()
-            if names and max(len(first := min(names)), len(last := max(names))) <= _LONGEST:
-                least[key.column], largest[key.column] = first, last
+    stretched = {key.column: (key.codes, key.names) for key in stretches.keys}
+    for column in ("run", "tag"):
+        if column in table.column_names:
+            codes, known = stretched.get(column) or codes_of(table[column])
+            nulls[column] = table[column].null_count
+            used = np.unique(codes)
+            names = known.take(pa.array(used[used >= 0])).to_pylist()
+            if names:
+                least[column], largest[column] = min(names)[:_LONGEST], _rounded_up(max(names))
     if "step" in table.column_names and len(table):
         steps = numbers(table["step"])
         least["step"], largest["step"], nulls["step"] = int(steps.min()), int(steps.max()), 0
     return {"numRecords": len(table), "minValues": least, "maxValues": largest, "nullCount": nulls}
+
+
+def _rounded_up(name: str) -> str:
+    """A name, or a short one that is not less: readers take a bound that is missing for a column of nulls.
+
+    >>> _rounded_up("a" * 300) == "a" * (_LONGEST - 1) + "b"
+    True
+    """
+    if len(name) <= _LONGEST:
+        return name
+    short = name[:_LONGEST].rstrip("\U0010ffff")
+    if not short:  # no name is larger but one that begins with it
+        return name
+    after = ord(short[-1]) + 1
+    return short[:-1] + chr(0xE000 if 0xD800 <= after < 0xE000 else after)
 
 
 def add_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:

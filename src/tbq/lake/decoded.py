@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,16 +17,19 @@ from tbq.decode.options import Options
 from tbq.decode.problems import problems_of
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
-from tbq.lake.layout import ROW, lake_schema
+from tbq.lake.layout import DROPPED, ROW, lake_schema
 from tbq.lake.rows import places_in, rows_of
 from tbq.lake.state import may_continue, states_of
 from tbq.problems import to_arrow
 from tbq.schema import SERIES, schema
 from tbq.select import Selection
 from tbq.source.discover import Found
+from tbq.source.origin import origin
+from tbq.text import shown_path
 
 if TYPE_CHECKING:
     from tbq._core import FileReport
+    from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.source import Run
     from tbq.source.inflate import Unpacked
@@ -54,6 +58,10 @@ class Decoded:
 
     tables: dict[str, list[pa.Table]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    #: run → the files of it that could not be read, by their place among its files
+    unread: dict[str, list[int]] = field(default_factory=dict)
+    #: run → why it was left out: a file that a lake has rows of could not be read
+    kept: dict[str, list[Problem]] = field(default_factory=dict)
     rows: int = 0
 
     def add(self, kind: str, table: pa.Table) -> None:
@@ -63,6 +71,15 @@ class Decoded:
             if kind in SERIES:
                 self.rows += len(table)
 
+    def drop(self, runs: Collection[str]) -> None:
+        """Forget runs."""
+        tables, self.tables, self.rows = self.tables, {}, 0
+        for kind, parts in tables.items():
+            for part in parts:
+                mask = [run not in runs for run in values_of(part["run"])]
+                self.add(kind, part if all(mask) else part.filter(pa.array(mask, pa.bool_())))
+        self.states = {run: state for run, state in self.states.items() if run not in runs}
+
     def table(self, kind: str) -> pa.Table:
         """All rows of a table."""
         parts = [lake_schema(kind).empty_table(), *self.tables.get(kind, [])]
@@ -70,9 +87,17 @@ class Decoded:
 
 
 def decode_runs(
-    runs: Sequence[Run], selected: Selected, unpacked: Unpacked, progress: Progress | None = None
+    runs: Sequence[Run],
+    selected: Selected,
+    unpacked: Unpacked,
+    progress: Progress | None = None,
+    had: Mapping[str, Collection[str]] | None = None,
 ) -> Decoded:
-    """Decode whole runs."""
+    """Decode whole runs.
+
+    `had` names the files of runs that a lake has read to their end. If one of those cannot be read now, its run is left
+    out: what the lake has of it is better than what there is.
+    """
     out = Decoded()
     if not runs:
         return out
@@ -91,13 +116,43 @@ def decode_runs(
         for table in rows_of(kind, result, reader, runs, series, sessions, split):
             out.add(kind, table)
             count_rows(kind, table, names, next_rows)
-    _overviews(out, runs, reader, reports, series, split, selected)
+    problems = _overviews(out, runs, reader, reports, series, split, selected)
     states = states_of(result, reports, series, sessions, next_rows)
     good = may_continue(out.table("problems"))
     out.states = {
         name: state if good.get(name, True) else "" for name, state in zip(names, states, strict=True)
     }
+    _leave_out(out, runs, [each for each in problems if _failed(each, unpacked)], had or {})
     return out
+
+
+def _failed(problem: Problem, unpacked: Unpacked) -> bool:
+    """Whether a problem is of reading, not of what was read: it may pass although the file stays as it is."""
+    if problem.code == "unpacking":
+        return any(origin(os.fsdecode(path)) == problem.path for path in unpacked.interrupted)
+    # Values were verified before they are made, so one that cannot be made could not be read again.
+    return problem.code in ("unreadable", "read_failed") or (
+        problem.code == "bad_payload" and problem.tag is not None
+    )
+
+
+def _leave_out(
+    out: Decoded, runs: Sequence[Run], failures: Sequence[Problem], had: Mapping[str, Collection[str]]
+) -> None:
+    """Note the files that could not be read, and leave out the runs that had them."""
+    by_run: dict[str, list[Problem]] = {}
+    for problem in failures:
+        if problem.run is not None and problem.path is not None:
+            by_run.setdefault(problem.run, []).append(problem)
+    for run in runs:
+        problems = by_run.get(run.name, [])
+        paths = {problem.path for problem in problems}
+        if any(shown_path(path) in had.get(run.name, ()) for path in paths if path):
+            out.kept[run.name] = problems
+        elif paths:
+            out.unread[run.name] = [i for i, path in enumerate(run.files) if path in paths]
+    if out.kept:
+        out.drop(out.kept)
 
 
 def _several(sessions: pa.Table, runs: int) -> set[int]:
@@ -126,8 +181,11 @@ def _overviews(
     series: pa.Table,
     split: set[int],
     selected: Selected,
-) -> None:
-    """The rows of the tables about the log. Runs with restarts are counted again, by the policy that tables follow."""
+) -> list[Problem]:
+    """Add the rows of the tables about the log; the problems among them.
+
+    Runs with restarts are counted again, by the policy that tables follow.
+    """
     problems = list(reader.problems)
     parts = [_without(series, split)]
     several = [runs[index] for index in sorted(split)]
@@ -153,10 +211,13 @@ def _overviews(
         )
     out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
     out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
-    rows = np.flatnonzero(numbers(together["count"]) > 0)
-    tags = together.select(schema("tags").names).take(pa.array(rows))
+    counts = numbers(together["count"])
+    tags = together.select(schema("tags").names).take(pa.array(np.flatnonzero(counts > 0)))
     out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
+    dropped = together.select(["run", "tag", "kind"]).take(pa.array(np.flatnonzero(counts == 0)))
+    out.add(DROPPED, in_order(dropped, DROPPED))
     out.add("problems", in_order(to_arrow(problems), "problems"))
+    return problems
 
 
 def _relabelled(column: pa.ChunkedArray, names: pa.Array) -> pa.ChunkedArray:

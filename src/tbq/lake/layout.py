@@ -27,8 +27,10 @@ CONFIG = LAKE
 
 #: The tables about the log itself. They are committed last.
 OVERVIEWS = ("tags", "files", "problems", "runs")
-#: Every table that a lake may have; one without rows is not made.
+#: Every table that a lake may have beside the next one; one without rows is not made.
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
+#: The tags of which restarts left no rows. A log knows them: who asks for one gets an empty table, not an error.
+DROPPED = "dropped_tags"
 
 #: The tables of which several rows may be one value.
 SEVERAL = frozenset(
@@ -60,6 +62,8 @@ def lake_schema(kind: str) -> pa.Schema:
     import pyarrow as pa
 
     label = pa.dictionary(pa.int32(), pa.string())
+    if kind == DROPPED:
+        return pa.schema([*((name, label) for name in ("run", "tag", "kind")), pa.field(ROW, pa.int64())])
     more = [(SOURCE, label)] if kind in SERIES else []
     return pa.schema([*schema(kind), *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
 

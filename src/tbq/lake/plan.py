@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tbq.errors import SourceError
 from tbq.lake.position import Position, load
-from tbq.lake.stamps import stamps_in, stamps_of
+from tbq.lake.stamps import notes_in, path_of, stamps_in, stamps_of
 from tbq.lake.tail import Grown, has_grown, may_have_grown
 from tbq.source.files import fetch
 from tbq.source.growing import RECENT, Growing
+from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
     from tbq.lake.tables import LakeTable
     from tbq.source import Run
 
-#: What the stamps of a run end with if its last record is unfinished: that is a loss once nobody writes it any more.
-UNFINISHED = " unfinished"
+#: Noted beside the stamps of a run if its last record is unfinished: that is a loss once nobody writes it any more.
+UNFINISHED = "unfinished"
+#: Noted with the places of the files that could not be read: they may be readable later, although they are the same.
+UNREAD = "unread:"
+_PIECE = 1 << 20
 
 
 @dataclass
@@ -43,10 +50,9 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
     for run in runs:
         stamps = stamps_of(run)
         before = position.stamps.get(run.name)
-        if before == stamps:
-            continue
-        if before is not None and before == stamps + UNFINISHED:
-            if any(_grows(run, path, growing) for path in run.files):
+        old, notes = notes_in(before or "")
+        if old == stamps:
+            if not _is_due(run, notes, growing):
                 continue
             before = ""
         out.stamps[run.name] = stamps
@@ -54,8 +60,7 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
             out.added.append(run)
             continue
         state = position.state(run.name) if before else None
-        old = stamps_in(before.removesuffix(UNFINISHED))
-        if state is not None and may_have_grown(state, old, stamps_in(stamps)):
+        if state is not None and may_have_grown(state, stamps_in(old), stamps_in(stamps)):
             candidates.append(Grown(run, state))
         else:
             out.replaced.append(run)
@@ -67,8 +72,59 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
             out.replaced.append(each.run)
     if not keep_gone:
         there = {run.name for run in runs}
-        out.gone = [name for name in position.stamps if name not in there]
+        out.gone = [
+            name
+            for name, stamps in position.stamps.items()
+            if name not in there and _is_gone(notes_in(stamps)[0])
+        ]
     return out
+
+
+def _is_due(run: Run, notes: Sequence[str], growing: Growing) -> bool:
+    """Whether a run is to be read again although its files are as they were."""
+    for note in notes:
+        if note == UNFINISHED and not any(_grows(run, path, growing) for path in run.files):
+            return True
+        if note.startswith(UNREAD):
+            failed = [run.files[int(place)] for place in note.removeprefix(UNREAD).split(",")]
+            if any(_is_readable(run, path) for path in failed):
+                return True
+    return False
+
+
+def _is_readable(run: Run, path: str) -> bool:
+    """Whether a file can be read to its end; an object, whether it can be fetched."""
+    try:
+        if run.remote is not None and is_remote(path):
+            run.remote.fetch([path])
+            path = run.remote.path(path)
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return False
+            while os.read(file, _PIECE):
+                pass
+            return True
+        finally:
+            os.close(file)
+    except (OSError, SourceError):
+        return False
+
+
+def _is_gone(stamps: str) -> bool:
+    """Whether the files of a run that was not found are gone. A link or a pattern may lead to a directory that cannot
+    be read now, which looks as if nothing were there."""
+    for stamp in stamps_in(stamps) if stamps else ():
+        path = path_of(stamp)
+        if is_remote(path):
+            continue
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return False
+    return True
 
 
 def _grows(run: Run, path: str, growing: Growing) -> bool:
@@ -88,7 +144,7 @@ def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, b
     position = load(place, newest)
     if position is None:  # somebody deleted it
         position = Position(newest)
-        position.forget(name for table in tables.values() for name in names_in_table(table))
+        position.forget(name for table in tables.values() for name in table.names("run"))
         return position, False
     behind = [kind for kind, version in versions.items() if version != position.tables.get(kind, 0)]
     if not behind:
@@ -99,19 +155,8 @@ def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, b
         if older is None or older.tables.get(kind, 0) != versions[kind]:
             older = load(place, versions[kind]) if versions[kind] else None
         if older is None:
-            position.forget([*position.stamps, *names_in_table(tables[kind])])
+            position.forget([*position.stamps, *tables[kind].names("run")])
             continue
         every = position.changed.keys() | older.changed.keys()
         position.forget([run for run in every if position.changed.get(run) != older.changed.get(run)])
     return position, False
-
-
-def names_in_table(table: LakeTable) -> set[str]:
-    """The runs that a table has rows of."""
-    from tbq.columns.codes import names_in
-    from tbq.lake.datafiles import read_file
-
-    names: set[str] = set()
-    for file in table.files:
-        names.update(names_in(read_file(table.place, table.kind, file.path)["run"]))
-    return names

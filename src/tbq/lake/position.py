@@ -42,6 +42,8 @@ class Position:
     tables: dict[str, int] = field(default_factory=dict)
     #: the last version at which all tables were known to stand
     complete: int = 0
+    #: the names that items of the selection of tags turned out to be, when the rows were read
+    known: list[str] = field(default_factory=list)
     #: the files of the chain, oldest first
     parts: list[int] = field(default_factory=list)
     #: run → the stamps of its files
@@ -82,7 +84,8 @@ def load(place: Place, version: int) -> Position | None:
     if head is None:
         return None
     about = json.loads(head.schema.metadata[_META])
-    position = Position(version, about["tables"], about["complete"], [*about["parts"], version])
+    position = Position(version, about["tables"], about["complete"], about.get("known", []))
+    position.parts = [*about["parts"], version]
     for part in about["parts"]:
         table = _table(place, part)
         if table is None:
@@ -118,7 +121,7 @@ def save(
             if run not in changes:
                 table, row = base._places[run]
                 merged[run] = Change(base.stamps[run], table["state"][row].as_py())
-    about = {"tables": dict(tables), "complete": complete, "parts": parts}
+    about = {"tables": dict(tables), "complete": complete, "known": base.known, "parts": parts}
     table = pa.table(
         {
             "run": pa.array(list(merged), pa.string()),
@@ -133,7 +136,7 @@ def save(
     pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
     if not place.create(_key(version), sink.getvalue().to_pybytes()):
         return None
-    position = Position(version, dict(tables), complete, [*parts, version])
+    position = Position(version, dict(tables), complete, base.known, [*parts, version])
     if parts:
         position.stamps, position.changed = dict(base.stamps), dict(base.changed)
         position._places = dict(base._places)

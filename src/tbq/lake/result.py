@@ -57,7 +57,11 @@ class LakeResult:
 
     def _tags_of(self, kind: str | None) -> list[str]:
         """The tags of one kind, or of all."""
-        table = self._contents.tags_and_kinds if self._runs is None else self._tags
+        from tbq.columns.rows import having
+
+        table = self._contents.tags_and_kinds
+        if self._runs is not None:
+            table = having(table, "run", self._runs)
         if kind is None:
             return names_in(table["tag"])
         tags, names = codes_of(table["tag"])
@@ -69,7 +73,15 @@ class LakeResult:
 
     def series(self, _runs: Sequence[str]) -> pa.Table:
         """What was logged of each (run, tag, kind)."""
-        return self._tags
+        from tbq.columns.rows import having
+
+        dropped = self._contents.dropped
+        if self._runs is not None:
+            dropped = having(dropped, "run", self._runs)
+        if not len(dropped):
+            return self._tags
+        counted = dropped.append_column("count", pa.array(np.zeros(len(dropped), np.int64)))
+        return pa.concat_tables([self._tags, counted], promote_options="default").unify_dictionaries()
 
     def read(self, kind: str, columns: Sequence[str], **more: Any) -> pa.Table:
         """Columns of a table, of the runs, tags and steps that were asked for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +31,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 
 class RowSource:
-    """Of each stored value of one kind: its session, whether the restart policy keeps it, and its run."""
+    """Of each stored value of one kind: its session, and whether the restart policy keeps it."""
 
     def __init__(self, result: Result, series: pa.Table, kind: str) -> None:
         segments = table_of(result.segments())
@@ -42,13 +41,7 @@ class RowSource:
         chosen = stored[of_segment] if len(segments) else np.zeros(0, bool)
         self._counts = numbers(segments["count"])[chosen]
         self._limits = numbers(segments["limit"])[chosen]
-        self._runs = series["run"].combine_chunks().indices.to_numpy()[of_segment[chosen]]
         self.session = np.repeat(numbers(segments["session"])[chosen], self._counts)
-
-    @cached_property
-    def run(self) -> NDArray[np.int64]:
-        """The run of each value, by its number."""
-        return np.repeat(self._runs, self._counts)
 
     def kept(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the values the policy keeps."""
@@ -91,32 +84,12 @@ def rows_of(
     keys = values.keys()
     assert len(keys) == len(source.session)
     kept = source.kept(numbers(keys["step"])) if split else np.ones(len(keys), bool)
-    alone = ~np.isin(source.run, list(split)) if split else kept
-    # One session per run: the file of a row is that of its run. Else the rows of each session are made apart.
-    groups: list[tuple[int | None, NDArray[np.int64]]] = [(None, np.flatnonzero(kept & alone))]
-    groups += [
-        (number, np.flatnonzero(kept & ~alone & (source.session == number)))
-        for number in np.unique(source.session[kept & ~alone]).tolist()
-    ]
-    of_run = {int(run): index for index, run in enumerate(numbers(sessions["run"]).tolist())}
-    for number, rows in groups:
-        if not len(rows):
-            continue
-        everything = number is None and len(rows) == len(keys)
-        table = values.arrow(None if everything else rows.tolist(), numbered=True)
-        of_value = numbers(table[NUMBER])
-        table = table.drop_columns([NUMBER])
-        if number is None:
-            codes, run_names = codes_of(table["run"])
-            places = {name: index for index, name in enumerate(names)}
-            by_code = [
-                of_run.get(places[name], 0) for name in run_names.to_pylist()
-            ]  # a name may have no rows
-            session = np.array(by_code, np.int64)[codes]
-        else:
-            session = np.full(len(table), number, np.int64)
-        gaps = _gaps(table, of_value) if kind in SEVERAL else None
-        yield _numbered(kind, table, session, ranks, files, paths, first, gaps)
+    # All values of a run are made together: the status of a session may stand in another session than its start.
+    table = values.arrow(None if kept.all() else np.flatnonzero(kept).tolist(), numbered=True)
+    of_value = numbers(table[NUMBER])
+    table = table.drop_columns([NUMBER])
+    gaps = _gaps(table, of_value) if kind in SEVERAL else None
+    yield _numbered(kind, table, source.session[of_value], ranks, files, paths, first, gaps)
 
 
 def _gaps(table: pa.Table, of_value: NDArray[np.int64]) -> NDArray[np.int64] | None:

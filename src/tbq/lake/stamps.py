@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +31,27 @@ def stamps_in(text: str) -> list[Stamp]:
     """The stamps that a text has."""
     fields = text.split("\0")
     return [tuple(fields[i : i + _FIELDS]) for i in range(0, len(fields), _FIELDS)]
+
+
+def noted(stamps: str, notes: Sequence[str]) -> str:
+    """Stamps with words about the runs that they are of.
+
+    >>> noted("a 0 1", ["unfinished"])
+    'a 0 1 unfinished'
+    """
+    return " ".join([stamps, *notes])
+
+
+def notes_in(text: str) -> tuple[str, list[str]]:
+    """The stamps, and the words that were noted beside them.
+
+    >>> text = chr(0).join(("a b", "12", "1", "1", "7 unfinished unread:0,2"))
+    >>> notes_in(text)[1]
+    ['unfinished', 'unread:0,2']
+    """
+    before, zero, last = text.rpartition("\0")
+    number, *notes = last.split(" ")
+    return before + zero + number, notes
 
 
 def bytes_in(text: str) -> int:
@@ -61,6 +83,16 @@ def stamp_of(path: str) -> Stamp:
 def path_text(path: str) -> str:
     """A path as text that can be stored, whatever bytes it has."""
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def path_of(stamp: Stamp) -> str:
+    """The path that a stamp is of.
+
+    >>> path_of((path_text("a\udcff"), "1", "1", "1", "1"))
+    'a\\udcff'
+    """
+    text = stamp[0]
+    return text if text.isascii() else os.fsdecode(text.encode("latin-1"))
 
 
 def marks_of(path: str, end: int, since: float | None = None) -> list[int]:

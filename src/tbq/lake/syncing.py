@@ -5,27 +5,38 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import StrPath, choice, choices
-from tbq.errors import OutputError, SourceError, UsageError
+from tbq.columns.codes import values_of
+from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import Selected
-from tbq.lake.layout import OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
-from tbq.lake.plan import UNFINISHED, Plan, plan, standing
+from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Change, Position
-from tbq.lake.stamps import bytes_in
+from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
+from tbq.memory import give_back
+from tbq.problems import brief
 from tbq.schema import SERIES
 from tbq.select import Names, Selection
-from tbq.source.discover import Found, Source, find, is_lake, refuse_remote_lakes, remote_for, sources
+from tbq.source.discover import (
+    Found,
+    Source,
+    absolute,
+    find,
+    is_lake,
+    refuse_remote_lakes,
+    remote_for,
+    sources,
+)
 from tbq.source.inflate import Unpacked
-from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -51,6 +62,8 @@ class Synced:
     gone: int = 0
     rows: int = 0
     commits: int = 0
+    #: how many runs stay as they were, because a file of theirs cannot be read now
+    unread: int = 0
     #: how many problems the lake has, if anything changed
     problems: int = 0
 
@@ -62,7 +75,8 @@ class Synced:
         parts = [
             f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))
         ]
-        return f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+        said = f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+        return f"{said}; {counted(self.unread, 'run')} could not be read" if self.unread else said
 
 
 @dataclass
@@ -126,7 +140,7 @@ def sync(
     runs, tags = Selection.of(run, "run"), Selection.of(tag, "tag")
     for selection in (runs, tags):
         selection.resolve([])  # raises if something is not a regular expression
-    named = [(name, _absolute(path)) for name, path in sources(source)]
+    named = [absolute(name, path) for name, path in sources(source)]
     config = {
         "sources": [[name, path] for name, path in named],
         "run": _items(runs),
@@ -171,6 +185,7 @@ def run_once(job: Job) -> Synced:
             with job.place.lock():
                 _round(job, done)
                 maintain(job.place, job.compact, job.retention, bool(done))
+            give_back()  # whoever syncs once does it again, all day
             return done
         except ConflictError:
             time.sleep(random.uniform(0, 0.05 * 2 ** min(attempt, 6)))
@@ -183,21 +198,51 @@ def run_once(job: Job) -> Synced:
 
 
 def _round(job: Job, done: Synced) -> None:
+    """One round; another one if it found that an item of the selection of tags is a name, or is none any more."""
+    while not _settled_round(job, done):
+        pass
+
+
+def _settled_round(job: Job, done: Synced) -> bool:
     found = _found(job)
     names = set(job.run.resolve([run.name for run in found.runs]).names)
-    runs = [run for run in found.runs if run.name in names]
     tables = look(job.place)
     position, complete = standing(job.place, tables)
+    # Of a directory that was listed in part, some files may be missing.
+    cut_short = {problem.path for problem in found.problems}
+    runs = [
+        run
+        for run in found.runs
+        if run.name in names and not (run.path in cut_short and run.name in position.stamps)
+    ]
+    known = _known_names(job, tables)
+    if known != position.known:  # rows were read by another selection
+        position.forget(list(position.stamps))
+        position.known = known
+    selected = replace(job.selected, tag=job.selected.tag.settled(known))
     # A directory that cannot be listed may hold runs: what is not seen then is not gone.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
     if not todo and complete:
-        return
+        return True
     committer = Committer(job, tables, position, position.version if complete else position.complete, done)
-    for changes, written in _written(job, todo, tables):
+    done.unread = 0
+    for changes, written in _written(job, selected, todo, tables, done):
         committer.commit(changes, written)
     done.problems = _count(tables["problems"])
     standing_at = {table.version for table in tables.values()}
     positions.clean(job.place, {committer.position.version, committer.complete, *standing_at}, time.time())
+    return _known_names(job, tables) == known
+
+
+def _known_names(job: Job, tables: Mapping[str, LakeTable]) -> list[str]:
+    """The names of tags in the lake that an item of the selection is: it takes that tag alone."""
+    if job.selected.tag.everything:
+        return []
+    return sorted(
+        job.selected.tag.settled(
+            name for kind in ("tags", DROPPED) for name in tables[kind].names("tag")
+        ).known
+    )
 
 
 @dataclass
@@ -211,13 +256,15 @@ class Changes:
     counts: Synced = field(default_factory=Synced)
 
 
-def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[tuple[Changes, Written]]:
+def _written(
+    job: Job, selected: Selected, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
+) -> Iterator[tuple[Changes, Written]]:
     """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
         names = {each.run.name for each in todo.grown}
-        known = {kind: tables[kind].rows_of(names)[0] for kind in OVERVIEWS} if names else {}
-        tails, refused = decode_tails(todo.grown, known, job.selected, job.unpacked, job.progress)
+        known = {kind: tables[kind].rows_of(names)[0] for kind in (DROPPED, *OVERVIEWS)} if names else {}
+        tails, refused = decode_tails(todo.grown, known, selected, job.unpacked, job.progress)
         replaced += refused
         grown = names - {run.name for run in refused}
         changes = Changes(
@@ -231,8 +278,15 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
             yield changes, Written.of(job.place, tails)
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
-    for share, written in _work(job, runs, lambda run: bytes_in(todo.stamps[run.name])):
-        names = {run.name for run in share}
+    had = _read_before(tables, {run.name for run in replaced})
+    for share, written in _work(job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
+        for name, problems in written.kept.items():
+            for line in brief(problems):
+                warn(f"{line}; the lake keeps its rows of run {name!r}, and the next sync tries again")
+        done.unread += len(written.kept)
+        names = {run.name for run in share} - written.kept.keys()
+        if not names:
+            continue
         yield (
             Changes(
                 old=names - fresh,
@@ -244,16 +298,37 @@ def _written(job: Job, todo: Plan, tables: Mapping[str, LakeTable]) -> Iterator[
         )
 
 
+def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, set[str]]:
+    """Of each of these runs the files that were read to their end."""
+    if not runs:
+        return {}
+    files, problems = (tables[kind].rows_of(runs)[0] for kind in ("files", "problems"))
+    failed = {
+        path
+        for path, code in zip(values_of(problems["path"]), values_of(problems["code"]), strict=True)
+        if code in ("unreadable", "read_failed", "unpacking")
+    }
+    out: dict[str, set[str]] = {}
+    for run, path in zip(values_of(files["run"]), values_of(files["path"]), strict=True):
+        if path not in failed:
+            out.setdefault(run, set()).add(path)
+    return out
+
+
 def _work(
-    job: Job, runs: Sequence[Run], size_of: Callable[[Run], int]
+    job: Job,
+    selected: Selected,
+    runs: Sequence[Run],
+    had: Mapping[str, Collection[str]],
+    size_of: Callable[[Run], int],
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
         from tbq.lake.cluster import work_on_cluster
 
-        yield from work_on_cluster(job.place, runs, job.selected, job.unpacked.limit)
+        yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, work(job.place, share, job.selected, job.unpacked, job.progress)
+        yield share, work(job.place, share, selected, job.unpacked, job.progress, had)
 
 
 class Committer:
@@ -267,7 +342,9 @@ class Committer:
 
     def commit(self, changes: Changes, written: Written) -> None:
         """Make the share part of the lake."""
-        ready = {kind: files for kind in TABLES if (files := self._files(kind, changes, written)) is not None}
+        ready = {
+            kind: files for kind in self._tables if (files := self._files(kind, changes, written)) is not None
+        }
         entries = _entries(changes.stamps, written)
         entries |= {name: Change(None) for name in changes.gone}
         # What is forgotten and comes in a later share stays so, whatever happens before that.
@@ -299,7 +376,7 @@ class Committer:
     def _files(self, kind: str, changes: Changes, written: Written) -> tuple[list[Any], list[Any]] | None:
         """The data files that a table gets and loses; None if it stays as it is."""
         table = self._tables[kind]
-        replaced = changes.known if kind in OVERVIEWS else changes.old
+        replaced = changes.old if kind in SERIES else changes.known
         rest: pa.Table | None = None
         removed: list[Any] = []
         if replaced and table.exists:
@@ -317,9 +394,11 @@ class Committer:
 
 def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, Change]:
     """What the position says of these runs."""
-    unfinished = _unfinished(written)
+    notes: dict[str, list[str]] = {run: [UNFINISHED] for run in _unfinished(written)}
+    for run, places in written.unread.items():
+        notes.setdefault(run, []).append(UNREAD + ",".join(map(str, places)))
     return {
-        run: Change(stamp + UNFINISHED if run in unfinished else stamp, written.states.get(run, ""))
+        run: Change(noted(stamp, notes.get(run, ())), written.states.get(run, ""))
         for run, stamp in stamps.items()
     }
 
@@ -342,7 +421,7 @@ def _count(table: LakeTable) -> int:
 
 
 def _found(job: Job) -> Found:
-    """The runs, with absolute paths; raises if there are none."""
+    """The runs; raises if there are none."""
     if job.found is not None:
         found, job.found = job.found, None
         return found
@@ -355,20 +434,7 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
-    if all(os.path.isabs(path) or is_remote(path) for path in found.paths):
-        return found
-    runs = [
-        run._replace(files=[path if is_remote(path) else os.path.abspath(path) for path in run.files])
-        for run in found.runs
-    ]
-    return replace(found, runs=runs)
-
-
-def _absolute(path: str) -> str:
-    """A path that means the same in every directory."""
-    if os.path.exists(os.path.expanduser(path)):
-        return os.path.abspath(os.path.expanduser(path))
-    return path
+    return found
 
 
 def _items(selection: Selection) -> list[str] | None:

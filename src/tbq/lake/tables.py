@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, SourceError, missing
 from tbq.lake.datafiles import DataFile, add_actions, read_file, remove_actions, write_files
-from tbq.lake.layout import APP, TABLES, check_table, delta_schema
+from tbq.lake.layout import APP, DROPPED, TABLES, check_table, delta_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +88,13 @@ class LakeTable:
             pa.concat_tables([empty, *outside]).unify_dictionaries(),
         )
 
+    def names(self, column: str) -> set[str]:
+        """The names that a column of labels has."""
+        from tbq.columns.codes import names_in
+
+        parts = (read_file(self.place, self.kind, file.path)[column] for file in self.files)
+        return {name for part in parts for name in names_in(part)}
+
     def commit(self, version: int, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
         """Add and remove files in one transaction that says that the table stands at `version` now.
 
@@ -145,7 +152,7 @@ _SETTINGS = {"delta.dataSkippingStatsColumns": "run,tag,step", "delta.checkpoint
 def look(place: Place) -> dict[str, LakeTable]:
     """Every table that a lake may have, as it is now."""
     there = set(place.folders())
-    return {kind: LakeTable(place, kind, kind in there) for kind in TABLES}
+    return {kind: LakeTable(place, kind, kind in there) for kind in (DROPPED, *TABLES)}
 
 
 def deltalake_there() -> None:

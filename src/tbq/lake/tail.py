@@ -1,8 +1,9 @@
 """Runs that grew: only the new bytes are decoded, if nothing in them changes what was read before.
 
 That holds if the file that grew has the last session of its run, and the new bytes begin no session, name no series
-that other sessions may have, and have neither damage nor metadata for what is known already. Else the run is refused,
-and is read from its start.
+that other sessions may have, and have neither damage nor metadata for what is known already, nor values that change
+rows of others: the end of a session is the status of all its hyperparameters. Else the run is refused, and is read from
+its start.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.overview import worst_health
 from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
-from tbq.lake.layout import OVERVIEWS
+from tbq.lake.layout import DROPPED, OVERVIEWS, ROW, lake_schema
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
 from tbq.lake.state import State, metadata_for, metadata_in, text_of
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from tbq.source.inflate import Unpacked
 
 Rows = list[dict[str, Any]]
+#: The kinds of values that change rows of other values of their run.
+_CHANGING = ("hparams",)
 
 
 class Grown(NamedTuple):
@@ -86,27 +89,19 @@ def decode_tails(
     merge = _Merge(grown, result, series, sessions, known, selected)
     for problem in reader.problems:  # of values; if it is not said whose they are, they may be anybody's
         merge.refused.update(names if problem.run is None else [problem.run])
-    overviews: dict[str, Rows] = {kind: [] for kind in OVERVIEWS}
+    overviews: dict[str, Rows] = {kind: [] for kind in (DROPPED, *OVERVIEWS)}
     for index in range(len(grown)):
         merge.add(index, next_rows[index], overviews, out)
     refused = [each.run for each in grown if each.run.name in merge.refused]
     if refused:
-        _drop(out, merge.refused)
+        out.drop(merge.refused)
     for kind, rows in overviews.items():
         rows = [row for row in rows if row["run"] not in merge.refused]
-        out.add(kind, in_order(pa.Table.from_pylist(rows, schema=schema(kind)), kind))
+        columns = lake_schema(kind)
+        out.add(
+            kind, in_order(pa.Table.from_pylist(rows, columns.remove(columns.get_field_index(ROW))), kind)
+        )
     return out, refused
-
-
-def _drop(out: Decoded, runs: set[str]) -> None:
-    """Forget the rows of runs."""
-    for kind, tables in list(out.tables.items()):
-        kept = []
-        for table in tables:
-            mask = [run not in runs for run in values_of(table["run"])]
-            kept.append(table if all(mask) else table.filter(pa.array(mask, pa.bool_())))
-        out.tables[kind] = kept
-    out.states = {run: state for run, state in out.states.items() if run not in runs}
 
 
 class _Merge:
@@ -163,6 +158,7 @@ class _Merge:
             )
         out["runs"].append(about)
         out["files"] += files
+        out[DROPPED] += self._known[DROPPED].get(run.name, [])  # a tag among them that got rows was refused
         out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
         out["problems"] += self._problems(run.name, file, report)
         metadata = {**metadata_in(state), **self._metadata.get(index, {})}
@@ -201,12 +197,15 @@ class _Merge:
             return False
         metadata = metadata_in(state)
         of_tag = {tag for tag, _ in tags}
+        of_kind = {kind for _, kind in tags}
         in_session = None if state["series"] is None else {(tag, kind) for tag, kind in state["series"]}
         for row in series:
             key = (row["tag"], row["kind"])
             if in_session is not None and key not in in_session:
                 return False
             if key not in tags and row["tag"] in of_tag:
+                return False
+            if row["kind"] in _CHANGING and row["kind"] in of_kind:
                 return False
             if key in tags and tags[key]["dtype"] is None and row["dtype"] is not None:
                 return False

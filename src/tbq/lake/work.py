@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, write_files
 from tbq.lake.decoded import Decoded, Selected, decode_runs
-from tbq.lake.layout import OVERVIEWS
+from tbq.schema import SERIES
 from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.lake.place import Place
+    from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.source import Run
     from tbq.source.inflate import Unpacked
@@ -26,23 +27,25 @@ SHARE_RUNS = 20_000
 
 @dataclass
 class Written:
-    """What became of a share: data files by table, the rows of overviews, and the states of runs."""
+    """What became of a share: data files by table, the rows of overviews, and what `Decoded` says of runs."""
 
     files: dict[str, list[DataFile]] = field(default_factory=dict)
     overviews: dict[str, pa.Table] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, list[int]] = field(default_factory=dict)
+    kept: dict[str, list[Problem]] = field(default_factory=dict)
     rows: int = 0
 
     @classmethod
     def of(cls, place: Place, decoded: Decoded) -> Written:
         """Write the rows that were decoded."""
-        out = cls(states=decoded.states, rows=decoded.rows)
+        out = cls(states=decoded.states, unread=decoded.unread, kept=decoded.kept, rows=decoded.rows)
         for kind in decoded.tables:
             table = decoded.table(kind)
-            if kind in OVERVIEWS:
-                out.overviews[kind] = table
-            else:
+            if kind in SERIES:
                 out.files[kind] = write_files(place, kind, table)
+            else:
+                out.overviews[kind] = table
         return out
 
     @classmethod
@@ -58,6 +61,8 @@ class Written:
             for kind, table in part.overviews.items():
                 tables.setdefault(kind, []).append(table)
             out.states.update(part.states)
+            out.unread.update(part.unread)
+            out.kept.update(part.kept)
             out.rows += part.rows
         out.overviews = {kind: pa.concat_tables(each).unify_dictionaries() for kind, each in tables.items()}
         return out
@@ -69,9 +74,10 @@ def work(
     selected: Selected,
     unpacked: Unpacked,
     progress: Progress | None = None,
+    had: Mapping[str, Collection[str]] | None = None,
 ) -> Written:
-    """Decode whole runs, and write their rows."""
-    return Written.of(place, decode_runs(runs, selected, unpacked, progress))
+    """Decode whole runs, and write their rows; `had` as `decode_runs` has it."""
+    return Written.of(place, decode_runs(runs, selected, unpacked, progress, had))
 
 
 def shares(

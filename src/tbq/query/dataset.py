@@ -227,7 +227,7 @@ def _noting(tags: Selection, seen: dict[str, bool]) -> Selection:
         seen[tag] = tags.matches(tag)
         return seen[tag]
 
-    return Matching((), "tag", test)
+    return Matching((), test=test)
 
 
 def dataset(

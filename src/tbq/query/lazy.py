@@ -91,7 +91,7 @@ def _tables(
             seen[tag] = bool(_passing(parts, "tag", [tag], empty))
             return seen[tag]
 
-        tags = Matching((), "tag", test)
+        tags = Matching((), test=test)
     steps = step_range(parts)
     if steps[0] > steps[1]:
         runs = []

@@ -107,7 +107,7 @@ class Filter:
         if not self.uses("tag"):
             return Selection(None)
         it = ds.field("tag")
-        return Matching((), "tag", lambda tag: bool(self.possible([it == tag])))
+        return Matching((), test=lambda tag: bool(self.possible([it == tag])))
 
     def steps(self) -> tuple[int, int]:
         """The least and the largest step that may pass; the first is larger if none does."""

@@ -12,10 +12,11 @@ from tbq.columns.rows import having, with_strings
 from tbq.decode.options import EVERYTHING, SELECTED, Selected
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.query.prune import Filter, Matching
-from tbq.query.scanning import Question, Scanning, in_groups, relative
+from tbq.query.scanning import FIRST_BYTES, Question, Scanning, in_groups, relative
 from tbq.schema import schema
 from tbq.select import Names, Selection
 from tbq.select import steps as _steps
+from tbq.source.files import GROUP_BYTES, groups
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -56,9 +57,12 @@ def scan(
             needed |= {name for name in schema(kind).names if asked.uses(name)}
     if needed is not None and not tags.everything:
         needed.add("tag")
+    runs = runs if steps[0] <= steps[1] else []
+    if len(list(groups(runs, FIRST_BYTES, GROUP_BYTES, reader.size_of))) > 1:
+        tags = reader.settled(tags, runs)
     question = Question(
         kind,
-        runs if steps[0] <= steps[1] else [],
+        runs,
         _noting(tags, also, seen),
         steps,
         None if needed is None else tuple(sorted(needed)),
@@ -91,7 +95,7 @@ def _noting(tags: Selection, also: Selection, seen: set[str]) -> Selection:
         seen.add(tag)
         return tags.matches(tag) and also.matches(tag)
 
-    return Matching((), "tag", test)
+    return Matching((), test=test)
 
 
 def _batches(

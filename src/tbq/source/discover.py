@@ -273,6 +273,21 @@ def places_of(item: str) -> list[str]:
     return [place, *(places_of(named[2]) if named and place == item else [])]
 
 
+def absolute(name: str | None, item: str) -> tuple[str | None, str]:
+    """A path, a glob or a `name:path` pair as (name, path) that mean the same in every directory."""
+    if is_remote(item):
+        return name, item
+    path = os.path.expanduser(local_path(item))
+    named = _NAMED.fullmatch(path)
+    if os.path.lexists(path):
+        return name, os.path.abspath(path)
+    if named and not _is_drive(path):
+        return absolute(name or named[1], named[2])
+    if glob.has_magic(path) and not os.path.isabs(path):  # the directories above it are no patterns
+        return name, os.path.join(glob.escape(os.getcwd()), path)
+    return name, os.path.abspath(path) if path else path
+
+
 def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, str]]:
     """A path, a glob or a `name:path` pair as (name, path); what exists is taken as it is."""
     if not item:

@@ -48,6 +48,8 @@ class Unpacked:
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
         self.failures: dict[bytes, str] = {}
+        #: the files among them of which there may be more: the disk was full, or a file could not be read
+        self.interrupted: set[bytes] = set()
 
     def __call__(self, path: bytes) -> bytes | None:
         """The path of the unpacked file; None if it is not compressed after all."""
@@ -81,10 +83,12 @@ class Unpacked:
                         with contextlib.suppress(OSError):
                             os.unlink(copy)
                 self.failures.pop(path, None)
+                self.interrupted.discard(path)
                 self._spare += self._taken.pop(path, 0)
 
     def _unpack(self, path: bytes) -> bytes | None:
         self.failures.pop(path, None)
+        self.interrupted.discard(path)
         self._spare += self._taken.pop(path, 0)
         written = 0
         target = Path()
@@ -118,6 +122,7 @@ class Unpacked:
             )
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
+            self.interrupted.add(path)
             self.failures[path] = (
                 f"could not be unpacked beyond its first {written:,} bytes: {reason}; "
                 "free some space for temporary files, or let TMPDIR name another disk"
