@@ -42,7 +42,9 @@ class Unpacked:
         self.limit = self._limit.most
         self._scratch: Scratch | None = None
         self._done: dict[bytes, _Copy] = {}
-        self._taken: dict[bytes, int] = {}  # of what is spare, by file: all of them share FLOOR beyond their ratio
+        self._taken: dict[
+            bytes, int
+        ] = {}  # of what is spare, by file: all of them share FLOOR beyond their ratio
         self._count = 0
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
