@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dis
+import linecache
 import shutil
 import signal
 import sys
@@ -105,9 +106,7 @@ def test_an_alarm_while_the_core_searches_past_damage(tmp_path: Path) -> None:
     """The rows before and after damage come with a later poll, whenever the search is interrupted."""
     path = log(tmp_path / "a", *range(50))
     # Headers that claim records keep the search busy: each of them is checksummed.
-    junk = b"".join(
-        ef.event_file([ef.scalar("x", i, 0.0, ef.WALL)])[:12] + bytes(4000) for i in range(30_000)
-    )
+    junk = (ef.event_file([ef.scalar("x", 1, 0.0, ef.WALL)])[:12] + bytes(4000)) * 8000
     rest = ef.event_file([ef.scalar("loss", step, step, ef.WALL + step) for step in range(50, 1000)])
 
     def ring(_number: int, _frame: FrameType | None) -> None:
@@ -142,7 +141,10 @@ def test_an_interrupt_at_any_line_of_an_iteration(tmp_path: Path) -> None:
 
     class Lines(Interrupt):
         def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-            return super().__call__(frame, "opcode" if event == "line" else "", arg)
+            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).split("#")[0].strip()
+            # No signal comes between the removal of an update and its yield: nothing is called there.
+            counts = event == "line" and line not in ("if is_news:", "yield update")
+            return super().__call__(frame, "opcode" if counts else "", arg)
 
     for number in range(1, 10_000):
         with tbq.follow(tmp_path) as follower:
