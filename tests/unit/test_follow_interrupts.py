@@ -154,6 +154,7 @@ def test_an_interrupt_at_any_line_of_an_iteration(tmp_path: Path) -> None:
             sys.settrace(interrupt)
             try:
                 for update in follower:
+                    sys.settrace(before)
                     steps += [row.step for row in update.table()]
                     break
             except KeyboardInterrupt:
