@@ -20,6 +20,7 @@
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
 #include "decode/decode.hpp"
+#include "decode/file_opener.hpp"
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
 #include "tables/session_tables.hpp"
@@ -310,6 +311,18 @@ void bind_decode(nb::module_& m) {
         return names;
       },
       "The names of what a file can turn out to be, as `file_table` numbers them.");
+
+  m.def(
+      "is_compressed",
+      [](const nb::bytes& path) {
+        const std::string name(path.c_str(), path.size());
+        const Unlocked free;
+        File file;
+        BlockReader reader(64);
+        return file.open(name) == 0 && content_of(file, reader) == FileContent::compressed;
+      },
+      "path"_a, nb::sig("def is_compressed(path: bytes) -> bool"),
+      "Whether a file is gzip or zlib compressed as a whole.");
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -91,11 +92,23 @@ class PythonStore {
     store_->set_files(runs, files);
   }
 
-  Update poll(bool rows, uint64_t most) {
+  std::shared_ptr<Update> poll(bool rows, uint64_t most) {
     const bool in_place = is_ending();
     const Unlocked free;
     const std::lock_guard turn(mutex_);
     return store_->poll(rows, most, in_place);
+  }
+
+  bool has_update() {
+    const Unlocked free;
+    const std::lock_guard turn(mutex_);
+    return store_->has_update();
+  }
+
+  void taken(const Update& update) {
+    const Unlocked free;
+    const std::lock_guard turn(mutex_);
+    store_->taken(update);
   }
 
   Result everything(const std::vector<std::string>& kinds, nb::object runs) {
@@ -283,8 +296,9 @@ void bind_live(nb::module_& m) {
            "The files to follow from now on; `names` order them, if paths are those of copies.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
            "Look at every file, and read what is new, up to about so many bytes; without rows only what "
-           "became "
-           "of files is told.")
+           "became of files is told. The same update comes again until it is taken.")
+      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update is to be taken.")
+      .def("taken", &PythonStore::taken, "update"_a, "The next poll gives another update than this.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
                    "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "
@@ -321,8 +335,13 @@ void bind_live(nb::module_& m) {
   nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
       .def(nb::init<>())
       .def(
-          "set", [](WatchedPaths& self, nb::list paths) { self.set(paths_of(paths)); }, "paths"_a,
-          nb::sig("def set(self, paths: list[bytes]) -> None"))
+          "set",
+          [](WatchedPaths& self, nb::list paths) {
+            std::vector<std::string> given = paths_of(paths);
+            const Unlocked free;
+            self.set(std::move(given));
+          },
+          "paths"_a, nb::sig("def set(self, paths: list[bytes]) -> None"))
       .def(
           "changed",
           [](WatchedPaths& self) {

@@ -55,6 +55,27 @@ struct Field {
   int64_t as_int64() const { return static_cast<int64_t>(value); }
 };
 
+// The groups that are open where a message is read. Groups ended with proto1, but a reader must be able to
+// skip them.
+class OpenGroups {
+ public:
+  explicit OpenGroups(uint32_t number) : numbers_{number} {}
+  bool any() const { return depth_ > 0; }
+  // Takes note of the next field; false if the message is malformed there.
+  bool note(uint32_t number, Wire wire) {
+    if (wire == Wire::end_group) return numbers_[--depth_] == number;
+    if (wire != Wire::group) return true;
+    if (depth_ == kMost) return false;
+    numbers_[depth_++] = number;
+    return true;
+  }
+
+ private:
+  static constexpr int kMost = 32;
+  uint32_t numbers_[kMost];
+  int depth_ = 1;
+};
+
 class Cursor {
  public:
   Cursor() = default;
@@ -110,9 +131,18 @@ class Cursor {
   }
 
  private:
-  static constexpr int kMaxGroupDepth = 32;
-
   bool field_at(Field& out) {
+    if (!item(out)) return false;
+    if (out.wire != Wire::group) return out.wire != Wire::end_group;
+    OpenGroups open(out.number);
+    for (Field inner; open.any();) {
+      if (!item(inner) || !open.note(inner.number, inner.wire)) return false;
+    }
+    return true;
+  }
+
+  // A field, or the start or end of a group.
+  bool item(Field& out) {
     uint64_t key;
     if (!varint(key) || key > UINT32_MAX) return false;
     out.number = static_cast<uint32_t>(key >> 3);
@@ -136,46 +166,11 @@ class Cursor {
         return varint(length) && bytes(length, out.bytes);
       }
       case Wire::group:
-        return skip_group(out.number);
+      case Wire::end_group:
+        return true;
       default:
         return false;
     }
-  }
-
-  bool skip_group(uint32_t number) {
-    uint32_t open[kMaxGroupDepth] = {number};
-    int depth = 1;
-    while (depth > 0) {
-      uint64_t key;
-      if (!varint(key) || key > UINT32_MAX) return false;
-      const auto inner = static_cast<uint32_t>(key >> 3);
-      uint64_t value;
-      Bytes skipped;
-      switch (static_cast<Wire>(key & 7)) {
-        case Wire::varint:
-          if (!varint(value)) return false;
-          break;
-        case Wire::fixed64:
-          if (!bytes(8, skipped)) return false;
-          break;
-        case Wire::fixed32:
-          if (!bytes(4, skipped)) return false;
-          break;
-        case Wire::bytes:
-          if (!varint(value) || !bytes(value, skipped)) return false;
-          break;
-        case Wire::group:
-          if (depth == kMaxGroupDepth) return false;
-          open[depth++] = inner;
-          break;
-        case Wire::end_group:
-          if (open[--depth] != inner) return false;
-          break;
-        default:
-          return false;
-      }
-    }
-    return true;
   }
 
   const uint8_t* at_ = nullptr;

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
+#include "decode/crew.hpp"
 #include "decode/file_opener.hpp"
 #include "decode/file_report.hpp"
 #include "decode/jobs.hpp"
@@ -47,12 +43,9 @@ class Decoder {
 
   Result run() {
     execute();
-    if (failure_) std::rethrow_exception(failure_);
-    if (!cancelled_ && options_.tick) {
-      cancelled_ = !options_.tick({plan_.total_bytes, plan_.total_bytes, specs_.size(), specs_.size()});
-    }
-    result_.cancelled = cancelled_;
-    if (cancelled_) return std::move(result_);
+    result_.cancelled = stopped() || (options_.tick && !options_.tick({plan_.total_bytes, plan_.total_bytes,
+                                                                       specs_.size(), specs_.size()}));
+    if (result_.cancelled) return std::move(result_);
     for (Output& output : outputs_) {
       if (output.joiner) append_rows(result_, *output.joiner);
       output.joiner.reset();
@@ -80,73 +73,21 @@ class Decoder {
     const unsigned count =
         std::max(1U, std::min<unsigned>(options_.threads, static_cast<unsigned>(jobs_.size())));
     for (unsigned i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(options_));
-    std::vector<std::thread> threads;
-    threads.reserve(count);
-    for (unsigned i = 0; i < count && !options_.in_place; ++i) {
-      try {
-        const std::lock_guard lock(mutex_);
-        threads.emplace_back([this, i] { loop(*workers_[i]); });
-        ++running_;
-      } catch (const std::system_error&) {  // the system has no more threads: fewer do it too
-        break;
-      } catch (...) {
-        fail();
-        break;
-      }
-    }
-    if (threads.empty()) {
-      alone_ = true;
-      ++running_;
-      loop(*workers_[0]);
-    }
-    watch();
-    for (std::thread& thread : threads) thread.join();
+    const auto tick = [this] {
+      return options_.tick({bytes_done_, plan_.total_bytes, files_done_, specs_.size()});
+    };
+    crew_.run(
+        jobs_.size(), options_.in_place ? 0 : count,
+        [this](unsigned worker, size_t i) {
+          if (jobs_[i].split) {
+            split_job(*workers_[worker], i);
+          } else {
+            whole_runs(*workers_[worker], jobs_[i], outputs_[i]);
+          }
+        },
+        options_.tick ? std::function<bool()>(tick) : nullptr);
   }
-
-  void loop(Worker& worker) {
-    try {
-      for (size_t i = next_job_++; i < jobs_.size() && !cancelled_; i = next_job_++) {
-        if (jobs_[i].split) {
-          split_job(worker, i);
-        } else {
-          whole_runs(worker, jobs_[i], outputs_[i]);
-        }
-        if (alone_) tick();
-      }
-    } catch (...) {
-      fail();
-    }
-    const std::lock_guard lock(mutex_);
-    --running_;
-    changed_.notify_all();
-  }
-
-  void fail() {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    cancelled_ = true;
-  }
-
-  // Waits for the workers on the calling thread, which alone may call back.
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (running_ > 0) {
-      changed_.wait_for(lock, std::chrono::milliseconds(50));
-      if (cancelled_ || running_ == 0) continue;
-      lock.unlock();
-      tick();
-      lock.lock();
-    }
-  }
-
-  void tick() {
-    if (!options_.tick || cancelled_) return;
-    try {
-      if (!options_.tick({bytes_done_, plan_.total_bytes, files_done_, specs_.size()})) cancelled_ = true;
-    } catch (...) {
-      fail();
-    }
-  }
+  bool stopped() const { return crew_.stop().is_set(); }
 
   // ---- files and parts
 
@@ -167,7 +108,7 @@ class Decoder {
     part.run = run;
     part.plugins = manner.plugins;
     part.select = &options_.select;
-    part.cancelled = &cancelled_;
+    part.stop = &crew_.stop();
     part.progress = manner.again ? nullptr : &bytes_done_;
     return part;
   }
@@ -182,7 +123,7 @@ class Decoder {
     part->file = index;
     if (search && begin > 0) {
       worker.reader.reset(&file, file.size());
-      begin = Recovery(worker.reader, &cancelled_).find_record(begin).resume;
+      begin = Recovery(worker.reader, &crew_.stop()).find_record(begin).resume;
     }
     decode_part(file, worker.reader, worker.pool, part_options(specs_[index].run, manner), begin, limit,
                 *part);
@@ -216,7 +157,7 @@ class Decoder {
 
   void whole_runs(Worker& worker, const Job& job, Output& output) {
     output.joiner = std::make_unique<Joiner>(options_, worker.pool);
-    for (uint32_t run = job.first_run; run < job.last_run && !cancelled_; ++run) {
+    for (uint32_t run = job.first_run; run < job.last_run && !stopped(); ++run) {
       Parts parts;
       Plugins plugins = plugins_of({}, {}, options_.known_tags(specs_[runs_[run]].run));
       Manner manner = first_manner(run);
@@ -245,10 +186,10 @@ class Decoder {
         decode_file(worker, job.file, job.begin, job.limit, true, first_manner(job.first_run));
     if (job.limit == UINT64_MAX) ++files_done_;
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(parts_mutex_);
       if (++outputs_[job.first_job].parts_done < job.last_job - job.first_job) return;
     }
-    if (cancelled_) return;
+    if (stopped()) return;
     Parts parts;
     for (size_t i = job.first_job; i < job.last_job; ++i) {
       std::shared_ptr<Part> part = std::move(outputs_[i].part);
@@ -291,7 +232,7 @@ class Decoder {
       sessions = order_run(parts, result_.files, by_path);
       verify_passed();  // with all plugins known, other records may be passed over
     }
-    if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !cancelled_) {
+    if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !stopped()) {
       manner.steps = true;
       decode_again(worker, parts, manner, [](const Part&) { return true; });
       sessions = order_run(parts, result_.files, by_path);
@@ -320,7 +261,7 @@ class Decoder {
   bool decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     bool any = false;
     for (auto& part : parts) {
-      if (cancelled_ || !which(*part)) continue;
+      if (stopped() || !which(*part)) continue;
       if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
       any = true;
     }
@@ -336,15 +277,10 @@ class Decoder {
   std::vector<std::unique_ptr<Worker>> workers_;
   Result result_;
   FileOpener opener_{options_, result_.files};
-  std::atomic<size_t> next_job_{0};
-  std::atomic<bool> cancelled_{false};
+  Crew crew_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<uint64_t> files_done_{0};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned running_ = 0;
-  bool alone_ = false;  // no thread could be started
-  std::exception_ptr failure_;
+  std::mutex parts_mutex_;  // of Output::parts_done
 };
 
 }  // namespace

@@ -29,9 +29,10 @@ using Delivered = std::unordered_map<const Segment*, Stretches>;
 
 using SeriesNames = std::set<std::pair<Kind, std::string>>;
 
-// For a join that gives only what is new of a run, and what is not visible any more.
+// For a join that gives only what is new of a run, and what is not visible any more. The join notes what is
+// visible; it counts as delivered once commit() was called.
 struct Delivery {
-  Delivered& delivered;
+  Delivered& delivered;                          // gets an entry without rows for each segment that has none
   const std::unordered_set<const Part*>& fresh;  // parts with rows that are new
   std::unordered_set<std::string> stale;         // tags that had rows in parts that are gone
   bool all = false;                              // look at every tag, not only at these
@@ -45,6 +46,12 @@ struct Delivery {
     double value = 0;  // of a scalar
   };
   std::vector<Retracted> retracted;
+  std::vector<std::pair<Stretches*, Stretches>> visible;  // of entries of `delivered`
+
+  void commit() noexcept {
+    for (auto& [entry, stretches] : visible) *entry = std::move(stretches);
+    visible.clear();
+  }
 };
 
 }  // namespace tbq

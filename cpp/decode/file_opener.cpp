@@ -8,15 +8,26 @@
 #include "record/framing.hpp"
 
 namespace tbq {
-namespace {
-
-bool looks_compressed(const uint8_t* head, size_t size) {
-  if (size < 2) return false;
+bool looks_compressed(Bytes head) {
+  if (head.size() < 2) return false;
   if (head[0] == 0x1f && head[1] == 0x8b) return true;
   return (head[0] & 0x0f) == 8 && (head[0] >> 4) <= 7 && (head[0] * 256 + head[1]) % 31 == 0;
 }
 
-}  // namespace
+FileContent content_of(const File& file, BlockReader& reader) {
+  if (file.size() == 0) return FileContent::empty;
+  if (file.size() < kHeader) return FileContent::records;
+  reader.reset(&file, file.size());
+  const uint8_t* header = reader.view(0, kHeader);
+  uint64_t length;
+  if (!header || read_header(header, length)) return FileContent::records;
+  constexpr std::string_view kLfs = "version https://git-lfs";
+  const size_t size = static_cast<size_t>(std::min<uint64_t>(kLfs.size(), file.size()));
+  const uint8_t* text = reader.view(0, size);
+  if (!text) return FileContent::records;
+  if (as_text({text, size}) == kLfs) return FileContent::git_lfs;
+  return looks_compressed({text, size}) ? FileContent::compressed : FileContent::records;
+}
 
 bool FileOpener::open(uint32_t index, File& file, BlockReader& reader) {
   const std::lock_guard lock(mutexes_[index % std::size(mutexes_)]);
@@ -30,32 +41,24 @@ bool FileOpener::open_locked(FileReport& report, File& file, BlockReader& reader
     return false;
   }
   if (!report.compressed) report.bytes = file.size();
-  if (file.size() == 0) {
-    report.state = FileState::empty;
-    return false;
+  switch (content_of(file, reader)) {
+    case FileContent::records:
+      return true;
+    case FileContent::empty:
+      report.state = FileState::empty;
+      return false;
+    case FileContent::git_lfs:
+      report.state = FileState::git_lfs;
+      return false;
+    case FileContent::compressed:
+      break;
   }
-  if (file.size() < kHeader) return true;
-  reader.reset(&file, file.size());
-  const uint8_t* head = reader.view(0, kHeader);
-  uint64_t length;
-  if (!head || read_header(head, length)) return true;
-  constexpr std::string_view kLfs = "version https://git-lfs";
-  const size_t size = static_cast<size_t>(std::min<uint64_t>(kLfs.size(), file.size()));
-  const uint8_t* text = reader.view(0, size);
-  if (!text) return true;
-  if (as_text({text, size}) == kLfs) {
-    report.state = FileState::git_lfs;
-    return false;
-  }
-  if (looks_compressed(text, size) && !report.compressed && options_.inflate) {
-    const std::string unpacked = options_.inflate(report.path);
-    if (!unpacked.empty()) {
-      report.compressed = true;
-      report.unpacked = unpacked;
-      return open_locked(report, file, reader);
-    }
-  }
-  return true;
+  if (report.compressed || !options_.inflate) return true;
+  const std::string unpacked = options_.inflate(report.path);
+  if (unpacked.empty()) return true;
+  report.compressed = true;
+  report.unpacked = unpacked;
+  return open_locked(report, file, reader);
 }
 
 }  // namespace tbq

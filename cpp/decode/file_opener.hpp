@@ -9,6 +9,13 @@
 
 namespace tbq {
 
+// What the first bytes of a file say that it is. A file that does not begin with a record, and is nothing
+// else that is known, counts as records: damaged ones.
+enum class FileContent : uint8_t { records, empty, git_lfs, compressed };
+FileContent content_of(const File& file, BlockReader& reader);
+// Whether these may be the first bytes of a gzip or zlib file.
+bool looks_compressed(Bytes head);
+
 // Several threads may open files at a time.
 class FileOpener {
  public:

@@ -292,8 +292,8 @@ void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector
     if (begin < end && !hidden) visible[static_cast<size_t>(&place - places.data())].push_back({begin, end});
   });
   for (size_t i = 0; i < places.size(); ++i) {
-    Stretches& before = delivery.delivered[places[i].ref.segment];
-    if (!delivery.silent && before.empty()) {  // most are new
+    Stretches& before = delivery.delivered[places[i].ref.segment];  // stays where it is
+    if (!delivery.silent && before.empty()) {                       // most are new
       for (const Stretch& stretch : visible[i]) give(places[i], stretch.begin, stretch.end);
     } else if (!delivery.silent) {
       for (const Stretch& stretch : minus(visible[i], before)) give(places[i], stretch.begin, stretch.end);
@@ -306,7 +306,7 @@ void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector
         }
       }
     }
-    before = std::move(visible[i]);
+    if (visible[i] != before) delivery.visible.emplace_back(&before, std::move(visible[i]));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "event/span.hpp"
 #include "io/arena.hpp"
 #include "io/input.hpp"
+#include "io/stop_flag.hpp"
 #include "record/fault.hpp"
 
 namespace tbq {
@@ -84,7 +85,7 @@ struct PartOptions {
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
   // Asked once for each new tag; empty takes all.
   const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;
-  const std::atomic<bool>* cancelled = nullptr;
+  const StopFlag* stop = nullptr;
   std::atomic<uint64_t>* progress = nullptr;  // grows by the bytes passed
 };
 

@@ -67,6 +67,17 @@ class Fields {
 
  private:
   bool read(Item& out) {
+    if (!item(out)) return false;
+    if (out.wire != Wire::group) return out.wire != Wire::end_group;
+    OpenGroups open(out.number);
+    for (Item inner; open.any();) {
+      if (at_ == end_ || !item(inner) || !open.note(inner.number, inner.wire)) return false;
+    }
+    return true;
+  }
+
+  // A field, or the start or end of a group.
+  bool item(Item& out) {
     const uint64_t left = end_ - at_;
     const size_t window = left < kWindow ? static_cast<size_t>(left) : kWindow;
     const uint8_t* bytes = source_.at(at_, window);
@@ -100,25 +111,13 @@ class Fields {
         at_ = start + length;
         return true;
       }
+      case Wire::group:
+      case Wire::end_group:
+        break;
       default:
-        return skip_group(out);
+        return false;
     }
     at_ += window - cursor.left();
-    return true;
-  }
-
-  // Groups ended with proto1, but a parser must be able to skip them; this one needs the whole rest in
-  // memory.
-  bool skip_group(Item& out) {
-    const uint64_t left = end_ - at_;
-    if (left > (1U << 20)) return false;
-    const uint8_t* bytes = source_.at(at_, static_cast<size_t>(left));
-    if (!bytes) return false;
-    Cursor cursor({bytes, static_cast<size_t>(left)});
-    Field field;
-    if (!cursor.field(field)) return false;
-    out.wire = Wire::group;
-    at_ += left - cursor.left();
     return true;
   }
 

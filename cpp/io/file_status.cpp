@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "io/retried.hpp"
+
 #ifdef _WIN32
 #include <filesystem>
 #endif
@@ -58,7 +60,7 @@ FileStatus status_of(const std::string& path) {
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   return status_from(_wstat64(native.c_str(), &info), info);
 #else
-  return status_from(::stat(path.c_str(), &info), info);
+  return status_from(retried([&] { return ::stat(path.c_str(), &info); }), info);
 #endif
 }
 
@@ -67,7 +69,7 @@ FileStatus status_of(int descriptor) {
 #ifdef _WIN32
   return status_from(_fstat64(descriptor, &info), info);
 #else
-  return status_from(::fstat(descriptor, &info), info);
+  return status_from(retried([&] { return ::fstat(descriptor, &info); }), info);
 #endif
 }
 

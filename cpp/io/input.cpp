@@ -9,6 +9,7 @@
 
 #include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
+#include "io/retried.hpp"
 #include "io/sanitizer.hpp"
 
 #ifdef _WIN32
@@ -43,7 +44,8 @@ int File::open_disk(const std::string& path) {
   const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
   fd_ = _wopen(native.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
 #else
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block the open
+  // A FIFO must not block the open.
+  fd_ = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
 #endif
   if (fd_ < 0) return errno;
   status_ = status_of(fd_);
@@ -78,11 +80,11 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
     if (_lseeki64(fd_, static_cast<int64_t>(offset + done), SEEK_SET) < 0) return -errno;
     const auto got = _read(fd_, static_cast<uint8_t*>(into) + done, static_cast<unsigned>(wanted));
 #else
-    const auto got =
-        ::pread(fd_, static_cast<uint8_t*>(into) + done, wanted, static_cast<off_t>(offset + done));
+    const auto got = retried([&] {
+      return ::pread(fd_, static_cast<uint8_t*>(into) + done, wanted, static_cast<off_t>(offset + done));
+    });
 #endif
     if (got < 0) {
-      if (errno == EINTR) continue;
       if (done > 0)
         break;  // a bad sector: what lies before it is read, and the next call says why it stops there
       return -errno;
@@ -96,8 +98,8 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 uint64_t File::next_data(uint64_t offset) const {
   if (memory_) return offset;
 #if defined(SEEK_DATA) && !defined(_WIN32)
-  const off_t data_at =
-      ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);  // reads do not go by the position
+  // Reads do not go by the position.
+  const off_t data_at = retried([&] { return ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); });
   if (data_at >= 0) return std::max(offset, static_cast<uint64_t>(data_at));
   if (errno == ENXIO) return std::max(offset, status_.size);  // nothing but a hole to the end
 #endif

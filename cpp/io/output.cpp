@@ -7,6 +7,7 @@
 
 #include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
+#include "io/retried.hpp"
 
 #ifdef _WIN32
 #include <fcntl.h>
@@ -37,7 +38,7 @@ int Output::open(const std::string& path) {
   fd_ =
       _wopen(native.c_str(), _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
 #else
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  fd_ = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
 #endif
   if (fd_ < 0) return error_ = errno;
   if (!buffer_) buffer_ = std::make_unique_for_overwrite<uint8_t[]>(kBuffer);
@@ -53,7 +54,7 @@ int Output::close() {
 #else
   const int failed = ::close(fd_);
 #endif
-  if (failed != 0 && error_ == 0) error_ = errno;
+  if (failed != 0 && errno != EINTR && error_ == 0) error_ = errno;  // interrupted, it is closed all the same
   fd_ = -1;
   return error_;
 }
@@ -82,10 +83,9 @@ bool Output::put(const uint8_t* data, size_t size) {
 #ifdef _WIN32
     const auto done = _write(fd_, data, static_cast<unsigned>(wanted));
 #else
-    const auto done = ::write(fd_, data, wanted);
+    const auto done = retried([&] { return ::write(fd_, data, wanted); });
 #endif
     if (done < 0) {
-      if (errno == EINTR) continue;
       error_ = errno;
       return false;
     }

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 
+#include "io/retried.hpp"
+
 namespace tbq {
 namespace {
 
@@ -26,7 +28,8 @@ struct Pipe {
 // Whether the number still means our pipe: daemons close all files, and numbers are used again.
 bool is_ours(int fd) {
   struct stat status;
-  return fstat(fd, &status) == 0 && status.st_dev == g_pipe.device && status.st_ino == g_pipe.inode;
+  return retried([&] { return fstat(fd, &status); }) == 0 && status.st_dev == g_pipe.device &&
+         status.st_ino == g_pipe.inode;
 }
 
 void set_default(int number) {
@@ -43,7 +46,7 @@ extern "C" void tbq_on_termination(int number) {
   bool told = false;
   if (getpid() == g_pipe.process && is_ours(fd)) {
     // A pipe that is full has told often enough.
-    told = write(fd, &byte, 1) == 1 || errno == EAGAIN;
+    told = retried([&] { return write(fd, &byte, 1); }) == 1 || errno == EAGAIN;
   }
   if (!told) {
     set_default(number);
@@ -66,7 +69,7 @@ bool catch_termination(int fd) {
   // The kernel keeps signals without a handler from process 1: there, nothing would end the process.
   if (getpid() == 1) return false;
   struct stat status;
-  if (fstat(fd, &status) != 0) return false;
+  if (retried([&] { return fstat(fd, &status); }) != 0) return false;
   if (g_pipe.fd != fd || g_pipe.process != getpid() || !is_ours(fd)) {
     release_termination();
     g_pipe.fd = fd;

@@ -1,20 +1,12 @@
 // Large files: threads decode pieces of what is new at the same time.
 #include <algorithm>
 
+#include "decode/file_opener.hpp"
 #include "live/live_run.hpp"
 #include "record/recovery.hpp"
 
 namespace tbq {
-namespace {
-
-bool is_packed(const File& file) {
-  uint8_t start[2] = {};
-  return file.read_at(0, start, 2) == 2 && ((start[0] == 0x1f && start[1] == 0x8b) || start[0] == 0x78);
-}
-
-}  // namespace
-
-void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
+void LiveRun::plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs) {
   for (size_t i = 0; i < files_.size(); ++i) {
     LiveFile& file = *files_[i];
     file.ahead = {};
@@ -23,7 +15,10 @@ void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
     const uint64_t bytes = std::min(file.now.size, file.until) - begin;
     if (options_.threads < 2 || bytes < 2 * options_.split) continue;
     File handle;
-    if (handle.open(file.path) != 0 || is_packed(handle) || (begin > 0 && !file.remembers(handle))) continue;
+    if (handle.open(file.path) != 0 || content_of(handle, reader) != FileContent::records ||
+        (begin > 0 && !file.remembers(handle))) {
+      continue;
+    }
     file.ahead.status = handle.status();
     // Some more pieces than threads: not all of them take as long.
     const uint64_t count = std::min<uint64_t>(bytes / options_.split, 4 * options_.threads);
@@ -35,7 +30,7 @@ void LiveRun::plan_ahead(std::vector<AheadJob>& jobs) {
   }
 }
 
-void LiveRun::read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled, const AheadJob& job) {
+void LiveRun::read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJob& job) {
   const LiveFile& file = *files_[job.file];
   Ahead::Piece& piece = files_[job.file]->ahead.pieces[job.piece];
   File handle;
@@ -43,25 +38,24 @@ void LiveRun::read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled,
   uint64_t begin = piece.begin;
   if (job.piece > 0) {
     reader.reader.reset(&handle, handle.size());
-    begin = Recovery(reader.reader, cancelled).find_record(begin).resume;
+    begin = Recovery(reader.reader, &stop).find_record(begin).resume;
     if (begin >= piece.limit) return;
   }
-  piece.part = decode(reader, handle, file.id, begin, piece.limit, cancelled);
+  piece.part = decode(reader, handle, file.id, begin, piece.limit, stop);
 }
 
 // Takes the pieces that follow one another as settled parts. What comes after them up to the file's end is
 // returned, or up to where it shall be read; null if it was not decoded.
 std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
-                                            const std::atomic<bool>* cancelled) {
-  Ahead ahead = std::exchange(file.ahead, {});
+                                            const Ahead& ahead, const StopFlag& stop) {
   if (ahead.pieces.empty() || ahead.pieces[0].begin != file.settled) return nullptr;
   file.status = ahead.status;  // what happened since then is yet to be seen
-  for (Ahead::Piece& piece : ahead.pieces) {
+  for (const Ahead::Piece& piece : ahead.pieces) {
     if (file.settled >= piece.limit) continue;
-    std::shared_ptr<Part> part = std::move(piece.part);
+    std::shared_ptr<Part> part = piece.part;
     // One that begins elsewhere is wrong: the walk from the file's beginning is right.
     if (!part || part->begin != file.settled)
-      part = decode(reader, handle, file.id, file.settled, piece.limit, cancelled);
+      part = decode(reader, handle, file.id, file.settled, piece.limit, stop);
     if (&piece == &ahead.pieces.back()) return part;
     if (part->error != 0 || part->truncated > 0 || part->settled != part->stopped ||
         part->stopped <= file.settled) {
@@ -69,7 +63,6 @@ std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, 
     }
     file.settled = part->stopped;
     file.parts.push_back(std::move(part));
-    fresh_.insert(file.parts.back().get());
   }
   return nullptr;
 }

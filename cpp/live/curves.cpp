@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "live/crew.hpp"
+#include "decode/crew.hpp"
 #include "tables/curve.hpp"
 
 namespace tbq {

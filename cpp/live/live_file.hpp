@@ -43,7 +43,7 @@ struct LiveFile {
   uint32_t id = 0;    // of its report; another one each time it is read from the start
   FileStatus status;  // when it was read last
   bool known = false;
-  bool again = false;  // reading it was stopped before its end
+  bool again = false;  // some of it was left to the next look
   FileReport opened;   // what opening it said
 
   FileStatus now;  // found by the last look
@@ -59,6 +59,18 @@ struct LiveFile {
   Fingerprint last;
   Ahead ahead;
 
+  // Adds all parts that there are; all of them or, if that fails, none.
+  void add_parts(Parts& to) const {
+    to.reserve(to.size() + parts.size() + 1);
+    to.insert(to.end(), parts.begin(), parts.end());
+    if (tail) to.push_back(tail);
+  }
+  void forget_parts() noexcept {
+    parts.clear();
+    tail.reset();
+    settled = unfinished = 0;
+    first = last = {};
+  }
   // From where on it is to be read, if it is what its status says, and how many bytes that are.
   uint64_t begin_of_news() const { return change == FileChange::grown && now.size >= settled ? settled : 0; }
   uint64_t news() const {

@@ -13,41 +13,57 @@
 #include "live/transfer.hpp"
 
 namespace tbq {
-void LiveRun::set_files(const std::vector<FileSpec>& files) {
-  std::unordered_map<std::string, std::unique_ptr<LiveFile>> known;
-  for (auto& file : files_) known.emplace(file->path, std::move(file));
-  files_.clear();
-  files_.resize(files.size());
+void LiveRun::set_files(const std::vector<FileSpec>& specs) {
+  constexpr size_t kNew = SIZE_MAX;
+  std::unordered_map<std::string_view, size_t> known;
+  for (size_t i = 0; i < files_.size(); ++i) known.emplace(files_[i]->path, i);
+  std::vector<size_t> places(specs.size(), kNew);  // among the files so far
+  std::vector<bool> stays(files_.size(), false);
   std::vector<bool> used(reports_.size(), false);
-  for (size_t i = 0; i < files.size(); ++i) {
-    const auto found = known.find(files[i].path);
-    if (found == known.end() || !found->second) continue;
-    used[found->second->id] = true;
-    files_[i] = std::move(found->second);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const auto found = known.find(specs[i].path);
+    if (found == known.end() || stays[found->second]) continue;
+    places[i] = found->second;
+    stays[found->second] = true;
+    used[files_[found->second]->id] = true;
   }
+  bool any = false;
+  std::vector<std::unique_ptr<LiveFile>> files(specs.size());
   size_t free = 0;
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (files_[i]) continue;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (places[i] != kNew) continue;
     while (free < used.size() && used[free]) ++free;
     if (free == reports_.size()) reports_.emplace_back();
-    files_[i] = std::make_unique<LiveFile>();
-    files_[i]->path = files[i].path;
-    files_[i]->name = files[i].ordered_by();
-    files_[i]->id = static_cast<uint32_t>(free);
+    files[i] = std::make_unique<LiveFile>();
+    files[i]->path = specs[i].path;
+    files[i]->name = specs[i].ordered_by();
+    files[i]->id = static_cast<uint32_t>(free);
     reports_[free++] = {};
-    dirty_ = true;
+    any = true;
   }
-  for (auto& [path, file] : known) {
-    if (!file) continue;
-    drop(*file);
-    if (file->known && file->status.error == 0) changes_.push_back({name_, path, FileChange::gone});
-    dirty_ = true;
+  Parts dropped = dropped_;
+  std::vector<LiveChange> changes = changes_;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (stays[i]) continue;
+    files_[i]->add_parts(dropped);
+    if (files_[i]->known && files_[i]->status.error == 0)
+      changes.push_back({name_, files_[i]->path, FileChange::gone});
+    any = true;
   }
+  // Nothing fails from here on: either all of it is taken over or nothing.
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (places[i] != kNew) files[i] = std::move(files_[places[i]]);
+  }
+  files_ = std::move(files);
+  dropped_ = std::move(dropped);
+  changes_ = std::move(changes);
+  dirty_ = dirty_ || any;
 }
 
 bool LiveRun::look(uint64_t& bytes) {
   bool any = dirty_;
   for (auto& file : files_) {
+    file->ahead = {};  // of a look that was stopped
     file->now = status_of(file->path);
     file->change = file->compare(file->now);
     if (file->known && file->now.error == 0 && file->opened.state == FileState::unreadable) {
@@ -78,26 +94,14 @@ uint64_t LiveRun::limit(uint64_t bytes) {
   return left;
 }
 
-void LiveRun::drop(LiveFile& file) {
-  dropped_.insert(dropped_.end(), file.parts.begin(), file.parts.end());
-  if (file.tail) dropped_.push_back(file.tail);
-  file.parts.clear();
-  file.tail.reset();
-  file.settled = file.unfinished = 0;
-  file.first = file.last = {};
-}
-
 Parts LiveRun::all_parts() const {
   Parts parts;
-  for (const auto& file : files_) {
-    parts.insert(parts.end(), file->parts.begin(), file->parts.end());
-    if (file->tail) parts.push_back(file->tail);
-  }
+  for (const auto& file : files_) file->add_parts(parts);
   return parts;
 }
 
 std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,
-                                      uint64_t limit, const std::atomic<bool>* cancelled) {
+                                      uint64_t limit, const StopFlag& stop) {
   PartOptions options;
   options.kinds = options_.kinds;
   if (options_.restarts != Restarts::tensorboard) {
@@ -110,7 +114,7 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   options.run = index;
   options.plugins = &plugins_;
   options.select = &options_.select;
-  options.cancelled = cancelled;
+  options.stop = &stop;
   auto part = std::make_shared<Part>();
   part->file = file;
   decode_part(handle, reader.reader, reader.pool, options, begin, limit, *part);
@@ -118,81 +122,93 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   return part;
 }
 
-void LiveRun::read_file(LiveReader& reader, LiveFile& file, const std::atomic<bool>* cancelled) {
-  FileReport report;
-  report.path = file.path;
-  report.name = file.name;
-  report.run = index;
-  reports_[file.id] = report;
+// Reads a file again, or on. What is read takes the place of what is known once all of it is there: if this
+// fails or is stopped, which returns false, nothing has changed.
+bool LiveRun::read_file(LiveReader& reader, LiveFile& known, const StopFlag& stop) {
+  const Ahead ahead = std::exchange(known.ahead, {});
+  LiveFile file = known;
+  std::vector<FileReport> opened(1);
+  opened[0].path = file.path;
+  opened[0].name = file.name;
+  opened[0].run = index;
   File handle;
-  const bool readable = FileOpener(options_, reports_).open(file.id, handle, reader.reader);
-  file.opened = reports_[file.id];
+  const bool readable = FileOpener(options_, opened).open(0, handle, reader.reader);
+  file.opened = std::move(opened[0]);
   file.known = true;
+  file.again = false;
   file.status = file.now;
-  if (file.opened.state == FileState::unreadable) {
-    drop(file);
-    return;
+  if (file.opened.state != FileState::unreadable && !file.opened.compressed) file.status = handle.status();
+  Parts dropped;
+  if (!readable || file.opened.compressed || file.change != FileChange::grown || !file.remembers(handle)) {
+    if (readable && file.change == FileChange::grown) file.change = FileChange::replaced;
+    file.add_parts(dropped);
+    file.forget_parts();
   }
-  if (!file.opened.compressed) file.status = handle.status();
-  if (!readable) {
-    drop(file);
-    return;
+  const size_t kept = file.parts.size();
+  const std::shared_ptr<Part> before = std::exchange(file.tail, nullptr);
+  if (readable) {
+    if (before) dropped.push_back(before);
+    read_parts(reader, file, handle, ahead, stop);
   }
-  if (file.opened.compressed || file.change != FileChange::grown || !file.remembers(handle)) {
-    if (file.change == FileChange::grown) file.change = FileChange::replaced;
-    drop(file);
-  }
-  file.again = true;  // if what follows is stopped
-  const std::shared_ptr<Part> before = std::move(file.tail);
-  file.tail.reset();
+  if (stop.is_set()) return false;
+
+  std::unordered_set<const Part*> fresh;
+  for (size_t i = kept; i < file.parts.size(); ++i) fresh.insert(file.parts[i].get());
+  if (file.tail) fresh.insert(file.tail.get());
+  fresh_.reserve(fresh_.size() + fresh.size());
+  dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
+  // Nothing fails from here on.
+  fresh_.merge(fresh);
+  if (before) keep_place(*before, file);
+  known = std::move(file);
+  return true;
+}
+
+// Decodes what comes after the settled parts of a file.
+void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle, const Ahead& ahead,
+                         const StopFlag& stop) {
   file.unfinished = 0;
-  if (before) dropped_.push_back(before);
   const uint64_t until = file.opened.compressed ? UINT64_MAX : file.until;
-  auto part = decode_ahead(reader, file, handle, cancelled);
-  if (!part && file.settled < until) part = decode(reader, handle, file.id, file.settled, until, cancelled);
+  auto part = decode_ahead(reader, file, handle, ahead, stop);
+  if (!part && file.settled < until) part = decode(reader, handle, file.id, file.settled, until, stop);
   // What is not settled depends on all that follows.
   if (part && until != UINT64_MAX && (part->settled < part->stopped || part->settled <= file.settled))
-    part = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
+    part = decode(reader, handle, file.id, file.settled, UINT64_MAX, stop);
   if (!part) {
     // Pieces that were decoded ahead reach up to the limit.
   } else if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
-      auto settled = decode(reader, handle, file.id, file.settled, part->settled, cancelled);
+      auto settled = decode(reader, handle, file.id, file.settled, part->settled, stop);
       file.settled = part->settled;
       file.parts.push_back(std::move(settled));
-      fresh_.insert(file.parts.back().get());
-      file.tail = decode(reader, handle, file.id, file.settled, UINT64_MAX, cancelled);
+      file.tail = decode(reader, handle, file.id, file.settled, UINT64_MAX, stop);
     } else {
       file.settled = part->settled;
       file.unfinished = part->truncated;
       part->truncated = 0;
       file.parts.push_back(std::move(part));
-      fresh_.insert(file.parts.back().get());
     }
   } else {
     file.tail = std::move(part);
   }
-  if (file.tail) fresh_.insert(file.tail.get());
   reader.reader.reset(&handle, handle.size());  // pieces may have been read by others
   file.remember(reader.reader);
-  if (before) keep_place(before, file);
-  file.again = (cancelled && cancelled->load(std::memory_order_relaxed)) ||
-               (!file.tail && file.settled >= until && file.settled < file.status.size);
+  file.again = !file.tail && file.settled >= until && file.settled < file.status.size;
 }
 
 // What was delivered of a part that was decoded again stays delivered.
-void LiveRun::keep_place(const std::shared_ptr<Part>& before, const LiveFile& file) {
+void LiveRun::keep_place(const Part& before, const LiveFile& file) noexcept {
   const auto found = std::find_if(file.parts.begin(), file.parts.end(),
-                                  [&](const auto& part) { return part->begin == before->begin; });
+                                  [&](const auto& part) { return part->begin == before.begin; });
   if (found != file.parts.end()) {
-    transfer(*before, **found, delivered_);
-  } else if (file.tail && file.tail->begin == before->begin) {
-    transfer(*before, *file.tail, delivered_);
+    transfer(before, **found, delivered_);
+  } else if (file.tail && file.tail->begin == before.begin) {
+    transfer(before, *file.tail, delivered_);
   }
 }
 
 // Decodes parts again whose kinds were decided by a plugin that is not the tag's.
-void LiveRun::correct_plugins(LiveReader& reader, const std::atomic<bool>* cancelled) {
+void LiveRun::correct_plugins(LiveReader& reader, const StopFlag& stop) {
   const Parts parts = all_parts();
   plugins_ = plugins_of(parts, order(parts), nullptr);
   for (auto& file : files_) {
@@ -200,11 +216,13 @@ void LiveRun::correct_plugins(LiveReader& reader, const std::atomic<bool>* cance
       if (!assumed_wrongly(*part, plugins_)) return;
       File handle;
       if (handle.open(file->opened.unpacked.empty() ? file->path : file->opened.unpacked) != 0) return;
-      auto again = decode(reader, handle, file->id, part->begin, limit, cancelled);
-      if (again->stopped != part->stopped || again->records != part->records)
+      auto again = decode(reader, handle, file->id, part->begin, limit, stop);
+      if (stop.is_set() || again->stopped != part->stopped || again->records != part->records)
         return;  // it is another file now
       again->truncated = part->truncated;
+      dropped_.reserve(dropped_.size() + 1);
       fresh_.insert(again.get());
+      // Nothing fails from here on.
       transfer(*part, *again, delivered_);
       dropped_.push_back(std::move(part));
       part = std::move(again);
@@ -214,42 +232,43 @@ void LiveRun::correct_plugins(LiveReader& reader, const std::atomic<bool>* cance
   }
 }
 
-void LiveRun::read(LiveReader& reader, const std::atomic<bool>* cancelled) {
-  dirty_ = true;  // until all is done
-  for (auto& file : files_) {
-    if (file->change == FileChange::none) continue;
-    if (file->change == FileChange::gone) {
-      drop(*file);
-      file->status = file->now;
-      file->opened.state = FileState::unreadable;
-      file->opened.error = file->now.error;
-    } else {
-      read_file(reader, *file, cancelled);
-    }
-    file->ahead = {};
-    changes_.push_back({name_, file->path, file->change});
-    file->change = FileChange::none;
-  }
+void LiveRun::read(LiveReader& reader, const StopFlag& stop) {
+  dirty_ = true;  // until commit()
   for (const auto& file : files_) {
     reports_[file->id].path = file->path;
     reports_[file->id].name = file->name;
   }
-  correct_plugins(reader, cancelled);
+  changes_.reserve(changes_.size() + files_.size());
+  for (auto& file : files_) {
+    if (file->change == FileChange::none) continue;
+    LiveChange change{name_, file->path, FileChange::none};
+    if (file->change == FileChange::gone) {
+      file->add_parts(dropped_);
+      file->forget_parts();
+      file->status = file->now;
+      file->opened.state = FileState::unreadable;
+      file->opened.error = file->now.error;
+    } else if (!read_file(reader, *file, stop)) {
+      return;
+    }
+    change.what = std::exchange(file->change, FileChange::none);
+    changes_.push_back(std::move(change));  // there is room for it
+  }
+  correct_plugins(reader, stop);
 }
 
 void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
+  staged_.reset();
   const Parts parts = all_parts();
   const RunSessions sessions = order(parts);
+  std::unordered_set<std::string> stale = stale_;
   for (const auto& part : dropped_) {
-    for (const auto& entry : part->tags.all) stale_.insert(entry->tag);
-    retract(*part, asked.silent ? nullptr : &out.retracted);
+    for (const auto& entry : part->tags.all) stale.insert(entry->tag);
+    if (!asked.silent) retract(*part, out.retracted);
   }
-  dropped_.clear();
-
   std::vector<SessionState> states = states_of(sessions);
-  Delivery delivery{delivered_, fresh_, std::move(stale_), states != states_, asked.silent, asked.hidden, {}};
-  stale_.clear();
-  states_ = std::move(states);
+  const bool all = states != states_;
+  Delivery delivery{delivered_, fresh_, std::move(stale), all, asked.silent, asked.hidden, {}, {}};
   for (const auto& file : files_) {
     FileReport& report = reports_[file->id];
     report = file->opened;
@@ -265,8 +284,27 @@ void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
   for (const Delivery::Retracted& row : delivery.retracted) {
     out.retracted.push_back({name_, row.tag, row.kind, row.step, row.wall_time, row.value});
   }
+  delivery.retracted.clear();
+  out.changes.insert(out.changes.end(), changes_.begin(), changes_.end());
+  staged_.emplace(std::move(delivery), std::move(states));
+}
+
+void LiveRun::commit() noexcept {
+  if (!staged_) return;
+  for (const auto& part : dropped_) {
+    for (const auto& entry : part->tags.all) {
+      for (const Segment& segment : entry->scalars.segments.all) delivered_.erase(&segment);
+      for (const auto& of_kind : entry->blobs) {
+        for (const Segment& segment : of_kind.second.segments.all) delivered_.erase(&segment);
+      }
+    }
+  }
+  staged_->delivery.commit();
+  states_ = std::move(staged_->states);
+  staged_.reset();
+  dropped_.clear();
   fresh_.clear();
-  std::move(changes_.begin(), changes_.end(), std::back_inserter(out.changes));
+  stale_.clear();
   changes_.clear();
   dirty_ = false;
 }
@@ -320,22 +358,21 @@ void LiveRun::join(Joiner& joiner, const Parts& parts, const RunSessions& sessio
   }
 }
 
-void LiveRun::retract(const Part& part, std::vector<RetractedRow>* out) {
+void LiveRun::retract(const Part& part, std::vector<RetractedRow>& out) const {
   for (const auto& entry : part.tags.all) {
     const auto rows_of = [&](Kind kind, const std::vector<Segment>& segments, auto&& row_of) {
       for (const Segment& segment : segments) {
         const auto found = delivered_.find(&segment);
         if (found == delivered_.end()) continue;
         for (const Stretch& stretch : found->second) {
-          for (uint64_t row = stretch.begin; out && row < stretch.end; ++row) {
-            RetractedRow& gone = out->emplace_back();
+          for (uint64_t row = stretch.begin; row < stretch.end; ++row) {
+            RetractedRow& gone = out.emplace_back();
             gone.run = name_;
             gone.tag = entry->tag;
             gone.kind = kind;
             row_of(row, gone);
           }
         }
-        delivered_.erase(found);
       }
     };
     rows_of(Kind::scalars, entry->scalars.segments.all, [&](uint64_t row, RetractedRow& gone) {
@@ -367,32 +404,52 @@ std::vector<LiveRun::SessionState> LiveRun::states_of(const RunSessions& session
   return states;
 }
 
-void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden) {
+bool LiveRun::may_merge() const {
+  return std::any_of(files_.begin(), files_.end(), [](const auto& file) {
+    return !file->opened.compressed && parts_to_merge(file->parts) < file->parts.size();
+  });
+}
+
+void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop) {
+  std::vector<Parts> merged;  // of each file
+  Parts parts;
   bool any = false;
-  for (auto& file : files_) {
-    const size_t first = parts_to_merge(file->parts);
-    if (first == file->parts.size()) continue;
-    const uint64_t begin = file->parts[first]->begin;
-    const uint64_t end = file->parts.back()->stopped;
-    File handle;
-    if (file->opened.compressed || handle.open(file->path) != 0 || !file->remembers(handle)) continue;
-    auto merged = decode(reader, handle, file->id, begin, end, nullptr);
-    uint64_t records = 0;
-    for (size_t i = first; i < file->parts.size(); ++i) records += file->parts[i]->records;
-    // What is merged is what was there; otherwise the next look finds what happened to the file.
-    if (merged->stopped != end || merged->records != records || assumed_wrongly(*merged, plugins_)) continue;
-    file->parts.resize(first);
-    file->parts.push_back(std::move(merged));
-    any = true;
+  for (const auto& file : files_) {
+    merged.push_back(file->parts);
+    any = merge_parts_of(reader, *file, merged.back(), stop) || any;
+    parts.insert(parts.end(), merged.back().begin(), merged.back().end());
+    if (file->tail) parts.push_back(file->tail);
   }
-  if (!any) return;
+  if (!any || stop.is_set()) return;
   // The same rows in other places: they have been delivered already.
-  const Parts parts = all_parts();
-  delivered_.clear();
-  Delivery delivery{delivered_, fresh_, {}, true, true, hidden, {}};
+  Delivered delivered;
+  Delivery delivery{delivered, fresh_, {}, true, true, hidden, {}, {}};
   Joiner joiner(options_, reader.pool, true);
   joiner.set_delivery(&delivery);
   joiner.add(index, parts, order(parts));
+  // Nothing fails from here on.
+  delivery.commit();
+  delivered_ = std::move(delivered);
+  for (size_t i = 0; i < files_.size(); ++i) files_[i]->parts = std::move(merged[i]);
+}
+
+// The same for the parts of one file; whether there was something to merge.
+bool LiveRun::merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& parts, const StopFlag& stop) {
+  const size_t first = parts_to_merge(parts);
+  if (first == parts.size()) return false;
+  const uint64_t begin = parts[first]->begin;
+  const uint64_t end = parts.back()->stopped;
+  File handle;
+  if (file.opened.compressed || handle.open(file.path) != 0 || !file.remembers(handle)) return false;
+  auto merged = decode(reader, handle, file.id, begin, end, stop);
+  uint64_t records = 0;
+  for (size_t i = first; i < parts.size(); ++i) records += parts[i]->records;
+  // What is merged is what was there; otherwise the next look finds what happened to the file.
+  if (merged->stopped != end || merged->records != records || assumed_wrongly(*merged, plugins_))
+    return false;
+  parts.resize(first);
+  parts.push_back(std::move(merged));
+  return true;
 }
 
 std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {

@@ -71,6 +71,9 @@ class LiveRun {
   const std::string& name() const { return name_; }
   uint32_t index = 0;  // among all runs
 
+  // A call that fails or is stopped loses nothing: what was read so far is delivered by the next update that
+  // is committed.
+
   // These files, in this order; those that are not among them are gone.
   void set_files(const std::vector<FileSpec>& files);
   // Whether there is anything to read; asks the system for the status of each file. `bytes` grows by what is
@@ -85,24 +88,27 @@ class LiveRun {
     size_t file = 0;
     size_t piece = 0;
   };
-  void plan_ahead(std::vector<AheadJob>& jobs);
-  void read_ahead(LiveReader& reader, const std::atomic<bool>* cancelled, const AheadJob& job);
+  void plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs);
+  void read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJob& job);
   // Reads what look() found.
-  void read(LiveReader& reader, const std::atomic<bool>* cancelled);
-  // What is new then comes after what is in `out` already; not the rows if it is silent.
+  void read(LiveReader& reader, const StopFlag& stop);
+  // What is new then comes after what is in `out` already; not the rows if it is silent. It comes again with
+  // the next update, until commit() says that it was delivered.
   struct Asked {
     bool silent = false;
     const SeriesNames* hidden = nullptr;
   };
   void update(LiveReader& reader, const Asked& asked, RunsUpdate& out);
+  void commit() noexcept;
   // The series that there are.
   void add_tags(SeriesNames& names) const;
   // Whether what was read since the last update has such a tag.
   bool has_fresh_tag(const std::function<bool(const std::string&)>& is) const;
   // Other rows of these series may be visible now: the next update looks. False if it has none of them.
   bool look_again_at(const SeriesNames& series);
-  // Decodes parts of a file again as one, if there are many.
-  void merge_parts(LiveReader& reader, const SeriesNames* hidden);
+  // Decodes parts of a file again as one, if there are many. Only after commit().
+  bool may_merge() const;
+  void merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop);
   // The visible points of these tags, in the order of rows.
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
   // The last visible row of each series; `back` rows before it is the earlier one.
@@ -129,18 +135,20 @@ class LiveRun {
   // Joins parts, and numbers the files of their rows as in `files`, to which the reports are added.
   void join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
             std::vector<FileReport>& files) const;
-  void read_file(LiveReader& reader, LiveFile& file, const std::atomic<bool>* cancelled);
+  bool read_file(LiveReader& reader, LiveFile& known, const StopFlag& stop);
+  void read_parts(LiveReader& reader, LiveFile& file, const File& handle, const Ahead& ahead,
+                  const StopFlag& stop);
   std::shared_ptr<Part> decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,
-                               uint64_t limit, const std::atomic<bool>* cancelled);
+                               uint64_t limit, const StopFlag& stop);
   std::shared_ptr<Part> decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
-                                     const std::atomic<bool>* cancelled);
-  void keep_place(const std::shared_ptr<Part>& before, const LiveFile& file);
-  void correct_plugins(LiveReader& reader, const std::atomic<bool>* cancelled);
+                                     const Ahead& ahead, const StopFlag& stop);
+  void keep_place(const Part& before, const LiveFile& file) noexcept;
+  void correct_plugins(LiveReader& reader, const StopFlag& stop);
+  bool merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& parts, const StopFlag& stop);
   RunSessions order(const Parts& parts) const {
     return order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
   }
-  void drop(LiveFile& file);
-  void retract(const Part& part, std::vector<RetractedRow>* out);
+  void retract(const Part& part, std::vector<RetractedRow>& out) const;
   std::vector<SessionState> states_of(const RunSessions& sessions) const;
 
   std::string name_;
@@ -154,7 +162,15 @@ class LiveRun {
   Parts dropped_;                          // whose rows are to be retracted
   std::unordered_set<std::string> stale_;  // tags of which other rows may be visible
   std::vector<LiveChange> changes_;        // not yet told
-  bool dirty_ = false;                     // files came or went
+  bool dirty_ = false;                     // files came or went, or an update is to be committed
+  // What commit() makes true: the last update.
+  struct Staged {
+    Staged(Delivery made, std::vector<SessionState> of_sessions)
+        : delivery(std::move(made)), states(std::move(of_sessions)) {}
+    Delivery delivery;
+    std::vector<SessionState> states;
+  };
+  std::optional<Staged> staged_;
 };
 
 }  // namespace tbq

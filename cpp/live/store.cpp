@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "live/crew.hpp"
+#include "decode/crew.hpp"
 
 namespace tbq {
 namespace {
@@ -21,24 +21,40 @@ Store::Store(DecodeOptions options, Exactly exactly)
 }
 
 void Store::set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files) {
-  std::unordered_map<std::string, std::unique_ptr<LiveRun>> known;
-  for (auto& run : runs_) known.emplace(run->name(), std::move(run));
-  runs_.clear();
   std::vector<std::vector<FileSpec>> of_run(runs.size());
   for (const FileSpec& file : files) of_run.at(file.run).push_back(file);
-  for (uint32_t i = 0; i < runs.size(); ++i) {
+  std::unordered_map<std::string_view, size_t> known;
+  for (size_t i = 0; i < runs_.size(); ++i) known.emplace(runs_[i]->name(), i);
+  constexpr size_t kNew = SIZE_MAX;
+  std::vector<size_t> places(runs.size(), kNew);  // among the runs so far
+  std::vector<bool> stays(runs_.size(), false);
+  std::vector<std::unique_ptr<LiveRun>> next(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
     const auto found = known.find(runs[i]);
-    const bool is_known = found != known.end() && found->second;
-    auto run = is_known ? std::move(found->second) : std::make_unique<LiveRun>(runs[i], options_);
-    run->index = i;
-    run->set_files(of_run[i]);
-    runs_.push_back(std::move(run));
+    if (found != known.end() && !stays[found->second]) {
+      places[i] = found->second;
+      stays[found->second] = true;
+    } else {
+      next[i] = std::make_unique<LiveRun>(runs[i], options_);
+    }
   }
-  for (auto& [name, run] : known) {
-    if (!run) continue;
-    run->set_files({});
-    gone_.push_back(std::move(run));
+  gone_.reserve(gone_.size() + runs_.size());
+  // If one of these fails, the next call has the others again.
+  for (size_t i = 0; i < runs.size(); ++i) {
+    (places[i] == kNew ? *next[i] : *runs_[places[i]]).set_files(of_run[i]);
   }
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    if (!stays[i]) runs_[i]->set_files({});
+  }
+  // Nothing fails from here on.
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (places[i] != kNew) next[i] = std::move(runs_[places[i]]);
+    next[i]->index = static_cast<uint32_t>(i);
+  }
+  for (auto& run : runs_) {
+    if (run) gone_.push_back(std::move(run));
+  }
+  runs_ = std::move(next);
 }
 
 uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
@@ -68,59 +84,68 @@ uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& by
   return left;
 }
 
-Update Store::poll(bool rows, uint64_t most, bool in_place) {
+std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
+  if (ready_) return ready_;
   const unsigned threads = in_place ? 0 : std::max(1U, options_.threads);
   std::vector<LiveRun*> changed;
   uint64_t bytes = 0;
   const uint64_t left = look(most, changed, bytes);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
-  const auto tick = [this] { return !options_.tick || options_.tick({}); };
   for (const auto& reader : readers_) reader->much = bytes >= kMuch;
+  // Calls job(reader, index, stop) on threads; false if it was stopped.
+  const auto each = [&](size_t jobs, auto&& job) {
+    Crew crew;
+    return crew.run(
+        jobs, threads, [&](unsigned worker, size_t i) { job(*readers_[worker], i, crew.stop()); },
+        [this] { return !options_.tick || options_.tick({}); });
+  };
   if (bytes >= 2 * options_.split) {
     std::vector<LiveRun::AheadJob> jobs;
-    for (LiveRun* run : changed) run->plan_ahead(jobs);
-    Crew crew;
-    crew.run(
-        jobs.size(), threads,
-        [&](unsigned worker, size_t job) {
-          jobs[job].run->read_ahead(*readers_[worker], &crew.cancelled(), jobs[job]);
-        },
-        tick);
+    for (LiveRun* run : changed) run->plan_ahead(readers_[0]->reader, jobs);
+    const auto read = [&](LiveReader& reader, size_t i, const StopFlag& stop) {
+      jobs[i].run->read_ahead(reader, stop, jobs[i]);
+    };
+    if (!each(jobs.size(), read)) return nullptr;
   }
   const LiveRun::Asked asked{!rows, &hidden_};
+  std::vector<RunsUpdate> made;
   // Runs that follow each other are one job, so that their rows lie together.
-  const auto each = [&](bool reads, bool updates) {
+  const auto each_run = [&](bool reads, bool updates) {
     const size_t jobs = std::min<size_t>(changed.size(), options_.threads > 1 ? options_.threads * 16 : 1);
-    const size_t before = pending_.size();
-    if (updates) pending_.resize(before + jobs);
-    Crew crew;
-    crew.run(
-        jobs, threads,
-        [&](unsigned worker, size_t job) {
-          const size_t end = changed.size() * (job + 1) / jobs;
-          for (size_t i = changed.size() * job / jobs; i < end && !crew.cancelled(); ++i) {
-            if (reads) changed[i]->read(*readers_[worker], &crew.cancelled());
-            if (updates) changed[i]->update(*readers_[worker], asked, pending_[before + job]);
-          }
-        },
-        tick);
+    if (updates) made.resize(jobs);
+    return each(jobs, [&](LiveReader& reader, size_t job, const StopFlag& stop) {
+      const size_t end = changed.size() * (job + 1) / jobs;
+      for (size_t i = changed.size() * job / jobs; i < end && !stop.is_set(); ++i) {
+        if (reads) changed[i]->read(reader, stop);
+        if (updates && !stop.is_set()) changed[i]->update(reader, asked, made[job]);
+      }
+    });
   };
   if (exactly_.hidden) {
-    each(true, false);
+    if (!each_run(true, false)) return nullptr;
     hide(changed);
-    each(false, true);
-  } else {
-    each(true, true);
+    if (!each_run(false, true)) return nullptr;
+  } else if (!each_run(true, true)) {
+    return nullptr;
   }
-  Update update = take_pending();
-  update.left = left;
-  for (LiveRun* run : changed) run->merge_parts(*readers_[0], &hidden_);
+  auto update = std::make_shared<Update>(put_together(made));
+  update->left = left;
+  made.clear();
+  // Nothing fails from here on: what the update has counts as delivered, and the update is there until it is
+  // taken.
+  for (LiveRun* run : changed) run->commit();
+  std::erase_if(changed, [](const LiveRun* run) { return !run->may_merge(); });  // those that are gone, too
   gone_.clear();
+  ready_ = std::move(update);
+
+  each(changed.size(), [&](LiveReader& reader, size_t i, const StopFlag& stop) {
+    changed[i]->merge_parts(reader, &hidden_, stop);
+  });
   if (bytes >= kMuch) {
     for (const auto& reader : readers_) reader->release();
     if (!rows && left == 0) release_memory();  // those who only look at the log have it open for long
   }
-  return update;
+  return ready_;
 }
 
 void Store::hide(std::vector<LiveRun*>& changed) {
@@ -130,29 +155,30 @@ void Store::hide(std::vector<LiveRun*>& changed) {
   SeriesNames names;
   for (const auto& run : runs_) run->add_tags(names);
   SeriesNames hidden;
-  is_exact_ = false;
+  bool is_exact = false;
   for (auto first = names.begin(); first != names.end();) {
     std::vector<std::string> tags;
     const Kind kind = first->first;
     for (; first != names.end() && first->first == kind; ++first) tags.push_back(first->second);
     if (std::none_of(tags.begin(), tags.end(), exactly_.is_pattern)) continue;
-    is_exact_ = true;
+    is_exact = true;
     for (std::string& tag : exactly_.hidden(kind, tags)) hidden.emplace(kind, std::move(tag));
   }
   SeriesNames differ;
   std::set_symmetric_difference(hidden.begin(), hidden.end(), hidden_.begin(), hidden_.end(),
                                 std::inserter(differ, differ.end()));
-  hidden_ = std::move(hidden);
-  if (differ.empty()) return;
   for (const auto& run : runs_) {
+    if (differ.empty()) break;
     if (run->look_again_at(differ) && std::find(changed.begin(), changed.end(), run.get()) == changed.end())
       changed.push_back(run.get());
   }
+  hidden_ = std::move(hidden);
+  is_exact_ = is_exact;
 }
 
-Update Store::take_pending() {
+Update Store::put_together(std::vector<RunsUpdate>& made) {
   Update update;
-  for (RunsUpdate& from : pending_) {
+  for (RunsUpdate& from : made) {
     std::move(from.retracted.begin(), from.retracted.end(), std::back_inserter(update.retracted));
     std::move(from.changes.begin(), from.changes.end(), std::back_inserter(update.changes));
     if (!from.rows) continue;
@@ -165,7 +191,6 @@ Update Store::take_pending() {
     append_rows(update.added, *from.rows);
   }
   join_short(update.added.scalars);
-  pending_.clear();
   return update;
 }
 

@@ -33,13 +33,19 @@ class Store {
   explicit Store(DecodeOptions options, Exactly exactly = {});
 
   // The files to follow from now on: those of one run together, runs in order. Those that are not listed any
-  // more are gone. Not between a poll() that failed and the next, which still numbers runs as before.
+  // more are gone. Not while an update is to be taken, which numbers runs as before.
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
-  // Looks at every file, and reads what is new. What was read before a failure or a stop comes with the next
-  // call. Without `rows` an update says only which files changed. What comes after about `most` bytes is left
-  // to the next poll. Starts no thread if `in_place`.
-  Update poll(bool rows = true, uint64_t most = UINT64_MAX, bool in_place = false);
+  // Looks at every file, and reads what is new. Gives the same update until it is taken: an interrupt on the
+  // way to whoever asked loses nothing. What was read before a failure, or before a stop (which returns
+  // null), comes with the next call. Without `rows` an update says only which files changed. What comes after
+  // about `most` bytes is left to the next update. Starts no thread if `in_place`.
+  std::shared_ptr<Update> poll(bool rows = true, uint64_t most = UINT64_MAX, bool in_place = false);
+  bool has_update() const { return ready_ != nullptr; }
+  // The next poll gives another update; does nothing if that is so already.
+  void taken(const Update& update) {
+    if (ready_.get() == &update) ready_.reset();
+  }
 
   // The columns of curves: of tags of runs, which are numbered as in the last set_files().
   struct Series {
@@ -62,7 +68,7 @@ class Store {
   uint64_t look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes);
   // Finds out which series are hidden now; runs whose rows change by that are added to `changed`.
   void hide(std::vector<LiveRun*>& changed);
-  Update take_pending();
+  static Update put_together(std::vector<RunsUpdate>& made);
 
   DecodeOptions options_;
   Exactly exactly_;
@@ -71,8 +77,8 @@ class Store {
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
   std::vector<std::unique_ptr<LiveRun>> gone_;  // whose rows are yet to be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;
-  std::vector<RunsUpdate> pending_;  // what was read and not yet given
-  size_t next_ = 0;                  // the run from which on a poll reads that may not read all
+  std::shared_ptr<Update> ready_;  // not yet taken
+  size_t next_ = 0;                // the run from which on a poll reads that may not read all
 };
 
 }  // namespace tbq

@@ -15,18 +15,18 @@ void transfer_segments(const std::vector<Segment>& before, const std::vector<Seg
     const Segment& to = now[i];
     if (from.session != to.session || from.begin != to.begin || from.end > to.end) return;
     if (!same_rows(from.begin, from.end)) return;
-    const auto found = delivered.find(&from);
-    if (found == delivered.end()) continue;
-    Stretches stretches = std::move(found->second);
-    delivered.erase(found);
-    delivered[&to] = std::move(stretches);
-    if (from.end < to.end) return;  // rows after these are new
+    auto found = delivered.extract(&from);
+    if (found.empty()) continue;
+    delivered.erase(&to);
+    found.key() = &to;
+    delivered.insert(std::move(found));  // as many as before: the table need not grow
+    if (from.end < to.end) return;       // rows after these are new
   }
 }
 
 }  // namespace
 
-void transfer(const Part& before, const Part& now, Delivered& delivered) {
+void transfer(const Part& before, const Part& now, Delivered& delivered) noexcept {
   for (const auto& entry : before.tags.all) {
     const TagEntry* again = now.tags.find(entry->tag);
     if (!again) continue;

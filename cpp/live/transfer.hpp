@@ -6,7 +6,8 @@
 
 namespace tbq {
 
-// Moves what was delivered of `before` to `now`, series by series, if `now` starts with the same rows.
-void transfer(const Part& before, const Part& now, Delivered& delivered);
+// Moves what was delivered of `before` to `now`, series by series, if `now` starts with the same rows. Needs
+// no memory, so that it cannot fail halfway.
+void transfer(const Part& before, const Part& now, Delivered& delivered) noexcept;
 
 }  // namespace tbq

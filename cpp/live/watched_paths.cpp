@@ -14,8 +14,9 @@ std::chrono::nanoseconds tick(const FileStatus& status) {
 }  // namespace
 
 void WatchedPaths::set(std::vector<std::string> paths) {
-  std::unordered_map<std::string, size_t> places;
-  for (size_t i = 0; i < paths_.size(); ++i) places.emplace(std::move(paths_[i]), i);
+  const std::lock_guard lock(mutex_);
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < paths_.size(); ++i) places.emplace(paths_[i], i);
   std::vector<FileStatus> known(paths.size());
   std::vector<bool> seen(paths.size(), false);
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -30,6 +31,7 @@ void WatchedPaths::set(std::vector<std::string> paths) {
 }
 
 bool WatchedPaths::changed() {
+  const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   bool any = false;
   for (size_t i = 0; i < paths_.size(); ++i) {

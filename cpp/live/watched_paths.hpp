@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,7 @@
 
 namespace tbq {
 
+// Several threads may use it.
 class WatchedPaths {
  public:
   // The paths to look at from now on, after they were listed. What the last changed() saw of a path was seen
@@ -22,6 +24,7 @@ class WatchedPaths {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::mutex mutex_;
   std::vector<std::string> paths_;
   std::vector<FileStatus> known_;
   std::vector<bool> seen_;

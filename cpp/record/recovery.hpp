@@ -1,17 +1,16 @@
 // Finding the way on after damage: where the next sound record lies, and whether a record is sound.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "io/input.hpp"
+#include "io/stop_flag.hpp"
 
 namespace tbq {
 
 class Recovery {
  public:
-  explicit Recovery(BlockReader& reader, const std::atomic<bool>* cancelled = nullptr)
-      : reader_(reader), cancelled_(cancelled) {}
+  explicit Recovery(BlockReader& reader, const StopFlag* stop = nullptr) : reader_(reader), stop_(stop) {}
 
   // True if a record could start at `offset`, or the file ends there.
   bool followed(uint64_t offset);
@@ -38,10 +37,10 @@ class Recovery {
   bool find_next(uint64_t& at, uint64_t end, uint64_t& length);
   // Where the sound records end that follow one another from `at` on.
   uint64_t follow(uint64_t at, uint64_t end);
-  bool cancelled() const { return cancelled_ && cancelled_->load(std::memory_order_relaxed); }
+  bool cancelled() const { return stop_ && stop_->is_set(); }
 
   BlockReader& reader_;
-  const std::atomic<bool>* cancelled_;
+  const StopFlag* stop_;
   uint64_t failed_bytes_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "record/fault.hpp"
@@ -35,8 +34,8 @@ enum class Large : uint8_t {
 template <class Visitor>
 class RecordWalker {
  public:
-  RecordWalker(BlockReader& reader, Visitor& visitor, const std::atomic<bool>* cancelled = nullptr)
-      : reader_(reader), visitor_(visitor), cancelled_(cancelled), recovery_(reader, cancelled) {}
+  RecordWalker(BlockReader& reader, Visitor& visitor, const StopFlag* stop = nullptr)
+      : reader_(reader), visitor_(visitor), stop_(stop), recovery_(reader, stop) {}
 
   // Walks over the records that start in [begin, limit); one must start at `begin`.
   void walk(uint64_t begin, uint64_t limit) {
@@ -65,7 +64,7 @@ class RecordWalker {
   static constexpr size_t kBatch = 256;
   static constexpr uint64_t kHeld = uint64_t{1} << 20;  // a record up to this size is read in one piece
 
-  bool cancelled() const { return cancelled_ && cancelled_->load(std::memory_order_relaxed); }
+  bool cancelled() const { return stop_ && stop_->is_set(); }
 
   // What lies in the window from at_ on, and one irregular record after it.
   void batch() {
@@ -186,7 +185,7 @@ class RecordWalker {
 
   BlockReader& reader_;
   Visitor& visitor_;
-  const std::atomic<bool>* cancelled_;
+  const StopFlag* stop_;
   Recovery recovery_;
   uint64_t at_ = 0;
   uint64_t limit_ = 0;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "event/edit.hpp"
 #include "io/output.hpp"
@@ -48,6 +49,7 @@ class RunRewriter {
         reader_(options.block) {}
 
   RewriteReport run(const std::string& target) {
+    if (options_.tick) stop_.look_by([this] { look(); });
     if (options_.max_points > 0 && (!walk(Pass::count) || !walk(Pass::pick))) return report_;
     if (out_.open(target) != 0) return unwritable();
     if (!walk(Pass::write)) return report_;
@@ -238,12 +240,15 @@ class RunRewriter {
 
   void passed(uint64_t bytes) {
     since_ += bytes;
-    if (since_ < kTick || !options_.tick || report_.state != RewriteState::done) return;
-    const uint64_t since = since_;
-    since_ = 0;
-    if (!options_.tick(since)) {
+    if (since_ >= kTick) look();
+  }
+
+  // Says how many bytes were passed, and whether to go on; also while the walk searches past damage.
+  void look() {
+    if (!options_.tick || report_.state != RewriteState::done) return;
+    if (!options_.tick(std::exchange(since_, 0))) {
       stop(RewriteState::cancelled, 0);
-      cancelled_ = true;
+      stop_.set();
     }
   }
 
@@ -318,8 +323,8 @@ class RunRewriter {
   const RewriteOptions& options_;
   Decisions decisions_;
   BlockReader reader_;
-  std::atomic<bool> cancelled_{false};
-  RecordWalker<RunRewriter> walker_{reader_, *this, &cancelled_};
+  StopFlag stop_;
+  RecordWalker<RunRewriter> walker_{reader_, *this, &stop_};
   File file_;
   Output out_;
   RewriteReport report_;

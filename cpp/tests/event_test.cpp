@@ -5,6 +5,7 @@
 
 #include "event/metadata.hpp"
 #include "event/scalar_tensor.hpp"
+#include "io/memory_file.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 
@@ -104,4 +105,42 @@ TEST(a_tensor_of_one_number_is_a_scalar) {
   CHECK(value(bytes::number(1, 1) + bytes::number(7, 5)).value == 0);     // a list of another dtype
   CHECK(value(bytes::number(1, 6) + bytes::number(7, 300)).value == 44);  // int8 keeps its low bits
   CHECK(!value(bytes::number(1, 1) + bytes::message(5, "12345")).valid);
+}
+
+TEST(a_group_is_skipped_however_long_it_is) {
+  // In memory and in a file, beside 2 MiB: inside the group, and after it.
+  const std::string much(size_t{2} << 20, 'x');
+  const auto with_group = [](const std::string& inside) {
+    return std::string("\xfb\x07") + inside + "\xfc\x07";  // field 127
+  };
+  const std::string rest =
+      bytes::event(5.5, 3, bytes::summary(bytes::message(1, "a") + bytes::fixed(2, 0.5F)));
+  const std::string unknown = bytes::message(100, much);
+  for (const std::string& payload :
+       {with_group(unknown) + rest, with_group(with_group(bytes::number(1, 7U))) + unknown + rest,
+        rest + with_group(unknown)}) {
+    tbq::EventRef event;
+    CHECK(walk(payload, event) && event.step == 3 && event.values.size() == 1);
+    const tbq::MemoryFile memory(payload);
+    tbq::File file;
+    CHECK(file.open(memory.path()) == 0);
+    tbq::BlockReader reader;
+    reader.reset(&file, file.size());
+    tbq::FileSource source(reader, 0, file.size());
+    event.clear();
+    CHECK(tbq::walk_event(source, event) && event.step == 3 && event.values.size() == 1);
+    tbq::Cursor cursor(bytes::view(payload));
+    size_t fields = 0;
+    for (tbq::Field field; cursor.field(field);) ++fields;
+    CHECK(cursor.empty() && fields > 3);
+  }
+  // What is malformed for one of them is so for the other.
+  for (const std::string& wrong :
+       {std::string("\xfb\x07"), with_group(std::string("\x00\x01", 2)), with_group("\x0c"),
+        std::string("\xfb\x07\x0c"), std::string("\xfc\x07"), with_group("\x0e")}) {
+    tbq::EventRef event;
+    tbq::Field field;
+    CHECK(!walk(wrong, event));
+    CHECK(!tbq::Cursor(bytes::view(wrong)).field(field));
+  }
 }

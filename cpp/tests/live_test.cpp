@@ -1,11 +1,14 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <new>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
+#include "decode/crew.hpp"
 #include "decode/delivered.hpp"
-#include "live/crew.hpp"
 #include "live/store.hpp"
 #include "live/watched_paths.hpp"
 #include "tests/bytes.hpp"
@@ -55,6 +58,13 @@ std::string more(int first, int last, double wall) {
   return log(first, last, wall).substr(bytes::record(bytes::version(wall)).size());
 }
 
+// What is new, and is not given again.
+std::shared_ptr<tbq::Update> next_update(tbq::Store& store, bool rows = true, uint64_t most = UINT64_MAX) {
+  std::shared_ptr<tbq::Update> update = store.poll(rows, most);
+  store.taken(*update);
+  return update;
+}
+
 // What a store gave so far.
 class Following {
  public:
@@ -67,16 +77,16 @@ class Following {
     std::vector<FileChange> changes;
     retracted = polls = 0;
     for (uint64_t left = 1; left > 0; ++polls) {
-      const tbq::Update update = store_.poll(true, most);
-      for (const tbq::RetractedRow& row : update.retracted) {
+      const std::shared_ptr<tbq::Update> update = next_update(store_, true, most);
+      for (const tbq::RetractedRow& row : update->retracted) {
         const auto found = rows_.find({row.run, row.tag, row.step, row.value});
         CHECK(found != rows_.end());
         if (found != rows_.end() && --found->second == 0) rows_.erase(found);
       }
-      retracted += update.retracted.size();
-      add_rows(rows_, update.added, runs);
-      for (const tbq::LiveChange& change : update.changes) changes.push_back(change.what);
-      left = update.left;
+      retracted += update->retracted.size();
+      add_rows(rows_, update->added, runs);
+      for (const tbq::LiveChange& change : update->changes) changes.push_back(change.what);
+      left = update->left;
     }
     tbq::DecodeOptions asked = options_;
     asked.verify = true;
@@ -191,8 +201,8 @@ TEST(much_that_is_new_is_read_in_pieces) {
   std::string longer = log(0, 10, 10);
   size_t from_other = 0;
   for (int step = 10; step < 40; ++step) {
-    const tbq::Update update = store.poll(true, 100);
-    for (const tbq::LiveChange& change : update.changes) from_other += change.run == "b" ? 1 : 0;
+    const std::shared_ptr<tbq::Update> update = next_update(store, true, 100);
+    for (const tbq::LiveChange& change : update->changes) from_other += change.run == "b" ? 1 : 0;
     longer += more(step * 10, step * 10 + 10, 10);
     grows.write(longer);
   }
@@ -290,12 +300,13 @@ TEST(what_was_stopped_goes_on_with_the_next_poll) {
   store.set_files({"a"}, {{file.path(), 0}});
   bool thrown = false;
   try {
-    store.poll();
+    next_update(store);
   } catch (const std::runtime_error&) {
     thrown = true;
   }
   fails = false;
-  CHECK(thrown && store.poll().added.scalar_rows() == 100 && store.poll().added.scalar_rows() == 0);
+  CHECK(thrown && next_update(store)->added.scalar_rows() == 100 &&
+        next_update(store)->added.scalar_rows() == 0);
   CHECK(store.everything(asked.kinds).scalar_rows() == 100);
 }
 
@@ -326,11 +337,11 @@ TEST(a_poll_without_rows_gives_none_and_knows_all) {
   second.write(log(12, 15, 100));
   tbq::Store store(options(tbq::Restarts::tensorboard));
   store.set_files({"a"}, {{first.path(), 0}});
-  const tbq::Update update = store.poll(false);
-  CHECK(update.added.scalar_rows() == 0 && update.retracted.empty() && update.changes.size() == 1);
+  const std::shared_ptr<tbq::Update> update = next_update(store, false);
+  CHECK(update->added.scalar_rows() == 0 && update->retracted.empty() && update->changes.size() == 1);
   CHECK(store.everything(tbq::kEveryKind).scalar_rows() == 20);
   store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
-  CHECK(store.poll(false).retracted.empty());
+  CHECK(next_update(store, false)->retracted.empty());
   const std::vector<tbq::SeriesListing> listed = store.run(0).listing();
   CHECK(listed.size() == 1 && listed[0].tag == "loss" && listed[0].count == 15 && listed[0].max_step == 14);
   CHECK(listed[0].field == tbq::ValueField::simple_value && listed[0].last_value == 14);
@@ -344,7 +355,7 @@ TEST(a_poll_without_rows_gives_none_and_knows_all) {
   const std::vector<uint32_t> none;
   CHECK(store.everything(tbq::kEveryKind, &none).scalar_rows() == 0);
   store.set_files({}, {});
-  CHECK(store.poll(false).retracted.empty() && store.everything(tbq::kEveryKind).scalar_rows() == 0);
+  CHECK(next_update(store, false)->retracted.empty() && store.everything(tbq::kEveryKind).scalar_rows() == 0);
 }
 
 TEST(a_crew_does_each_job_once_and_says_what_failed) {
@@ -364,6 +375,118 @@ TEST(a_crew_does_each_job_once_and_says_what_failed) {
     thrown = true;
   }
   CHECK(thrown);
+}
+
+TEST(a_crew_is_stopped_wherever_it_works) {
+  for (const unsigned threads : {0U, 2U}) {
+    tbq::Crew crew;
+    int ticks = 0;
+    // A job that ends only when it is told to.
+    const auto wait = [&](unsigned, size_t) {
+      while (!crew.stop().is_set()) std::this_thread::yield();
+    };
+    CHECK(!crew.run(3, threads, wait, [&] { return ++ticks < 2; }));
+    CHECK(ticks == 2);
+    tbq::Crew failing;
+    bool thrown = false;
+    try {
+      failing.run(
+          3, threads,
+          [&](unsigned, size_t) {
+            while (!failing.stop().is_set()) std::this_thread::yield();
+          },
+          []() -> bool { throw std::bad_alloc(); });
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    CHECK(thrown);
+  }
+}
+
+TEST(an_update_is_given_until_it_is_taken) {
+  const TestFile file(log(0, 5, 10));
+  tbq::Store store(options());
+  store.set_files({"a"}, {{file.path(), 0}});
+  CHECK(!store.has_update());
+  const std::shared_ptr<tbq::Update> first = store.poll();
+  file.write(log(0, 9, 10));
+  CHECK(store.poll() == first && first->added.scalar_rows() == 5 && store.has_update());
+  store.taken(*first);
+  CHECK(!store.has_update());
+  const std::shared_ptr<tbq::Update> second = store.poll();
+  store.taken(*first);  // once more: it is not this one
+  CHECK(second->added.scalar_rows() == 4 && store.poll() == second);
+}
+
+TEST(a_stop_at_any_moment_loses_nothing) {
+  // Damage that is searched past, an unfinished record, a large one, and a plugin that is known late.
+  using namespace bytes;
+  const std::string text = message(8, std::string(6000, 't'));
+  const auto tensor = [](double wall, int64_t step, const std::string& more) {
+    return record(event(wall, step, summary(message(1, "late") + message(8, bytes::number(1, 2)) + more)));
+  };
+  const std::string first = log(0, 5, 10) + tensor(15, 5, "");
+  std::string damaged = more(6, 20, 10);
+  damaged[damaged.size() / 2] ^= 4;
+  const std::string then = first + damaged + std::string(300, '\x5a') + tensor(31, 21, metadata("scalars")) +
+                           record(event(40, 30, summary(message(1, "t") + text))) + more(31, 40, 10) +
+                           more(50, 51, 10).substr(0, 20);
+  tbq::DecodeOptions asked = options();
+  asked.kinds = tbq::kEveryKind;
+  asked.defer = true;
+  asked.split = 300;
+  for (const bool replaced : {false, true}) {
+    int stopped = 0;
+    for (int moment = 0;; ++moment) {
+      const TestFile file(first);
+      tbq::LiveRun run("a", asked);
+      tbq::LiveReader reader(asked);
+      CountedRows rows;
+      uint64_t retracted = 0;
+      // Reads and delivers, unless it is stopped when it asks for the n-th time.
+      const auto poll = [&](int n) {
+        tbq::StopFlag stop;
+        stop.look_by(
+            [&] {
+              if (n-- == 0) stop.set();
+            },
+            std::chrono::milliseconds(0));
+        uint64_t bytes = 0;
+        if (!run.look(bytes)) return true;
+        std::vector<tbq::LiveRun::AheadJob> jobs;
+        run.plan_ahead(reader.reader, jobs);
+        for (const auto& job : jobs) run.read_ahead(reader, stop, job);
+        if (!stop.is_set()) run.read(reader, stop);
+        if (stop.is_set()) return false;
+        tbq::RunsUpdate made;
+        run.update(reader, {false, nullptr}, made);
+        run.commit();
+        tbq::Result result;
+        made.rows->finish();
+        tbq::append_rows(result, *made.rows);
+        add_rows(rows, result, {"a"});
+        for (const tbq::RetractedRow& row : made.retracted) {
+          if (row.kind != tbq::Kind::scalars) continue;
+          ++retracted;
+          const auto found = rows.find({row.run, row.tag, row.step, row.value});
+          CHECK(found != rows.end());
+          if (found != rows.end() && --found->second == 0) rows.erase(found);
+        }
+        run.merge_parts(reader, nullptr, stop);
+        return true;
+      };
+      run.set_files({file.path()});
+      CHECK(poll(-1));
+      file.write(replaced ? log(0, 2, 99) + then.substr(first.size()) : then);
+      const bool whole = poll(moment);
+      stopped += whole ? 0 : 1;
+      if (!whole) CHECK(poll(-1));
+      const CountedRows want = counted_rows(tbq::decode({{file.path(), 0}}, asked), {"a"});
+      CHECK(rows == want && (replaced || retracted == 0));
+      if (whole) break;
+    }
+    CHECK(stopped > 10);
+  }
 }
 
 TEST(directories_that_change_are_noticed_at_any_moment) {
@@ -430,35 +553,35 @@ TEST(a_tag_that_is_called_as_a_pattern_hides_the_others) {
   const std::vector<std::string> runs{"a", "b", "c"};
   const std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 1}, {third.path(), 2}};
   store.set_files(runs, files);
-  CHECK(store.poll().added.scalar_rows() == 8);
+  CHECK(next_update(store)->added.scalar_rows() == 8);
   third.write(bytes::record(bytes::version(10)) + bytes::record(bytes::scalar("l[o]ss", 1, 1.0F, 11)));
-  tbq::Update update = store.poll();
-  CHECK(update.added.scalar_rows() == 1 && update.retracted.size() == 8);
+  std::shared_ptr<tbq::Update> update = next_update(store);
+  CHECK(update->added.scalar_rows() == 1 && update->retracted.size() == 8);
   first.write(log(0, 6, 10));
-  update = store.poll();
-  CHECK(update.added.scalar_rows() == 0 && update.retracted.empty());
+  update = next_update(store);
+  CHECK(update->added.scalar_rows() == 0 && update->retracted.empty());
   CHECK(store.run(0).latest(1).empty() && store.run(2).latest(1).size() == 1);
   store.set_files({"a", "b"}, {files[0], files[1]});
-  update = store.poll();
-  CHECK(update.added.scalar_rows() == 9 && update.retracted.size() == 1);
+  update = next_update(store);
+  CHECK(update->added.scalar_rows() == 9 && update->retracted.size() == 1);
 }
 
 TEST(a_poll_without_rows_reads_all_the_same) {
   tbq::Store store(options());
   const TestFile file(log(0, 10, 10));
   store.set_files({"a"}, {{file.path(), 0}});
-  tbq::Update update = store.poll(false);
-  CHECK(update.added.scalar_rows() == 0 && update.changes.size() == 1);
+  std::shared_ptr<tbq::Update> update = next_update(store, false);
+  CHECK(update->added.scalar_rows() == 0 && update->changes.size() == 1);
   CHECK(store.everything(options().kinds).scalar_rows() == 10);
   file.write(log(0, 12, 10));
-  CHECK(store.poll().added.scalar_rows() == 2);
+  CHECK(next_update(store)->added.scalar_rows() == 2);
 }
 
 TEST(the_last_row_of_each_series) {
   tbq::Store store(options());
   const TestFile first(log(0, 10, 10)), second(log(7, 9, 100));
   store.set_files({"a"}, {{first.path(), 0}});
-  store.poll();
+  next_update(store);
   std::vector<tbq::Latest> latest = store.run(0).latest(3);
   CHECK(latest.size() == 1 && latest[0].tag == "loss" && latest[0].kind == tbq::Kind::scalars);
   CHECK(latest[0].count == 10 && latest[0].step == 9 && latest[0].value == 9 && latest[0].wall_time == 19);
@@ -466,7 +589,7 @@ TEST(the_last_row_of_each_series) {
   CHECK(store.run(0).latest(50)[0].earlier_step == 0);
   // A session that takes over: steps from 7 on are its own, and speed is measured within it.
   store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
-  store.poll();
+  next_update(store);
   latest = store.run(0).latest(3);
   CHECK(latest.size() == 1 && latest[0].count == 9 && latest[0].step == 8 && latest[0].wall_time == 108);
   CHECK(latest[0].earlier_step == 7 && latest[0].takeovers.size() == 1);

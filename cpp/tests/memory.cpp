@@ -2,15 +2,19 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <new>
 #include <stdexcept>
 
 #include "decode/decode.hpp"
 #include "io/memory_file.hpp"
+#include "live/store.hpp"
 #include "tables/kinds.hpp"
 #include "tables/scalars.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
+#include "tests/files.hpp"
 
 namespace {
 
@@ -151,6 +155,94 @@ TEST(decode_throws_whichever_allocation_fails) {
     }
     return false;
   });
+}
+
+// Scalars by step and value, and how often each was given and not taken back.
+using Given = std::map<std::pair<int64_t, double>, int>;
+
+void add_update(Given& given, const tbq::Update& update) {
+  for (const tbq::RetractedRow& row : update.retracted) {
+    if (row.kind == tbq::Kind::scalars && --given[{row.step, row.value}] == 0)
+      given.erase({row.step, row.value});
+  }
+  for (const tbq::ScalarBatch& batch : update.added.scalars) {
+    size_t rows = 0;
+    for (const auto& stretch : batch.stretches) rows += stretch.rows;
+    for (size_t i = 0; i < rows; ++i) ++given[{batch.steps[i], batch.values[i]}];
+  }
+}
+
+TEST(a_poll_gives_everything_once_whichever_allocation_fails) {
+  using namespace bytes;
+  const auto scalars = [](int first, int last, double wall) {
+    std::string records = record(version(wall));
+    for (int step = first; step < last; ++step)
+      records += record(scalar("loss", step, static_cast<float>(step), wall + step));
+    return records;
+  };
+  tbq::DecodeOptions options;
+  options.kinds = tbq::kEveryKind;
+  const std::string before = scalars(0, 4, 1e9);
+  for (int change = 0; change < 5; ++change) {
+    const TestFile first(before), second(scalars(3, 6, 5e8)), third(scalars(0, 2, 1e9));
+    fail_each([&] {
+      const int64_t left = std::exchange(allocations_left, -1);
+      first.write(before);
+      second.write(scalars(3, 6, 5e8));
+      Given given;
+      tbq::Store store(options);
+      const auto poll = [&] {
+        const std::shared_ptr<tbq::Update> update = store.poll(true, UINT64_MAX, true);
+        const int64_t later = std::exchange(allocations_left, -1);
+        add_update(given, *update);
+        store.taken(*update);
+        allocations_left = later;
+      };
+      std::vector<std::string> runs{"a", "b"};
+      std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 0}, {third.path(), 1}};
+      store.set_files(runs, files);
+      poll();
+      for (int more = 0; more < (change == 0 ? 4 : 1); ++more) {  // the last of them merges parts
+        if (more > 0) poll();
+        switch (change) {
+          case 0:
+            first.write(before + scalars(20, 21 + more, 2e9));
+            break;
+          case 1:  // a restart overtakes rows
+            second.write(scalars(3, 6, 5e8) + scalars(1, 3, 3e9));
+            break;
+          case 2:  // another file, with damage
+            first.write(scalars(2, 4, 7e8) + std::string(50, 'x') + scalars(4, 6, 8e8));
+            break;
+          case 3:  // a file, then a run, is gone
+            files.erase(files.begin());
+            break;
+          case 4:
+            runs.pop_back();
+            files.pop_back();
+            break;
+        }
+      }
+      bool failed = false;
+      allocations_left = left;
+      try {
+        store.set_files(runs, files);
+        poll();
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      const int64_t rest = std::exchange(allocations_left, -1);
+      store.set_files(runs, files);
+      poll();
+      Given want;
+      tbq::Update all;
+      all.added = store.everything(tbq::kEveryKind);
+      add_update(want, all);
+      CHECK(given == want && !want.empty());
+      allocations_left = rest;
+      return failed;
+    });
+  }
 }
 
 TEST(no_exception_leaves_a_callback) {

@@ -10,6 +10,8 @@
 #include "fuzz/rows.hpp"
 #include "io/memory_file.hpp"
 #include "io/slab.hpp"
+#include "live/store.hpp"
+#include "live/watched_paths.hpp"
 #include "tables/kinds.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
@@ -145,6 +147,43 @@ TEST(a_decode_is_stopped_midway) {
     caught = true;
   }
   CHECK(caught);
+}
+
+TEST(a_directory_is_followed_by_eight_threads) {
+  std::vector<std::unique_ptr<TestFile>> files;
+  std::vector<tbq::FileSpec> specs;
+  std::vector<std::string> runs;
+  for (uint32_t i = 0; i < 20; ++i) {
+    files.push_back(std::make_unique<TestFile>(""));
+    specs.push_back({files.back()->path(), i});
+    runs.push_back(std::to_string(i));
+  }
+  tbq::Store store(options(kThreads));
+  store.set_files(runs, specs);
+  uint64_t given = 0;
+  for (int steps = 10; steps <= 90; steps += 20) {
+    for (const auto& file : files) file->write(log_file(60, 1e9) + log_file(steps, 2e9));
+    const std::shared_ptr<tbq::Update> update = store.poll();
+    given += update->added.scalar_rows() + update->added.series.size();
+    store.taken(*update);
+  }
+  CHECK(given > 0);
+  CHECK(store.everything(~tbq::Kinds{0}).scalar_rows() ==
+        tbq::decode(specs, options(kThreads)).scalar_rows());
+}
+
+TEST(directories_are_listed_while_they_are_watched) {
+  const TestFile file("");
+  tbq::WatchedPaths watched;
+  std::atomic<bool> ended = false;
+  std::thread looks([&] {
+    while (!ended) watched.changed();
+  });
+  for (int i = 0; i < 200; ++i)
+    watched.set(std::vector<std::string>(static_cast<size_t>(i % 7), file.path()));
+  ended = true;
+  looks.join();
+  CHECK(watched.changed());
 }
 
 TEST(results_of_several_threads_share_the_slabs) {

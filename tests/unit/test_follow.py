@@ -313,7 +313,10 @@ def test_what_was_stopped_goes_on() -> None:
             with pytest.raises(RuntimeError, match="stopped"):
                 store.poll()
         for _ in range(2):
-            rows += store.poll().rows.get("scalars", 0)
+            update = store.poll()
+            assert store.poll() is update
+            rows += update.rows.get("scalars", 0)
+            store.taken(update)
         assert rows == store.everything(["scalars"]).scalar_rows == 100
 
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tbq._core import RecordFile
+from tbq._core import RecordFile, is_compressed
 from tbq.compat.defaults import wants_protobuf
 from tbq.compat.log import logger
 from tbq.compat.messages import message_class
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 256  # records
 _MANY = 1 << 20  # events that are read before Python looks whether it was interrupted
-_COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
 
 class RawEventFileLoader:
@@ -41,9 +40,10 @@ class RawEventFileLoader:
         self._pending: deque[bytes] = deque()  # records that were read and not yet given
         if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
             raise OSError(errno.EINVAL, "not a regular file", self._file_path)
-        with open(self._file_path, "rb") as file:
-            if file.read(2) in _COMPRESSED:
-                self._unpacked = Unpacked()
+        with open(self._file_path, "rb"):  # raises if it cannot be read
+            pass
+        if is_compressed(os.fsencode(self._file_path)):
+            self._unpacked = Unpacked()
         self._records = RecordFile(os.fsencode(self._file_path))
 
     def Load(self) -> Iterator[Any]:

@@ -169,15 +169,17 @@ class Follower:
         self._followed: Found | None = None  # what was found, if its runs are those of the store
         self._names: set[str] = set()  # of runs that updates have named
         self._told = Told()
-        self._ready: deque[_Ready] = deque()  # updates that were made and not yet taken
+        self._ready: deque[_Ready] = deque()  # updates that were made and not yet given
+        self._announced: _Ready | None = None  # whose problems were reported
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
         if not from_start:
             first = self._look(rows=False)
-            self._keep(first)
-            if not first.update:
-                self._ready.clear()
+            if first.update:
+                self._ready.append(first)
+                self._announced = first
+            self._settle(first)
 
     @property
     def path(self) -> str:
@@ -237,9 +239,17 @@ class Follower:
             isinstance(most, bool) or not isinstance(most, int) or not 0 <= most < 1 << 63
         ):
             raise bad("most", most, "bytes, 0 or more")
-        with self.store.lock:
-            self._prepare(rows, most)
-            return self._ready.popleft().update
+        while True:
+            ready = self._prepare(rows, most)
+            update = ready.update
+            try:
+                # No call and no loop stands between these lines, so neither a signal nor another thread comes there.
+                if self._ready and self._ready[0] is ready:
+                    del self._ready[0]
+                    return update
+            except BaseException:  # a debugger, or whoever else runs code between two lines
+                self._give_back(ready)
+                raise
 
     def table(self, kind: str = "scalars") -> Table:
         """Everything that was there at the last look: what the same table of `tbq.open` has.
@@ -265,13 +275,16 @@ class Follower:
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
             try:
-                update = self.poll()
+                ready = self._prepare()
             except UsageError:
                 if self._ended.is_set():  # by another thread, after we asked
                     return
                 raise
-            if update:
-                yield update
+            update, is_news = ready.update, bool(ready.update)
+            if self._ready and self._ready[0] is ready:
+                del self._ready[0]
+                if is_news:
+                    yield update  # as in poll(), nothing comes between
             self.wait()
 
     async def __aiter__(self) -> AsyncIterator[Update]:
@@ -279,14 +292,16 @@ class Follower:
 
         while not self.closed:
             try:
-                await asyncio.to_thread(self._prepare)
-                update = self.poll()  # what was prepared: if this task is cancelled, the next one gets it
+                ready = await asyncio.to_thread(self._prepare)
             except UsageError:
                 if self._ended.is_set():
                     return
                 raise
-            if update:
-                yield update
+            update, is_news = ready.update, bool(ready.update)
+            if self._ready and self._ready[0] is ready:
+                del self._ready[0]
+                if is_news:
+                    yield update
             await asyncio.sleep(self._pause())
 
     def close(self) -> None:
@@ -314,25 +329,35 @@ class Follower:
         state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
-    def _prepare(self, rows: bool = True, most: int | None = None) -> None:
-        """Look, unless there is an update that nobody has taken yet."""
+    # An interrupt (Ctrl-C) may come at any call and any turn of a loop. So looking changes nothing but the core, which
+    # gives the same update again until it is among those that are ready; what follows from that can be done twice. Who
+    # gives an update removes it in the last step, after which no interrupt can come.
+
+    def _prepare(self, rows: bool = True, most: int | None = None) -> _Ready:
+        """The update that is to be given next; look if there is none yet."""
         with self.store.lock:
-            if self._ready:
-                self._settle(self._ready[-1])
-                return
-            self._looked, began = time.monotonic(), time.thread_time()
-            ready = self._look(rows, most)
-            if not ready.update:
-                self._idle_cost = time.thread_time() - began
-            self._keep(ready)  # if what follows raises, the next call gives it
-            tell(ready.update.problems, self._on_error)
+            if not self._ready:
+                self._looked, began = time.monotonic(), time.thread_time()
+                ready = self._look(rows, most)
+                if not ready.update:
+                    self._idle_cost = time.thread_time() - began
+                self._ready.append(ready)
+            ready = self._ready[0]
+            self._settle(ready)
+            if self._announced is not ready:
+                try:
+                    tell(ready.update.problems, self._on_error)
+                except Exception:  # it is told by that; an interrupt tells nothing
+                    self._announced = ready
+                    raise
+                self._announced = ready
+            return ready
 
-    # An interrupt (Ctrl-C) may come between any two lines. So looking changes nothing but the core, which gives the
-    # same update again until it is among those that are ready; what follows from that can be done twice.
-
-    def _keep(self, ready: _Ready) -> None:
-        self._ready.append(ready)
-        self._settle(ready)
+    def _give_back(self, ready: _Ready) -> None:
+        """The next poll gives this update, which was not received."""
+        with self.store.lock:
+            if not self.closed and not (self._ready and self._ready[0] is ready):
+                self._ready.appendleft(ready)
 
     def _settle(self, ready: _Ready) -> None:
         self._names, self._told = ready.names, ready.told
@@ -357,8 +382,8 @@ class Follower:
         return of_kind
 
     def _look(self, rows: bool = True, most: int | None = None) -> _Ready:
-        # After a look that was interrupted the next one is at the same runs, and gives what was read then.
-        if not self.store.interrupted:
+        # An update that the core has made already is of these runs.
+        if not self.store.has_update:
             if not self._unfetched:
                 self.discovery.search()
             found = self.discovery.found

@@ -24,13 +24,12 @@ class LiveStore:
         self.runs: list[Run] = []
         self._wanted = self.runs  # which the core may not know yet, if an interrupt came between
         self._core: Store | None = core
-        self._interrupted = False
-        self._kept: list[LiveUpdate] = []  # what was read, until it is taken
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the last poll did not come to its end, or was not taken: the next one must be of the same runs."""
-        return self._interrupted or bool(self._kept)
+    def has_update(self) -> bool:
+        """Whether an update was made and not taken: it numbers runs as they are now."""
+        with self.lock:
+            return self._core is not None and self._core.has_update
 
     def set_runs(self, runs: Iterable[Run]) -> None:
         """The runs to follow from now on; those that are not among them are gone."""
@@ -44,19 +43,13 @@ class LiveStore:
         The same update comes again until it is `taken`, so that an interrupt (Ctrl-C) loses nothing.
         """
         with self.lock:
-            core = self._open()
-            if not self._kept:
-                self._interrupted = True
-                # Python looks for signals when a call returns: `extend` has kept the update by then.
-                self._kept.extend(map(core.poll, (rows,), (_ALL if most is None else most,)))
-                self._interrupted = False
-            return self._kept[0]
+            return self._open().poll(rows, _ALL if most is None else most)
 
     def taken(self, update: LiveUpdate) -> None:
         """This update will not be asked for again."""
         with self.lock:
-            if self._kept and self._kept[0] is update:
-                self._kept.clear()
+            if self._core is not None:
+                self._core.taken(update)
 
     def everything(self, kind: str) -> tuple[Result, list[Run]]:
         """All rows of a kind of the core, and the runs that the result has by number."""
@@ -115,7 +108,6 @@ class LiveStore:
         """Forget everything."""
         with self.lock:
             self._core = None
-            self._kept.clear()
 
     def _open(self) -> Store:
         if self._core is None:

@@ -40,10 +40,11 @@ class Unpacked:
         self._limit = Limit.of(max_unpacked)
         #: what was asked for, or None
         self.limit = self._limit.most
-        self._spare = FLOOR  # all files share what each may take beyond its ratio
         self._scratch: Scratch | None = None
         self._done: dict[bytes, _Copy] = {}
-        self._taken: dict[bytes, int] = {}  # of what is spare, by file
+        self._taken: dict[
+            bytes, int
+        ] = {}  # of what is spare, by file: all of them share FLOOR beyond their ratio
         self._count = 0
         self._lock = threading.Lock()  # the core asks from several threads
         #: what kept a file from being unpacked to its end, by its path
@@ -84,12 +85,13 @@ class Unpacked:
                             os.unlink(copy)
                 self.failures.pop(path, None)
                 self.interrupted.discard(path)
-                self._spare += self._taken.pop(path, 0)
+                self._taken.pop(path, None)
 
     def _unpack(self, path: bytes) -> bytes | None:
         self.failures.pop(path, None)
         self.interrupted.discard(path)
-        self._spare += self._taken.pop(path, 0)
+        self._taken.pop(path, None)
+        spare = FLOOR - sum(self._taken.values())
         written = 0
         target = Path()
         try:
@@ -101,14 +103,13 @@ class Unpacked:
             with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
                 size = os.fstat(packed.fileno()).st_size
                 try:
-                    complete = _inflate(packed, plain, self._limit.bytes_of(size, self._spare))
+                    complete = _inflate(packed, plain, self._limit.bytes_of(size, spare))
                 except _TooMuchError:
-                    self.failures[path] = self._limit.exceeded(size, self._spare)
+                    self.failures[path] = self._limit.exceeded(size, spare)
                     complete = True
                 finally:
                     written = plain.tell()
                     self._taken[path] = max(0, written - RATIO * size)
-                    self._spare -= self._taken[path]
             if not complete and written:
                 self.failures[path] = (
                     f"is cut off: its first {written:,} bytes could be unpacked, the rest is lost"

@@ -1,0 +1,72 @@
+#include "decode/crew.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace tbq {
+
+bool Crew::run(size_t jobs, unsigned threads, const Job& job, const std::function<bool()>& tick) {
+  const auto count = static_cast<unsigned>(std::min<size_t>(threads, jobs));
+  std::vector<std::thread> crew;
+  crew.reserve(count);
+  for (unsigned i = 0; i < count; ++i) {
+    try {
+      const std::lock_guard lock(mutex_);
+      crew.emplace_back([this, i, jobs, &job] { loop(i, jobs, job); });
+      ++running_;
+    } catch (const std::system_error&) {  // the system has no more threads: fewer do it too
+      break;
+    } catch (...) {  // those that have started must end first
+      fail();
+      break;
+    }
+  }
+  if (crew.empty() && jobs > 0) {
+    if (tick) stop_.look_by([&] { look(tick); });
+    ++running_;
+    loop(0, jobs, job);
+  }
+  {
+    std::unique_lock lock(mutex_);
+    while (running_ > 0) {
+      changed_.wait_for(lock, StopFlag::kInterval);
+      if (running_ == 0 || !tick || stop_.is_set()) continue;
+      lock.unlock();
+      look(tick);
+      lock.lock();
+    }
+  }
+  for (std::thread& thread : crew) thread.join();
+  stop_.look_by({});
+  if (failure_) std::rethrow_exception(failure_);
+  return !stop_.is_set();
+}
+
+void Crew::loop(unsigned worker, size_t jobs, const Job& job) {
+  try {
+    for (size_t i = next_++; i < jobs && !stop_.is_set(); i = next_++) job(worker, i);
+  } catch (...) {
+    fail();
+  }
+  const std::lock_guard lock(mutex_);
+  --running_;
+  changed_.notify_all();
+}
+
+void Crew::look(const std::function<bool()>& tick) {
+  try {
+    if (!tick()) stop_.set();
+  } catch (...) {
+    fail();
+  }
+}
+
+void Crew::fail() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::current_exception();
+  stop_.set();
+}
+
+}  // namespace tbq

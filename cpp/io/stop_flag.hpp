@@ -1,0 +1,42 @@
+// Whether work shall stop: asked in inner loops, set by any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+namespace tbq {
+
+class StopFlag {
+ public:
+  bool is_set() const { return set_.load(std::memory_order_relaxed) || (look_ && looked()); }
+  void set() { set_.store(true, std::memory_order_relaxed); }
+
+  // From now on is_set() calls `look` now and then, which may set the flag. For work on the thread that would
+  // otherwise wait and look: only that thread may ask then.
+  void look_by(std::function<void()> look, std::chrono::milliseconds interval = kInterval) {
+    look_ = std::move(look);
+    interval_ = interval;
+  }
+
+  static constexpr std::chrono::milliseconds kInterval{50};
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool looked() const {
+    const auto now = Clock::now();
+    if (now - last_ < interval_) return false;
+    last_ = now;
+    look_();
+    return set_.load(std::memory_order_relaxed);
+  }
+
+  std::atomic<bool> set_{false};
+  std::function<void()> look_;
+  std::chrono::milliseconds interval_ = kInterval;
+  mutable Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace tbq
