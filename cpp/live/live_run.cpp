@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <unordered_map>
+#include <map>
 
 #include "decode/file_opener.hpp"
 #include "decode/file_report.hpp"
@@ -14,7 +14,7 @@
 
 namespace tbq {
 void LiveRun::set_files(const std::vector<std::string>& paths) {
-  std::unordered_map<std::string, std::unique_ptr<LiveFile>> known;
+  std::map<std::string, std::unique_ptr<LiveFile>> known;
   for (auto& file : files_) known.emplace(file->path, std::move(file));
   files_.clear();
   files_.resize(paths.size());

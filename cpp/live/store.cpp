@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <unordered_map>
 
 #include "live/crew.hpp"
 
@@ -21,7 +20,7 @@ Store::Store(DecodeOptions options, Exactly exactly)
 }
 
 void Store::set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files) {
-  std::unordered_map<std::string, std::unique_ptr<LiveRun>> known;
+  std::map<std::string, std::unique_ptr<LiveRun>> known;
   for (auto& run : runs_) known.emplace(run->name(), std::move(run));
   runs_.clear();
   std::vector<std::vector<std::string>> paths(runs.size());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bytes/seeded_hash.hpp"
+
 namespace tbq {
 namespace {
 
@@ -14,7 +16,7 @@ std::chrono::nanoseconds tick(const FileStatus& status) {
 }  // namespace
 
 void WatchedPaths::set(std::vector<std::string> paths) {
-  std::unordered_map<std::string, size_t> places;
+  NameMap<size_t> places;
   for (size_t i = 0; i < paths_.size(); ++i) places.emplace(std::move(paths_[i]), i);
   std::vector<FileStatus> known(paths.size());
   std::vector<bool> seen(paths.size(), false);

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "io/file_status.hpp"
