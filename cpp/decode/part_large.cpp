@@ -80,14 +80,11 @@ PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
   for (const ValueRef& value : event_.values) {
     if (yields_row(value, bytes)) return Use::rows;
   }
+  // Before leads_on(), which reads elsewhere: the window would have to come back.
+  const bool agreed = std::all_of(event_.values.begin(), event_.values.end(),
+                                  [&](const ValueRef& value) { return agrees(value, bytes); });
   if (!leads_on(at, at + kOverhead + length)) return Use::rows;
-  for (const ValueRef& value : event_.values) {
-    if (!agrees(value, bytes)) return Use::tags;
-  }
-  for (const ValueRef& value : event_.values) {
-    if (TagEntry* entry = part_.tags.find(tag_of(value, bytes))) entry->passed = true;
-  }
-  return Use::none;
+  return agreed ? Use::none : Use::tags;
 }
 
 // Whether a value is wanted, or may be, if what it says is true.
@@ -120,7 +117,7 @@ bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
 bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   if (!untagged_name(value.field).empty()) return false;  // one key says all of it
   const std::string tag(tag_of(value, bytes));
-  const TagEntry* here = part_.tags.find(tag);
+  TagEntry* here = part_.tags.find(tag);
   const TagEntry* known = nullptr;  // the one that knows most: of this session's metadata
   uint16_t fields = 0;
   uint64_t leads = 0;
@@ -138,6 +135,7 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   if ((lead_of(value, bytes) & ~leads) != 0)
     return false;  // a message of another type, in a field of this one
   if ((kinds & options_.kinds) != 0) return false;
+  if (here) here->passed = true;  // or it will be, if all else agrees
   if (value.has_metadata) {
     const bool told = known == here ? knows_metadata(*here) : session_ == 0 && !known->metadata.empty();
     if (!told) return false;

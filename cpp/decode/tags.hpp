@@ -61,7 +61,7 @@ struct TagEntry {
   bool assumed = false;  // a value's kind was decided by an assumed plugin
   uint16_t fields = 0;   // those that its verified values had, one bit each
   uint64_t leads = 0;    // how the messages in them began; see lead_bit()
-  bool passed = false;   // a record that names it was passed over unverified
+  bool passed = false;   // a record that names it may have been passed over unverified
   bool begun = false;    // then these say of its first value: the field, and whether metadata stands on it
   ValueField first_field = ValueField::none;
   bool first_has_metadata = false;
