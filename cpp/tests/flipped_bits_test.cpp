@@ -88,7 +88,7 @@ void check_flips(const Log& log, const tbq::DecodeOptions& options) {
   const tbq::MemoryFile file(log.bytes);
   const Rows sound = rows_of(tbq::decode({{file.path(), 0}}, options), file);
   for (const auto& [begin, size] : log.large) {
-    for (size_t at = 19; at < 50; ++at) {  // from the last bytes of the wall time into the payload
+    for (size_t at = 21; at < 44; ++at) {  // from the step into the payload
       for (int bit = 0; bit < 8; ++bit) check_flip(log, begin + at, bit, options, sound);
     }
     check_flip(log, begin + 12, 1, options, sound);
@@ -111,9 +111,7 @@ void check_forms(const tbq::DecodeOptions& options) {
 }  // namespace
 
 TEST(a_flipped_bit_takes_no_row_of_one_kind_without_a_word) {
-  for (const tbq::Kind kind : {tbq::Kind::scalars, tbq::Kind::images, tbq::Kind::texts}) {
-    check_forms(asked(tbq::bit(kind)));
-  }
+  for (const tbq::Kind kind : {tbq::Kind::scalars, tbq::Kind::images}) check_forms(asked(tbq::bit(kind)));
 }
 
 TEST(a_flipped_bit_takes_no_row_of_one_tag_without_a_word) {
