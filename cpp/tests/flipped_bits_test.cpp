@@ -154,14 +154,14 @@ TEST(parts_tell_of_the_damage_that_the_whole_file_tells_of) {
   }
 }
 
-// What is damaged and not wanted is passed over, unread.
+// Passed over, but for the first one of a tag.
 TEST(what_is_known_and_not_wanted_is_not_read) {
   Log log;
-  for (int i = 0; i < 50; ++i) log.add(message(5, image("i", kLarge) + histogram("h", kLarge)));
+  for (int i = 0; i < 50; ++i) log.add(message(5, image("i", 20000) + histogram("h", 20000)));
   log.add(message(5, number_of("loss")));
   const tbq::MemoryFile file(log.bytes);
   tbq::DecodeOptions options = asked(tbq::bit(tbq::Kind::scalars));
   options.block = 512;
   const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
-  CHECK(result.files[0].records == 3 && result.files[0].bytes_read < log.bytes.size() / 2);
+  CHECK(result.files[0].records == 2 && result.files[0].bytes_read < log.bytes.size() / 2);
 }
