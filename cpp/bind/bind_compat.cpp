@@ -326,19 +326,21 @@ void bind_compat(nb::module_& m) {
       .def(
           "faults",
           [](RecordFile& self) {
-            std::vector<Fault> faults;
+            std::pair<std::vector<Fault>, uint64_t> taken;
             {
               const Unlocked free;  // the one whose turn it is may need the GIL
-              faults = self.take_faults();
+              taken = self.take_faults();
             }
+            const auto& [faults, more] = taken;
             nb::list out;
             for (const Fault& fault : faults) {
               out.append(nb::make_tuple(fault_name(fault.code), fault.offset, fault.length));
             }
-            return out;
+            return nb::make_tuple(out, more);
           },
-          nb::sig("def faults(self) -> list[tuple[str, int, int]]"),
-          "Damage that was passed over since the last call: what, where, how many bytes.");
+          nb::sig("def faults(self) -> tuple[list[tuple[str, int, int]], int]"),
+          "Damage that was passed over since the last call: what, where, how many bytes of the first places, "
+          "and how many places came after them.");
 
   nb::class_<ValueRows>(m, "ValueRows", "Values of one tag: wall time, step and message.")
       .def("__len__", &ValueRows::size)

@@ -120,6 +120,25 @@ uint32_t crc32c(uint32_t crc, const uint8_t* data, size_t size) {
   return crc32c_table(crc, data, size);
 }
 
+uint32_t crc32c_zeros(uint32_t crc, uint64_t count) {
+  using Operator = std::array<uint32_t, 32>;  // what it makes of each bit
+  const auto apply = [](const Operator& op, uint32_t bits) {
+    uint32_t sum = 0;
+    for (size_t bit = 0; bits != 0; ++bit, bits >>= 1) sum ^= bits & 1 ? op[bit] : 0;
+    return sum;
+  };
+  Operator op{};  // 1 zero, then 2, 4, 8, …
+  for (size_t bit = 0; bit < 32; ++bit) op[bit] = (1U << bit >> 8) ^ kTables[0][1U << bit & 0xff];
+  crc = ~crc;
+  for (; count > 0; count >>= 1) {
+    if (count & 1) crc = apply(op, crc);
+    Operator twice{};
+    for (size_t bit = 0; bit < 32; ++bit) twice[bit] = apply(op, op[bit]);
+    op = twice;
+  }
+  return ~crc;
+}
+
 const char* crc32c_implementation() {
 #if defined(TBQ_CRC_SSE42)
   if (cpu_has_crc()) return "sse4.2";

@@ -10,6 +10,9 @@ namespace tbq {
 // CRC32C of `size` bytes that follow data whose CRC is `crc` (0 to start).
 uint32_t crc32c(uint32_t crc, const uint8_t* data, size_t size);
 
+// The same of `count` zeros, in no time.
+uint32_t crc32c_zeros(uint32_t crc, uint64_t count);
+
 // The same by table, whatever the CPU: the fallback, and the oracle of the tests.
 uint32_t crc32c_table(uint32_t crc, const uint8_t* data, size_t size);
 

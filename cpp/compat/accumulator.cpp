@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "event/head.hpp"
@@ -57,14 +58,14 @@ void Accumulator::add(Bytes bytes, const RecordPlace& place) {
     notes_.push_back({.what = LogNote::file_version, .bytes = text_of(bytes, event_.file_version)});
   }
   maybe_purge(event_, bytes);
-  const ValueRef* instead = nullptr;  // of a summary; protobuf keeps the last one
-  for (const ValueRef& value : event_.values) {
+  std::optional<ValueRef> instead;  // of a summary; protobuf keeps the last one
+  each_value(source, event_, [&](const ValueRef& value) {
     if (!in_summary(value)) {
-      instead = &value;
+      instead = value;
     } else if (event_.what == schema::Event::summary) {
       add_value(event_, value, bytes, place);
     }
-  }
+  });
   if (instead) add_instead(*instead, bytes);
 }
 
@@ -207,7 +208,7 @@ void Accumulator::add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payl
   tag.values[place]->add({event.wall_time, event.step, std::move(payload)});
 }
 
-void Accumulator::maybe_purge(const EventRef& event, Bytes bytes) {
+void Accumulator::maybe_purge(EventRef& event, Bytes bytes) {
   if (!purge_) return;
   if (version_ >= 2) {
     if (event.what == schema::Event::session_log && event.session_start) purge(event, bytes, false);
@@ -220,18 +221,21 @@ void Accumulator::maybe_purge(const EventRef& event, Bytes bytes) {
   }
 }
 
-void Accumulator::purge(const EventRef& event, Bytes bytes, bool by_tags) {
+void Accumulator::purge(EventRef& event, Bytes bytes, bool by_tags) {
   LogNote note{.what = LogNote::purge};
   if (by_tags) {
-    for (const ValueRef& value : event.values) {
-      if (!in_summary(value)) continue;
+    MemorySource source(bytes);
+    bool all = false;  // nothing is left to purge
+    each_value(source, event, [&](const ValueRef& value) {
+      if (all || !in_summary(value)) return;
       const std::string_view name = as_text(within(bytes, value.tag));
       if (name.empty()) {  // TensorBoard takes no name for every name
         purge_all(event.step, note.purged);
+        all = true;
       } else if (const auto entry = by_name_.find(name); entry != by_name_.end()) {
         purge_tag(*entry->second, event.step, note.purged);
       }
-    }
+    });
   } else {
     purge_all(event.step, note.purged);
   }

@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "bytes/cursor.hpp"
+#include "bytes/seeded_hash.hpp"
 #include "compat/payload.hpp"
 #include "compat/reservoir.hpp"
 #include "compat/row_memory.hpp"
@@ -112,8 +112,8 @@ class Accumulator {
   void add_value(const EventRef& event, const ValueRef& value, Bytes bytes, const RecordPlace& place);
   void add_instead(const ValueRef& value, Bytes bytes);
   void add_row(LegacyKind kind, Tag& tag, const EventRef& event, Payload payload);
-  void maybe_purge(const EventRef& event, Bytes bytes);
-  void purge(const EventRef& event, Bytes bytes, bool by_tags);
+  void maybe_purge(EventRef& event, Bytes bytes);
+  void purge(EventRef& event, Bytes bytes, bool by_tags);
   void purge_all(int64_t step, std::array<uint64_t, kPurgedKinds>& purged);
   static void purge_tag(Tag& tag, int64_t step, std::array<uint64_t, kPurgedKinds>& purged);
   Tag& tag_named(std::string_view name);
@@ -136,7 +136,7 @@ class Accumulator {
   double first_wall_time_ = 0;
   RowMemory memory_;  // of all that follow
   std::vector<std::unique_ptr<Tag>> all_;
-  std::unordered_map<std::string_view, Tag*> by_name_;
+  NameViewMap<Tag*> by_name_;
   std::array<std::vector<const Tag*>, kLegacyKinds> order_;
   TagPredictor<Tag> predictor_;
   EventRef event_;

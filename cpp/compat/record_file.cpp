@@ -29,14 +29,17 @@ struct RecordFile::Visitor {
   }
   void refused(uint64_t, uint64_t) {}
   bool lost(FaultCode code, uint64_t at, uint64_t length) {
-    if (at >= file.told_ && file.faults_.size() < kMostFaults) {
-      Fault fault;
-      fault.code = code;
-      fault.offset = at;
-      fault.length = length;
-      file.faults_.push_back(fault);
-      file.told_ = at + 1;
+    if (at < file.told_) return true;
+    file.told_ = at + 1;
+    if (file.faults_.size() == kMostFaults) {
+      ++file.more_faults_;
+      return true;
     }
+    Fault fault;
+    fault.code = code;
+    fault.offset = at;
+    fault.length = length;
+    file.faults_.push_back(fault);
     return true;
   }
   void passed(uint64_t) {}

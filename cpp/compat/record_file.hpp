@@ -40,10 +40,10 @@ class RecordFile {
     const std::lock_guard turn(mutex_);
     return unfinished_;
   }
-  // Damage that was passed over since the last call.
-  std::vector<Fault> take_faults() {
+  // Damage that was passed over since the last call: the first places, and how many came after them.
+  std::pair<std::vector<Fault>, uint64_t> take_faults() {
     const std::lock_guard turn(mutex_);
-    return std::exchange(faults_, {});
+    return {std::exchange(faults_, {}), std::exchange(more_faults_, 0)};
   }
 
  private:
@@ -59,6 +59,7 @@ class RecordFile {
   uint64_t unfinished_ = 0;
   uint64_t told_ = 0;  // damage before this has been told
   std::vector<Fault> faults_;
+  uint64_t more_faults_ = 0;  // that are not among them
 };
 
 }  // namespace tbq

@@ -22,6 +22,7 @@ struct Manner {
   bool steps = false;                // store the steps of every kind, to count what stays
   const Plugins* plugins = nullptr;  // known so far
   bool again = false;                // the bytes have been counted before
+  std::vector<const Part*> before;   // parts of the same file
 };
 
 class Decoder {
@@ -107,6 +108,7 @@ class Decoder {
     part.general_only = options_.general_only;
     part.run = run;
     part.plugins = manner.plugins;
+    part.before = manner.before;
     part.select = &options_.select;
     part.stop = &crew_.stop();
     part.progress = manner.again ? nullptr : &bytes_done_;
@@ -200,7 +202,14 @@ class Decoder {
         if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
         Manner manner = first_manner(job.first_run);
         manner.again = true;
+        manner.before = before(parts, parts.size(), part->file);
         part = decode_file(worker, jobs_[i].file, parts.back()->stopped, jobs_[i].limit, false, manner);
+        if (!part) continue;
+      } else if (knew_too_little(*part, before(parts, parts.size(), part->file))) {
+        Manner manner = first_manner(job.first_run);
+        manner.again = true;
+        manner.before = before(parts, parts.size(), part->file);
+        part = decode_again(worker, *part, manner);
         if (!part) continue;
       }
       parts.push_back(std::move(part));
@@ -209,6 +218,27 @@ class Decoder {
     output.joiner = std::make_unique<Joiner>(options_, worker.pool);
     join(worker, job.first_run, parts, *output.joiner);
     output.joiner->finish();
+  }
+
+  // Those of the first `count` parts that are of this file.
+  static std::vector<const Part*> before(const Parts& parts, size_t count, uint32_t file) {
+    std::vector<const Part*> found;
+    for (size_t i = 0; i < count; ++i) {
+      if (parts[i]->file == file) found.push_back(parts[i].get());
+    }
+    return found;
+  }
+
+  // Whether a part might have passed over other records if it had known what the parts before it know.
+  bool knew_too_little(const Part& part, const std::vector<const Part*>& before) const {
+    if (before.empty()) return false;
+    if (part.in_doubt) return true;
+    return std::any_of(part.tags.all.begin(), part.tags.all.end(), [&](const auto& entry) {
+      return entry->passed && std::any_of(before.begin(), before.end(), [&](const Part* earlier) {
+               const TagEntry* known = earlier->tags.find(entry->tag);
+               return known && (known->kinds() & options_.kinds) != 0;
+             });
+    });
   }
 
   // Decodes parts again that turn out to have been decoded in the wrong manner, then joins all of them.
@@ -260,9 +290,11 @@ class Decoder {
   template <class Which>
   bool decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     bool any = false;
-    for (auto& part : parts) {
-      if (stopped() || !which(*part)) continue;
-      if (auto again = decode_again(worker, *part, manner)) part = std::move(again);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (stopped() || !which(*parts[i])) continue;
+      Manner informed = manner;
+      informed.before = before(parts, i, parts[i]->file);
+      if (auto again = decode_again(worker, *parts[i], informed)) parts[i] = std::move(again);
       any = true;
     }
     return any;

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "decode/restarts.hpp"
@@ -38,7 +37,7 @@ struct KnownTag {
   TagMetadata parsed;
   std::string bytes;
 };
-using KnownTags = std::unordered_map<std::string, KnownTag>;
+using KnownTags = NameMap<KnownTag>;
 
 struct DecodeOptions {
   Kinds kinds = 0;

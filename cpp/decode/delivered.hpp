@@ -34,7 +34,7 @@ using SeriesNames = std::set<std::pair<Kind, std::string>>;
 struct Delivery {
   Delivered& delivered;                          // gets an entry without rows for each segment that has none
   const std::unordered_set<const Part*>& fresh;  // parts with rows that are new
-  std::unordered_set<std::string> stale;         // tags that had rows in parts that are gone
+  NameSet stale;                                 // tags that had rows in parts that are gone
   bool all = false;                              // look at every tag, not only at these
   bool silent = false;                           // note what is visible, give nothing
   const SeriesNames* hidden = nullptr;           // of these no row is visible

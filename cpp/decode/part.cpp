@@ -75,6 +75,7 @@ bool PartDecoder::fast_blob(uint64_t at, Bytes payload) {
   event_.wall_time = head.wall_time;
   note_record(event_.wall_time);
   now_->steps.add(event_.step);
+  entry->leads |= lead_bit(payload[static_cast<size_t>(value.payload.offset)]);
   scalars_.predictor().follow(entry);
   series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
   if (wants(known.kind) && entry->selected && in_range(event_.step)) {
@@ -103,7 +104,7 @@ void PartDecoder::add_tally(Tally& tally) {
 void PartDecoder::add_fault(FaultCode code, uint64_t at, uint64_t length) {
   part_.lost_bytes += length;
   after_fault_ = true;
-  if (part_.faults.size() == kMostFaults) {  // the rest is counted, not listed
+  if (!part_.listed.takes(code)) {  // the rest is counted, not listed
     ++part_.more_faults;
     return;
   }

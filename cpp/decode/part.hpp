@@ -7,10 +7,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "bytes/seeded_hash.hpp"
 #include "decode/pool.hpp"
 #include "decode/tags.hpp"
 #include "event/span.hpp"
@@ -20,16 +19,6 @@
 #include "record/fault.hpp"
 
 namespace tbq {
-
-// A damaged record that the walk from the file's start may pass over, if the parts before know its tags.
-struct Doubt {
-  size_t fault = 0;  // its index
-  struct Tag {
-    std::string name;
-    bool has_metadata = false;
-  };
-  std::vector<Tag> tags;
-};
 
 // The step of the SessionLog.START in a session: the least, if there are several.
 struct StartStep {
@@ -69,7 +58,9 @@ struct Session {
 };
 
 // The plugin of each tag of a run, as its first metadata names it.
-using Plugins = std::unordered_map<std::string, std::string>;
+using Plugins = NameMap<std::string>;
+
+struct Part;
 
 struct PartOptions {
   Kinds kinds = 0;  // whose rows are stored
@@ -83,6 +74,8 @@ struct PartOptions {
   bool general_only = false;  // use no fast path: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
+  // The parts of the same file before this one, if they are known: what they say of tags counts here too.
+  std::vector<const Part*> before = {};
   // Asked once for each new tag; empty takes all.
   const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;
   const StopFlag* stop = nullptr;
@@ -106,13 +99,14 @@ struct Part {
   std::string file_version;
   std::vector<Session> sessions;
   std::vector<Fault> faults;
+  FaultLimit listed;         // of them
   uint64_t more_faults = 0;  // beyond those listed
   uint64_t lost_bytes = 0;
   bool has_event = false;
   int64_t first_event_step = 0;  // of the first event that counts
-  std::vector<Doubt> doubts;
+  bool in_doubt = false;         // the walk from the file's start may pass over damage that is listed here
   // Tags of damaged records whose kind could not be known: a reason to decode again, and no other.
-  std::unordered_set<std::string> unsure;
+  NameSet unsure;
   TagTable tags;
   Arena arena;
   std::vector<std::shared_ptr<void>> slabs;  // of columns that rows point to

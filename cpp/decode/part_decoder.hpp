@@ -28,6 +28,13 @@ class EventBytes {
   uint64_t size() const { return size_; }
   // All of them; empty if they are in the file.
   Bytes memory() const { return memory_; }
+  // Calls `take` with each value of the event that they are.
+  template <class Take>
+  void each_value(EventRef& event, Take&& take) const {
+    if (source_) return tbq::each_value(*source_, event, take);
+    MemorySource memory(memory_);
+    tbq::each_value(memory, event, take);
+  }
 
  private:
   Bytes read(Range range) const;
@@ -38,6 +45,9 @@ class EventBytes {
 
 // The tag of a value, which that of a value in the Event itself is only given.
 std::string_view tag_of(const ValueRef& value, const EventBytes& bytes);
+
+// The lead_bit() of its message; 0 if that is empty.
+uint64_t lead_of(const ValueRef& value, const EventBytes& bytes);
 
 class PartDecoder {
  public:
@@ -91,18 +101,16 @@ class PartDecoder {
 
   // ---- part_large.cpp
   enum class Use {
-    none,  // it may be passed over
-    tags,  // nothing but the tags that it names, or what it says of them
+    none,  // it may be passed over: what it says agrees with what is known
+    tags,  // nothing but what it says of its tags, if it is verified
     rows,  // rows, or what only a verified record can say
   };
   Use use_of(uint64_t at, uint64_t length);
-  bool yields_row(const ValueRef& value, const EventBytes& bytes, bool& news);
+  bool yields_row(const ValueRef& value, const EventBytes& bytes);
+  bool agrees(const ValueRef& value, const EventBytes& bytes);
   bool tags_readable() const;
   bool leads_on(uint64_t at, uint64_t next);
   void learn_tags(uint64_t at, uint64_t length);
-  std::vector<Doubt::Tag> tags_in(uint64_t at, uint64_t length);
-  void note_unsure(uint64_t at, uint64_t length);
-  void add_doubt(uint64_t at, uint64_t length);
 
   const File& file_;
   BlockReader& reader_;

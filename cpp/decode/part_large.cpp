@@ -13,26 +13,24 @@ constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // a record up to this size
 // A large record is passed over if nothing of it is wanted, else all of it is read and verified.
 Large PartDecoder::large(uint64_t at, uint64_t length) {
   unsure_ = false;
-  if (!options_.careful && length < kLargestEvent) {
+  if (!options_.careful) {
     const Use use = use_of(at, length);
     const double wall = event_.wall_time;
-    if (use == Use::tags) {
-      if (walker_.recovery().agrees(at, length)) {
-        learn_tags(at, length);
-      } else {
-        add_doubt(at, length);
-      }
-    }
-    if (use != Use::rows) {
+    const bool sound = use == Use::tags && walker_.recovery().agrees(at, length);
+    if (sound) learn_tags(at, length);
+    if (sound || use == Use::none) {
       ++part_.passed;
       part_.claimed.add(wall);
       return Large::pass;
     }
+    if (use == Use::tags) {
+      unsure_ = true;
+      part_.in_doubt = true;
+    }
   }
   const bool bytes_wanted =
       !options_.defer && !options_.steps_only && (options_.kinds & ~bit(Kind::scalars)) != 0;
-  const bool held = length <= kHeldRecord || (bytes_wanted && length < kLargestEvent);
-  return held ? Large::bytes : Large::place;
+  return length <= kHeldRecord || bytes_wanted ? Large::bytes : Large::place;
 }
 
 bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
@@ -42,10 +40,7 @@ bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
   }
   event_.clear();
   FileSource source(reader_, at + kHeader, length);
-  if (length >= kLargestEvent) {
-    note_record(0);
-    add_fault(FaultCode::bad_event, at, length + kOverhead);
-  } else if (walk_event(source, event_) && tags_readable()) {
+  if (walk_event(source, event_) && tags_readable()) {
     add_event(at, EventBytes(source));
   } else if (const uint8_t* data = reader_.view(at + kHeader, static_cast<size_t>(length))) {
     general_record(at, {data, static_cast<size_t>(length)});
@@ -53,13 +48,19 @@ bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
   return true;
 }
 
+// The tags that a damaged record seems to name.
 void PartDecoder::refused(uint64_t at, uint64_t length) {
-  if (unsure_) note_unsure(at, length);
+  if (!unsure_) return;
+  event_.clear();
+  FileSource source(reader_, at + kHeader, length);
+  if (!walk_event(source, event_) || !tags_readable()) return;
+  const EventBytes bytes(source);
+  for (const ValueRef& value : event_.values) part_.unsure.emplace(tag_of(value, bytes));
 }
 
-// Whether all but the payloads of the event just walked is small.
+// Whether all but the payloads of the event just walked is small, and its values are few.
 bool PartDecoder::tags_readable() const {
-  return std::all_of(event_.values.begin(), event_.values.end(), [](const ValueRef& value) {
+  return !event_.more && std::all_of(event_.values.begin(), event_.values.end(), [](const ValueRef& value) {
     return value.tag.length <= kLargeRecord && value.metadata.length <= kLargeRecord;
   });
 }
@@ -76,19 +77,20 @@ PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
   }
   if (part_.begin == 0 && part_.records == 0) return Use::rows;  // when the run began is of use to all
   const EventBytes bytes(source);
-  bool news = false;
   for (const ValueRef& value : event_.values) {
-    if (yields_row(value, bytes, news)) return Use::rows;
+    if (yields_row(value, bytes)) return Use::rows;
   }
+  // Before leads_on(), which reads elsewhere: the window would have to come back.
+  const bool agreed = std::all_of(event_.values.begin(), event_.values.end(),
+                                  [&](const ValueRef& value) { return agrees(value, bytes); });
   if (!leads_on(at, at + kOverhead + length)) return Use::rows;
-  return news ? Use::tags : Use::none;
+  return agreed ? Use::none : Use::tags;
 }
 
-// Whether a value is wanted, or may be; sets `news` if it says something new of its tag.
-bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes, bool& news) {
+// Whether a value is wanted, or may be, if what it says is true.
+bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
   const std::string tag(tag_of(value, bytes));
   const TagEntry* entry = part_.tags.find(tag);
-  news = news || !entry || (value.has_metadata && !knows_metadata(*entry));
   if (entry ? !entry->selected : !selected(tag)) return false;
   std::string plugin;
   bool known = value.field != ValueField::tensor && value.field != ValueField::none;
@@ -107,6 +109,44 @@ bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes, boo
   // A value of a scalar tag that is not one number is a tensor, and counted.
   const bool refusable = kind == Kind::scalars && value.field == ValueField::tensor;
   return wants(kind) || (refusable && wants(Kind::tensors));
+}
+
+// Whether what an unverified value says agrees with what verified ones of its tag said, so that damage must
+// have hit two places for it to be something else. The name of a tag alone decides nothing: that the tag is
+// not selected, or that its tensors are of a kind that is not wanted, counts only in a verified record.
+bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
+  if (!untagged_name(value.field).empty()) return false;  // one key says all of it
+  const std::string tag(tag_of(value, bytes));
+  TagEntry* here = part_.tags.find(tag);
+  const TagEntry* known = nullptr;  // the one that knows most: of this session's metadata
+  uint16_t fields = 0;
+  uint64_t leads = 0;
+  Kinds kinds = 0;
+  const auto add = [&](const TagEntry* entry) {
+    if (!entry) return;
+    fields |= entry->fields;
+    leads |= entry->leads;
+    kinds |= entry->kinds();
+    if (!known || !entry->metadata.empty()) known = entry;
+  };
+  for (const Part* part : options_.before) add(part->tags.find(tag));
+  add(here);
+  if (!known || (fields >> static_cast<unsigned>(value.field) & 1) == 0) return false;
+  if ((lead_of(value, bytes) & ~leads) != 0)
+    return false;  // a message of another type, in a field of this one
+  if ((kinds & options_.kinds) != 0) return false;
+  if (here) here->passed = true;  // or it will be, if all else agrees
+  if (value.has_metadata) {
+    const bool told = known == here ? knows_metadata(*here) : session_ == 0 && !known->metadata.empty();
+    if (!told) return false;
+    const Bytes metadata = bytes.of(value.metadata);
+    if (std::ranges::equal(known->metadata.back().bytes, metadata)) return true;
+    TagMetadata parsed;
+    return parse_metadata(metadata, parsed) && parsed.plugin == known->plugin;
+  }
+  if (value.field != ValueField::tensor) return true;
+  constexpr Kinds kNeverLarge = bit(Kind::scalars) | bit(Kind::logs);  // among tensors
+  return (options_.kinds & ~kNeverLarge) == 0 && value.payload.length > kLargeRecord;
 }
 
 // Whether a record or the end of the file follows at `next`, and no small record seems to end there: bytes
@@ -146,32 +186,6 @@ void PartDecoder::learn_tags(uint64_t at, uint64_t length) {
     if (!segments.is_open(session_)) {
       segments.note(session_, number ? entry.scalars.rows() : 0, event_.step, event_.wall_time);
     }
-  }
-}
-
-// The tags that a damaged record seems to name.
-std::vector<Doubt::Tag> PartDecoder::tags_in(uint64_t at, uint64_t length) {
-  std::vector<Doubt::Tag> tags;
-  event_.clear();
-  FileSource source(reader_, at + kHeader, length);
-  if (!walk_event(source, event_) || !tags_readable()) return tags;
-  const EventBytes bytes(source);
-  for (const ValueRef& value : event_.values) {
-    tags.push_back({std::string(tag_of(value, bytes)), value.has_metadata});
-  }
-  return tags;
-}
-
-void PartDecoder::note_unsure(uint64_t at, uint64_t length) {
-  for (Doubt::Tag& tag : tags_in(at, length)) part_.unsure.insert(std::move(tag.name));
-}
-
-void PartDecoder::add_doubt(uint64_t at, uint64_t length) {
-  note_unsure(at, length);
-  const size_t faults = part_.faults.size();
-  add_fault(FaultCode::bad_payload, at, length + kOverhead);
-  if (part_.begin > 0 && part_.faults.size() > faults) {
-    part_.doubts.push_back({faults, tags_in(at, length)});
   }
 }
 

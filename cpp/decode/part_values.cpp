@@ -21,6 +21,11 @@ uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
 
 }  // namespace
 
+uint64_t lead_of(const ValueRef& value, const EventBytes& bytes) {
+  const Bytes first = bytes.of({value.payload.offset, value.payload.length > 0 ? 1U : 0U});
+  return first.empty() ? 0 : lead_bit(first[0]);
+}
+
 Bytes EventBytes::read(Range range) const {
   const uint8_t* data = source_->at(range.offset, static_cast<size_t>(range.length));
   return data ? Bytes(data, static_cast<size_t>(range.length)) : Bytes();
@@ -55,7 +60,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
     }
     after_fault_ = false;
   }
-  for (const ValueRef& value : event_.values) add_value(at, value, bytes);
+  bytes.each_value(event_, [&](const ValueRef& value) { add_value(at, value, bytes); });
 }
 
 void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes& bytes) {
@@ -138,6 +143,8 @@ void PartDecoder::add_blob(uint64_t at, const ValueRef& value, const EventBytes&
 
 // The first metadata of a tag counts for all of its values; it may stand on this one.
 void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const EventBytes& bytes) {
+  entry.fields |= static_cast<uint16_t>(1U << static_cast<unsigned>(value.field));
+  entry.leads |= lead_of(value, bytes);
   if (!entry.begun) {
     entry.begun = true;
     entry.first_field = value.field;
@@ -169,7 +176,8 @@ void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const E
 
 // Whether the event is in memory, and holds this one value and nothing after it.
 bool PartDecoder::alone(const ValueRef& value, const EventBytes& bytes) const {
-  return !bytes.memory().empty() && event_.values.size() == 1 && value.end == bytes.size();
+  return !bytes.memory().empty() && event_.complete() && event_.values.size() == 1 &&
+         value.end == bytes.size();
 }
 
 TagEntry& PartDecoder::entry_of(std::string_view tag) {
@@ -182,11 +190,20 @@ TagEntry& PartDecoder::entry_of(std::string_view tag) {
 }
 
 bool PartDecoder::known_elsewhere(const std::string& tag, std::string& plugin) const {
-  if (!options_.plugins) return false;
-  const auto known = options_.plugins->find(tag);
-  if (known == options_.plugins->end()) return false;
-  plugin = known->second;
-  return true;
+  if (options_.plugins) {
+    const auto known = options_.plugins->find(tag);
+    if (known != options_.plugins->end()) {
+      plugin = known->second;
+      return true;
+    }
+  }
+  for (const Part* part : options_.before) {
+    const TagEntry* entry = part->tags.find(tag);
+    if (!entry || !entry->plugin_known) continue;
+    plugin = entry->plugin;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace tbq

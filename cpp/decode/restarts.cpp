@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 
 namespace tbq {
 
@@ -93,8 +92,10 @@ std::vector<bool> keep_last(std::span<const int64_t> steps) {
   bool rising = true;
   for (size_t i = 1; i < steps.size() && rising; ++i) rising = steps[i] > steps[i - 1];
   if (rising) return keep;
-  std::unordered_set<int64_t> seen;
-  for (size_t i = steps.size(); i-- > 0;) keep[i] = seen.insert(steps[i]).second;
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return steps[a] < steps[b]; });
+  for (size_t i = 1; i < order.size(); ++i) keep[order[i - 1]] = steps[order[i - 1]] != steps[order[i]];
   return keep;
 }
 

@@ -49,6 +49,7 @@ struct FileReport {
   std::string writer;
   std::string file_version;
   std::vector<Fault> faults;
+  FaultLimit listed;  // of them
 };
 
 // A session of a run; those of a run lie together, in their order.

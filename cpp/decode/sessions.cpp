@@ -73,7 +73,7 @@ const SessionMetadata* first_metadata(std::span<const TagOfPart> entries, const 
 }
 
 Plugins plugins_of(const Parts& parts, const RunSessions& sessions, const KnownTags* known) {
-  std::unordered_map<std::string_view, std::vector<TagOfPart>> entries;
+  NameViewMap<std::vector<TagOfPart>> entries;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (const auto& entry : parts[part]->tags.all) {
       if (!entry->metadata.empty()) entries[entry->tag].push_back({part, entry.get()});

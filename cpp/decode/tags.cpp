@@ -2,7 +2,8 @@
 #include "decode/tags.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "bytes/seeded_hash.hpp"
 
 namespace tbq {
 
@@ -19,9 +20,23 @@ const BlobSeries* BlobsByKind::find(uint8_t kind) const {
   return entry == end() ? nullptr : &entry->second;
 }
 
+Kinds TagEntry::kinds() const {
+  Kinds found = 0;
+  for (size_t field = 0; field < kFieldCount; ++field) {
+    if ((fields >> field & 1) == 0) continue;
+    const Kind kind = kind_of(static_cast<ValueField>(field), plugin);
+    found |= bit(kind);
+    // A value of a scalar tag that is not one number is a tensor.
+    if (kind == Kind::scalars && static_cast<ValueField>(field) == ValueField::tensor) {
+      found |= bit(Kind::tensors);
+    }
+  }
+  return found;
+}
+
 size_t TagTable::slot_of(std::string_view tag) const {
   const size_t mask = places_.size() - 1;
-  size_t slot = std::hash<std::string_view>()(tag) & mask;
+  size_t slot = SeededHash()(tag) & mask;
   while (places_[slot] != 0 && all[places_[slot] - 1]->tag != tag) slot = (slot + 1) & mask;
   return slot;
 }

@@ -59,6 +59,9 @@ struct TagEntry {
   std::string plugin;
   bool plugin_known = false;
   bool assumed = false;  // a value's kind was decided by an assumed plugin
+  uint16_t fields = 0;   // those that its verified values had, one bit each
+  uint64_t leads = 0;    // how the messages in them began; see lead_bit()
+  bool passed = false;   // a record that names it may have been passed over unverified
   bool begun = false;    // then these say of its first value: the field, and whether metadata stands on it
   ValueField first_field = ValueField::none;
   bool first_has_metadata = false;
@@ -70,12 +73,18 @@ struct TagEntry {
   uint64_t refused = 0;  // values of a scalar tag that are not exactly one number
   BlobsByKind blobs;
 
+  // What its verified values are.
+  Kinds kinds() const;
+
   // What comes next of the tag is looked at as if it were its first value.
   void forget_templates() {
     scalar_template = {};
     blob_template.reset();
   }
 };
+
+// For the first byte of a message: its first field and that field's type tell most messages apart.
+constexpr uint64_t lead_bit(uint8_t byte) { return uint64_t{1} << (byte & 63); }
 
 class TagTable {
  public:

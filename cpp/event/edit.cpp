@@ -91,7 +91,10 @@ class Editor {
   const ValueEdit& next() {
     static const ValueEdit none;
     const ValueEdit& edit = at_ < values_.size() ? values_[at_] : none;
-    ++at_;
+    if (++done_ >= edit.count) {
+      ++at_;
+      done_ = 0;
+    }
     dropped_ = dropped_ || edit.drop;
     return edit;
   }
@@ -144,7 +147,7 @@ class Editor {
       return true;
     }
     value_.clear();
-    if (!edit_tagged(message, {false, edit.tag, {}}, value_)) return false;
+    if (!edit_tagged(message, {.tag = edit.tag, .metadata = {}}, value_)) return false;
     put_bytes(out_, schema::Event::tagged_run_metadata, value_);
     return true;
   }
@@ -155,6 +158,7 @@ class Editor {
   std::string inner_;
   std::string value_;
   size_t at_ = 0;
+  uint64_t done_ = 0;     // values of values_[at_]
   bool placed_ = false;   // the new step has been written
   bool dropped_ = false;  // a value was left out
   bool left_ = false;     // something besides time and step is in the new event

@@ -10,12 +10,17 @@
 
 namespace tbq {
 
-// What happens to one value of an Event.
+// What happens to a value of an Event, or to several in a row.
 struct ValueEdit {
   bool drop = false;
   const std::string* tag = nullptr;  // the new tag, null if it stays
   Bytes metadata;                    // a SummaryMetadata to add, empty for none
+  uint64_t count = 1;                // values in a row
 
+  bool is_same(const ValueEdit& other) const {
+    return drop == other.drop && tag == other.tag && metadata.data() == other.metadata.data() &&
+           metadata.size() == other.metadata.size();
+  }
   bool any() const { return drop || tag || !metadata.empty(); }
 };
 

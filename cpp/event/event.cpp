@@ -16,9 +16,21 @@ void EventRef::clear() {
   session_start = false;
   strange = false;
   values.clear();
+  earlier = 0;
+  more = false;
 }
 
 namespace {
+
+// Takes the values of one portion; `place` is where the walk would find this one again.
+void push(EventRef& out, const ValueRef& value, const ValuesPlace& place) {
+  if (out.values.size() < out.most) {
+    out.values.push_back(value);
+  } else if (!out.more) {
+    out.more = true;
+    out.next = place;
+  }
+}
 
 // Later fields of a oneof win, as protobuf has it.
 template <class Source>
@@ -74,11 +86,13 @@ bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
   return fields.ok();
 }
 
+// `after` is the field of the event after the summary. Unless `all` of it is walked, the walk ends where the
+// portion is full.
 template <class Source>
-bool walk_summary(Source& source, Range range, EventRef& out) {
+bool walk_summary(Source& source, Range range, uint64_t after, bool all, EventRef& out) {
   Fields<Source> fields(source, range);
   typename Fields<Source>::Item item;
-  while (fields.next(item)) {
+  for (uint64_t at = fields.at(); (all || !out.more) && fields.next(item); at = fields.at()) {
     if (!item.is(schema::Summary::value, Wire::bytes)) {
       out.strange = true;
       continue;
@@ -86,7 +100,7 @@ bool walk_summary(Source& source, Range range, EventRef& out) {
     ValueRef value;
     if (!walk_value(source, item.range, value, out.strange)) return false;
     value.end = item.range.offset + item.range.length;
-    out.values.push_back(value);
+    push(out, value, {{at, range.offset + range.length - at}, after});
   }
   return fields.ok();
 }
@@ -104,7 +118,7 @@ bool walk_session_log(Source& source, Range range, EventRef& out) {
 }
 
 template <class Source>
-bool walk_run_metadata(Source& source, Range range, EventRef& out) {
+bool walk_run_metadata(Source& source, Range range, uint64_t at, EventRef& out) {
   ValueRef value;
   value.field = ValueField::run_metadata;
   Fields<Source> fields(source, range);
@@ -113,7 +127,7 @@ bool walk_run_metadata(Source& source, Range range, EventRef& out) {
     if (item.is(schema::TaggedRunMetadata::tag, Wire::bytes)) value.tag = item.range;
     if (item.is(schema::TaggedRunMetadata::run_metadata, Wire::bytes)) value.payload = item.range;
   }
-  out.values.push_back(value);
+  push(out, value, {{}, at});
   return fields.ok();
 }
 
@@ -127,21 +141,19 @@ bool walk_source_metadata(Source& source, Range range, EventRef& out) {
   return fields.ok();
 }
 
-void push_untagged(EventRef& out, ValueField field, Range payload) {
+void push_untagged(EventRef& out, ValueField field, Range payload, uint64_t at) {
   ValueRef value;
   value.field = field;
   value.payload = payload;
-  out.values.push_back(value);
+  push(out, value, {{}, at});
 }
 
-}  // namespace
-
 template <class Source>
-bool walk_event(Source& source, EventRef& out) {
-  Fields<Source> fields(source, {0, source.size()});
+bool walk(Source& source, const ValuesPlace& from, bool all, EventRef& out) {
+  bool ok = from.summary.length == 0 || walk_summary(source, from.summary, from.field, all, out);
+  Fields<Source> fields(source, {from.field, source.size() - from.field});
   typename Fields<Source>::Item item;
-  bool ok = true;
-  while (fields.next(item)) {
+  for (uint64_t at = fields.at(); (all || !out.more) && fields.next(item); at = fields.at()) {
     if (item.is(schema::Event::wall_time, Wire::fixed64)) {
       out.wall_time = std::bit_cast<double>(item.value);
     } else if (item.is(schema::Event::step, Wire::varint)) {
@@ -156,23 +168,23 @@ bool walk_event(Source& source, EventRef& out) {
           out.file_version = item.range;
           break;
         case schema::Event::graph_def:
-          push_untagged(out, ValueField::graph_def, item.range);
+          push_untagged(out, ValueField::graph_def, item.range, at);
           break;
         case schema::Event::summary:
-          ok = walk_summary(source, item.range, out) && ok;
+          ok = walk_summary(source, item.range, fields.at(), all, out) && ok;
           break;
         case schema::Event::log_message:
-          push_untagged(out, ValueField::log_message, item.range);
+          push_untagged(out, ValueField::log_message, item.range, at);
           break;
         case schema::Event::session_log:
-          push_untagged(out, ValueField::session_log, item.range);
+          push_untagged(out, ValueField::session_log, item.range, at);
           ok = walk_session_log(source, item.range, out) && ok;
           break;
         case schema::Event::tagged_run_metadata:
-          ok = walk_run_metadata(source, item.range, out) && ok;
+          ok = walk_run_metadata(source, item.range, at, out) && ok;
           break;
         case schema::Event::meta_graph_def:
-          push_untagged(out, ValueField::meta_graph_def, item.range);
+          push_untagged(out, ValueField::meta_graph_def, item.range, at);
           break;
         case schema::Event::source_metadata:
           out.has_source_metadata = true;
@@ -189,7 +201,30 @@ bool walk_event(Source& source, EventRef& out) {
   return ok && fields.ok();
 }
 
+}  // namespace
+
+template <class Source>
+bool walk_event(Source& source, EventRef& out) {
+  return walk(source, {}, true, out);
+}
+
+template <class Source>
+void next_values(Source& source, EventRef& event) {
+  if (!event.more) return;
+  event.earlier += event.values.size();
+  EventRef portion;  // what else the event says is known
+  portion.most = event.most;
+  portion.values = std::move(event.values);
+  portion.values.clear();
+  walk(source, event.next, false, portion);
+  event.values = std::move(portion.values);
+  event.more = portion.more;
+  event.next = portion.next;
+}
+
 template bool walk_event<MemorySource>(MemorySource&, EventRef&);
 template bool walk_event<FileSource>(FileSource&, EventRef&);
+template void next_values<MemorySource>(MemorySource&, EventRef&);
+template void next_values<FileSource>(FileSource&, EventRef&);
 
 }  // namespace tbq

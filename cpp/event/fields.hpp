@@ -64,6 +64,8 @@ class Fields {
     return ok_;
   }
   bool ok() const { return ok_; }
+  // Where the field begins that next() reads.
+  uint64_t at() const { return at_; }
 
  private:
   bool read(Item& out) {

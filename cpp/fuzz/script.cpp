@@ -174,12 +174,14 @@ double wall_of(uint8_t wall) { return wall == 0 ? 0 : 1e9 + 100.0 * wall; }
 
 class Interpreter {
  public:
-  Interpreter(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+  Interpreter(const uint8_t* data, size_t size, bool flipping = true)
+      : at_(data), end_(data + size), flipping_(flipping) {}
 
   std::string run() {
     while (at_ < end_ && !full()) word();
     return std::move(out_);
   }
+  size_t flips() const { return flips_; }
 
  private:
   bool full() const { return out_.size() >= kLargestFile || events_ >= kMostEvents; }
@@ -219,7 +221,7 @@ class Interpreter {
         break;
       case kFlip: {
         const size_t back = 1 + size_t{byte()} + (size_t{byte()} << 8);
-        if (back <= out_.size()) {
+        if (back <= out_.size() && ++flips_ > 0 && flipping_) {
           char& hit = out_[out_.size() - back];
           hit = static_cast<char>(hit ^ 1 << argument % 8);
         }
@@ -261,6 +263,8 @@ class Interpreter {
 
   const uint8_t* at_;
   const uint8_t* end_;
+  bool flipping_;
+  size_t flips_ = 0;
   std::string out_;
   size_t events_ = 0;
   Form event_ = Form::simple_scalar;
@@ -283,6 +287,13 @@ std::string counted(Word first, std::string_view held) {
 size_t filler(uint8_t size) { return kFillers[size % std::size(kFillers)]; }
 
 std::string file_of(const uint8_t* data, size_t size) { return Interpreter(data, size).run(); }
+
+std::string unflipped_file_of(const uint8_t* data, size_t size, size_t& flips) {
+  Interpreter interpreter(data, size, false);
+  std::string file = interpreter.run();
+  flips = interpreter.flips();
+  return file;
+}
 
 std::string event(Form form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size) {
   return word(kEvent, size) + static_cast<char>(form) + static_cast<char>(tag) + static_cast<char>(step) +

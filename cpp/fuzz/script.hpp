@@ -52,6 +52,8 @@ size_t filler(uint8_t size);
 // below. Small, for what goes wrong in a long file goes wrong in a short one, which is read a few thousand
 // times a second.
 std::string file_of(const uint8_t* data, size_t size);
+// The same without the bits that flip() flips; `flips` is how many those are.
+std::string unflipped_file_of(const uint8_t* data, size_t size, size_t& flips);
 constexpr size_t kLargestFile = 6000;
 constexpr size_t kMostEvents = 24;
 

@@ -2,14 +2,15 @@
 #include "io/memory_file.hpp"
 
 #include <mutex>
-#include <unordered_map>
+
+#include "bytes/seeded_hash.hpp"
 
 namespace tbq {
 namespace {
 
 struct Register {
   std::mutex mutex;
-  std::unordered_map<std::string, std::shared_ptr<std::string>> files;
+  NameMap<std::shared_ptr<std::string>> files;
   uint64_t count = 0;
 };
 

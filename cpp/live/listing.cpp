@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <unordered_map>
 
 #include "live/live_run.hpp"
 
@@ -51,7 +50,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return session_of(a) < session_of(b); });
   std::vector<std::vector<TagOfPart>> tags;
-  std::unordered_map<std::string_view, size_t> known_tags;
+  NameViewMap<size_t> known_tags;
   for (const size_t part : order) {
     for (const auto& entry : parts[part]->tags.all) {
       const auto [at, fresh] = known_tags.emplace(entry->tag, tags.size());

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <unordered_map>
+#include <map>
 
 #include "decode/file_opener.hpp"
 #include "decode/file_report.hpp"
@@ -15,7 +15,7 @@
 namespace tbq {
 void LiveRun::set_files(const std::vector<FileSpec>& specs) {
   constexpr size_t kNew = SIZE_MAX;
-  std::unordered_map<std::string_view, size_t> known;
+  std::map<std::string_view, size_t> known;
   for (size_t i = 0; i < files_.size(); ++i) known.emplace(files_[i]->path, i);
   std::vector<size_t> places(specs.size(), kNew);  // among the files so far
   std::vector<bool> stays(files_.size(), false);

@@ -160,7 +160,7 @@ class LiveRun {
   std::vector<SessionState> states_;
   std::unordered_set<const Part*> fresh_;  // since the last join
   Parts dropped_;                          // whose rows are to be retracted
-  std::unordered_set<std::string> stale_;  // tags of which other rows may be visible
+  NameSet stale_;                          // tags of which other rows may be visible
   std::vector<LiveChange> changes_;        // not yet told
   bool dirty_ = false;                     // files came or went, or an update is to be committed
   // What commit() makes true: the last update.

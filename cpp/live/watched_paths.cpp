@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bytes/seeded_hash.hpp"
+
 namespace tbq {
 namespace {
 
@@ -15,7 +17,7 @@ std::chrono::nanoseconds tick(const FileStatus& status) {
 
 void WatchedPaths::set(std::vector<std::string> paths) {
   const std::lock_guard lock(mutex_);
-  std::unordered_map<std::string_view, size_t> places;
+  NameMap<size_t> places;
   for (size_t i = 0; i < paths_.size(); ++i) places.emplace(paths_[i], i);
   std::vector<FileStatus> known(paths.size());
   std::vector<bool> seen(paths.size(), false);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "io/file_status.hpp"

@@ -13,6 +13,8 @@ constexpr size_t kHeader = 12;    // length and its CRC
 constexpr size_t kOverhead = 16;  // header and the payload's CRC
 // A record longer than this leaves the batch path: what nobody asked for of it need not be read.
 constexpr size_t kLargeRecord = 4096;
+// A record of this length or more does not hold an event: protobuf's own limit. It is not read.
+constexpr uint64_t kLargestEvent = uint64_t{1} << 31;
 
 struct Frame {
   const uint8_t* payload;

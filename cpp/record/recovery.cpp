@@ -31,8 +31,15 @@ bool Recovery::agrees(uint64_t at, uint64_t length) {
     const uint8_t* data = reader_.view(offset, piece);
     if (!data) return false;
     crc = crc32c(crc, data, piece);
+    const bool zeros = data[piece - 1] == 0;
     offset += piece;
     left -= piece;
+    if (zeros && left >= kPiece) {  // perhaps a hole of a sparse file, which is not read
+      const uint64_t hole = std::min(reader_.after_hole(offset) - offset, left);
+      crc = crc32c_zeros(crc, hole);
+      offset += hole;
+      left -= hole;
+    }
     if (cancelled()) return false;
   }
   const uint8_t* masked = reader_.view(offset, 4);
@@ -69,8 +76,10 @@ uint64_t Recovery::follow(uint64_t at, uint64_t end) {
   while (end - at >= kOverhead && failed_bytes_ <= kFailedBudget) {
     const uint8_t* header = reader_.view(at, kHeader);
     uint64_t length;
-    if (!header || !read_header(header, length) || length > end - at - kOverhead || !agrees(at, length))
+    if (!header || !read_header(header, length) || length >= kLargestEvent || length > end - at - kOverhead ||
+        !agrees(at, length)) {
       break;
+    }
     at += kOverhead + length;
   }
   return at;
@@ -100,7 +109,7 @@ Recovery::Found Recovery::find_record(uint64_t from) {
     }
     const uint64_t next = at + kOverhead + length;
     if (failed_bytes_ > kFailedBudget && !followed(next)) continue;
-    if (agrees(at, length)) return {at, true, settled};
+    if (length < kLargestEvent && agrees(at, length)) return {at, true, settled};
     // A header that is yet to be written may come after it.
     settled = settled && reader_.end() - next >= kHeader;
     if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true, settled};

@@ -15,7 +15,8 @@ class Recovery {
   // True if a record could start at `offset`, or the file ends there.
   bool followed(uint64_t offset);
 
-  // Whether the payload of the record at `at`, which is all there, agrees with its CRC.
+  // Whether the payload of the record at `at`, which is all there, agrees with its CRC. Holes of a sparse
+  // file are not read.
   bool agrees(uint64_t at, uint64_t length);
 
   // Where reading goes on after the record at `at` whose payload is bad and ends at `next`: there, if a

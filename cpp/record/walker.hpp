@@ -96,7 +96,7 @@ class RecordWalker {
       case Stop::bad_length:
         return lose(damage_of_header(frames.at));
       case Stop::bad_payload:
-        return bad_payload(load_le<uint64_t>(frames.at));
+        return lose_record(FaultCode::bad_payload, load_le<uint64_t>(frames.at));
       case Stop::full:
         break;
     }
@@ -118,6 +118,7 @@ class RecordWalker {
   void large(uint64_t length) {
     const uint64_t left = reader_.end() - at_;
     if (left < kOverhead || length > left - kOverhead) return tail();
+    if (length >= kLargestEvent) return lose_record(FaultCode::too_long, length);
     const uint64_t next = at_ + kOverhead + length;
     const Large what = visitor_.large(at_, length);
     if (what == Large::pass) {
@@ -128,7 +129,7 @@ class RecordWalker {
     if (!recovery_.agrees(at_, length)) {
       if (cancelled()) return;
       visitor_.refused(at_, length);
-      return bad_payload(length);
+      return lose_record(FaultCode::bad_payload, length);
     }
     Bytes payload;
     if (what == Large::bytes) {
@@ -148,13 +149,13 @@ class RecordWalker {
                : FaultCode::bad_length;
   }
 
-  // A record with bad data is lost alone if a record follows; otherwise the search for one decides.
-  void bad_payload(uint64_t length) {
+  // A record that is all there is lost alone if a record follows; otherwise the search for one decides.
+  void lose_record(FaultCode code, uint64_t length) {
     const uint64_t next = at_ + kOverhead + length;
     if (reader_.end() - next < kHeader) unsettle();
     const uint64_t resume = recovery_.behind(at_, next);
-    if (resume == 0) return lose(FaultCode::bad_payload);
-    lose(FaultCode::bad_payload, resume);
+    if (resume == 0) return lose(code);
+    lose(code, resume);
   }
 
   void lose(FaultCode code) {

@@ -98,7 +98,8 @@ Decision Decisions::of_event(Bytes payload) {
   edits_.clear();
   bool any = false;
   bool moves = false;
-  for (const ValueRef& value : event_.values) {
+  MemorySource source(payload);
+  each_value(source, event_, [&](const ValueRef& value) {
     ValueEdit edit;
     if (SeriesState* state = state_of(value, payload)) {
       TagStates& tag = *predictor_.last();
@@ -117,8 +118,12 @@ Decision Decisions::of_event(Bytes payload) {
       }
     }
     any = any || edit.any();
-    edits_.push_back(edit);
-  }
+    if (!edits_.empty() && edits_.back().is_same(edit)) {
+      ++edits_.back().count;
+    } else {
+      edits_.push_back(edit);
+    }
+  });
   const int64_t step = event_.step + (moves ? options_.offset : 0);
   if (!any && step == event_.step) return Decision::keep;
   switch (edit_event(payload, edits_, step != event_.step ? &step : nullptr, edited_)) {
@@ -201,7 +206,7 @@ bool Decisions::wanted(SeriesState& state, int64_t step, const ValueRef* value, 
 
 size_t Decisions::dropped_unread(FileSource& source) {
   event_.clear();
-  if (!walk_event(source, event_) || event_.strange || event_.values.empty()) return 0;
+  if (!walk_event(source, event_) || event_.strange || event_.values.empty() || event_.more) return 0;
   wall_time_ = event_.wall_time;
   was_header_ = event_.session_start;
   if (event_.has_file_version || event_.writer.length > 0) return 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "event/edit.hpp"
+#include "event/event.hpp"
 #include "io/output.hpp"
 #include "record/framing.hpp"
 #include "record/walker.hpp"
@@ -209,7 +210,7 @@ class RunRewriter {
       note_time(true);
       return Large::pass;
     }
-    return decisions_.verbatim() || length >= kLargestEvent ? Large::place : Large::bytes;
+    return decisions_.verbatim() ? Large::place : Large::bytes;
   }
 
   bool large_record(uint64_t at, uint64_t length, Bytes payload) {
@@ -217,7 +218,7 @@ class RunRewriter {
       const Frame frame{payload.data(), payload.size()};
       return change(&frame, 1, at);
     }
-    if (bad_event(at)) return lose_event(at, length);
+    if (bad_event(at, FileSource(reader_, at + kHeader, length))) return lose_event(at, length);
     ++report_.records_in;
     ++report_.records_out;
     return copy(at, at + kOverhead + length);
@@ -254,17 +255,27 @@ class RunRewriter {
 
  private:
   // A sound record that does not hold an event is a record all the same, until a repair takes it out. The
-  // survey knows which those are.
-  bool bad_event(uint64_t at) const {
+  // survey lists them, unless there are very many: then each event is walked.
+  bool bad_events_listed() const {
+    return survey_.files[file_index_].listed.is_complete(FaultCode::bad_event);
+  }
+  template <class Source>
+  bool bad_event(uint64_t at, Source source) {
     if (!options_.repair) return false;
+    if (!bad_events_listed()) {
+      walked_.clear();
+      return !walk_event(source, walked_);
+    }
     const std::vector<Fault>& faults = survey_.files[file_index_].faults;
     const auto found =
         std::lower_bound(faults.begin(), faults.end(), at,
                          [](const Fault& fault, uint64_t offset) { return fault.offset < offset; });
     return found != faults.end() && found->offset == at && found->code == FaultCode::bad_event;
   }
+  // Whether there may be one among these.
   bool any_bad_event(uint64_t at, const Frame* frames, size_t count) const {
     if (!options_.repair) return false;
+    if (!bad_events_listed()) return true;
     const std::vector<Fault>& faults = survey_.files[file_index_].faults;
     const uint64_t end = at + static_cast<uint64_t>(frames[count - 1].payload - frames[0].payload);
     return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
@@ -292,7 +303,7 @@ class RunRewriter {
     for (size_t i = 0; i < count; ++i) {
       const Frame& frame = frames[i];
       const uint64_t place = at + static_cast<uint64_t>(frame.payload - frames[0].payload);
-      const bool bad = bad_event(place);
+      const bool bad = bad_event(place, MemorySource({frame.payload, frame.length}));
       const Decision decision = bad                     ? Decision::drop
                                 : decisions_.verbatim() ? Decision::keep
                                                         : decisions_.of({frame.payload, frame.length});
@@ -332,6 +343,7 @@ class RunRewriter {
   bool open_ = false;
   uint32_t file_index_ = 0;
   bool marking_ = false;
+  EventRef walked_;
   TimeSpan left_;                 // the times of the session at hand that are in the new file
   bool has_first_event_ = false;  // whether its first event has come by
   double began_ = 0;              // its earliest time

@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "bytes/seeded_hash.hpp"
 #include "rewrite/rewrite.hpp"
 
 namespace tbq {
@@ -98,7 +98,7 @@ class RunStates {
   bool untouched() const { return untouched_; }
 
  private:
-  std::unordered_map<std::string_view, std::unique_ptr<TagStates>> tags_;
+  NameViewMap<std::unique_ptr<TagStates>> tags_;
   bool untouched_ = true;  // no rule drops or renames anything
 };
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
+#include "bytes/seeded_hash.hpp"
 #include "decode/result.hpp"
 #include "io/growable_buffer.hpp"
 
@@ -27,7 +27,7 @@ class ValueLoader {
   bool read(uint64_t offset, uint64_t count, const char*& what);
 
   std::vector<std::string> paths_;
-  std::vector<std::unordered_set<uint64_t>> verified_;  // records, by file
+  std::vector<NumberSet> verified_;  // records, by file
   File file_;
   uint32_t current_ = 0;
   bool opened_ = false;

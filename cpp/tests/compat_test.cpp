@@ -100,7 +100,7 @@ TEST(a_record_is_given_once_however_the_bytes_come) {
     memory.content() = data;
     for (int i = 0; i < 3; ++i) CHECK(file.read(take) == 0);
     CHECK((given == std::vector<std::string>{"one", "two", "three"}));
-    CHECK(file.take_faults().empty());
+    CHECK(file.take_faults().first.empty());
   }
 }
 

@@ -64,3 +64,14 @@ TEST(crc32c_continues_over_every_cut) {
   }
   CHECK(wrong == 0);
 }
+
+TEST(crc32c_of_zeros_is_that_of_their_bytes) {
+  const std::vector<uint8_t> zeros(100000);
+  for (const uint32_t before : {0U, 1U, 0xffffffffU, 0x12345678U}) {
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{255}, size_t{4096}, size_t{99999}}) {
+      CHECK(tbq::crc32c_zeros(before, count) == tbq::crc32c(before, zeros.data(), count));
+    }
+  }
+  const uint64_t half = uint64_t{1} << 40;
+  CHECK(tbq::crc32c_zeros(tbq::crc32c_zeros(7, half), half) == tbq::crc32c_zeros(7, 2 * half));
+}

@@ -19,6 +19,7 @@
 namespace {
 
 thread_local int64_t allocations_left = -1;  // the one after them fails; -1: none does
+thread_local size_t allocated = 0;           // bytes, all in all
 
 void* allocate(size_t size, size_t alignment) {
   if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
@@ -26,6 +27,7 @@ void* allocate(size_t size, size_t alignment) {
                      ? std::malloc(size == 0 ? 1 : size)
                      : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (!memory) throw std::bad_alloc();
+  allocated += size;
   return memory;
 }
 
@@ -265,4 +267,20 @@ TEST(no_exception_leaves_a_callback) {
   tbq::export_lazy({}, [](tbq::Batch&) { return false; }, &sound);
   CHECK(sound.get_last_error(&sound) == nullptr);
   sound.release(&sound);
+}
+
+// What an event says is walked in portions, and no memory is taken for each of its values.
+TEST(values_without_anything_take_no_memory) {
+  using namespace bytes;
+  for (const std::string& value : {std::string(), message(1, "a"), message(1, "a") + fixed(9, 0.5F)}) {
+    std::string summary;
+    for (int i = 0; i < 300000; ++i) summary += message(1, value);
+    const tbq::MemoryFile file(record(version(1e9)) + record(event(1e9, 1, message(5, summary))));
+    tbq::DecodeOptions options = all_kinds();
+    options.kinds = tbq::bit(tbq::Kind::scalars);
+    const size_t before = allocated;
+    const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+    CHECK(result.files[0].records == 2 && result.files[0].steps.count == 300000);
+    CHECK(allocated - before < 2 * file.content().size() + (size_t{4} << 20));
+  }
 }

@@ -11,9 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "bytes/seeded_hash.hpp"
 #include "write/encode.hpp"
 
 namespace tbq {
@@ -95,10 +95,6 @@ class EventBuffer {
     bool seen = false;
     bool told = false;
   };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
 
   // One event: `fill(out)` puts the `size` bytes after its stamp.
   template <class Fill, class Watch>
@@ -114,7 +110,7 @@ class EventBuffer {
   BufferLimits limits_;
   Chunk pending_;
   Chunk spare_;
-  std::unordered_map<std::string, TagState, Hash, std::equal_to<>> tags_;
+  NameMap<TagState> tags_;
   std::vector<Note> notes_;
   std::optional<int64_t> expected_after_;
   uint64_t dropped_ = 0;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import eventfile as ef
@@ -100,7 +102,9 @@ def test_a_large_payload_that_nobody_asked_for_is_not_read(tmp_path: Path) -> No
     """A record of 1 GB (a hole) that is no scalar: its tag was known before, and a record follows."""
     size = 1 << 30
     with (tmp_path / "tfevents").open("wb") as file:
-        file.write(BEFORE + record(ef.image("big", 1, b"small")))
+        small = ef.value("big", ef.bytes_field(4, ef.bytes_field(4, b"small")))  # as the large one begins
+        known = ef.double_field(1, ef.WALL) + ef.summary(small)
+        file.write(BEFORE + record(known))
         inside = ef.varint(4 << 3 | 2) + ef.varint(size)
         value = ef.bytes_field(1, "big") + ef.varint(4 << 3 | 2) + ef.varint(len(inside) + size) + inside
         held = ef.varint(1 << 3 | 2) + ef.varint(len(value) + size) + value
@@ -111,6 +115,84 @@ def test_a_large_payload_that_nobody_asked_for_is_not_read(tmp_path: Path) -> No
     [found] = decode_limited(tmp_path / "tfevents", memory=32 * MB, seconds=5)
     assert (found["rows"], found["records"], found["faults"]) == (2, 4, [])
     assert found["bytes_read"] < MB
+
+
+def holed(path: Path, *lengths: int) -> Path:
+    """A small file in which a header before each hole claims all of it."""
+    with path.open("wb") as file:
+        file.write(BEFORE)
+        for length in lengths:
+            file.write(header(length))
+            file.seek(length + 4, os.SEEK_CUR)
+        file.write(BEHIND)
+    return path
+
+
+def test_holes_that_headers_claim_are_not_read(tmp_path: Path) -> None:
+    """16 GiB, which is longer than any event, and ten records of 2 GiB, whose checksum is that of nothing."""
+    longest = holed(tmp_path / "tfevents.1", 16 << 30)
+    many = holed(tmp_path / "tfevents.2", *[(2 << 30) - 1] * 10)
+    for threads in (1, 3):
+        one, ten = decode_limited(longest, many, memory=32 * MB, threads=threads)
+        assert (one["rows"], one["faults"], one["lost"]) == (2, ["too_long"], (16 << 30) + 16)
+        assert (ten["rows"], ten["faults"]) == (2, ["bad_payload"] * 10)
+        assert one["bytes_read"] < 4 * MB and ten["bytes_read"] < 8 * MB
+
+
+_DROP_IN = """
+import os, resource, sys
+from tbq import _core
+from tbq.compat.event_accumulator import EventAccumulator
+
+path, room = sys.argv[1], int(sys.argv[2])
+held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + room
+resource.setrlimit(resource.RLIMIT_AS, (held, held))
+records = _core.RecordFile(os.fsencode(path))
+found = []
+while came := records.records(100):
+    found += came
+faults, more = records.faults()
+loaded = EventAccumulator(path)
+loaded.Reload()
+print(len(found), [fault[0] for fault in faults], more, [each.step for each in loaded.Scalars("loss")])
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
+def test_the_drop_in_reader_holds_no_record_longer_than_an_event(tmp_path: Path) -> None:
+    path = holed(tmp_path / "events.out.tfevents.1", 2200 << 20)
+    done = subprocess.run(
+        [sys.executable, "-c", _DROP_IN, str(path), str(512 * MB)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("3 ['too_long'] 0 [1, 2]\n", 0), done.stderr[-2000:]
+
+
+def test_damage_past_the_listed_places_is_counted_by_the_drop_in_reader(tmp_path: Path) -> None:
+    broken = bytearray(BEHIND)
+    broken[-1] ^= 1
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(BEFORE + bytes(broken) * 10_007 + BEHIND)
+    records = _core.RecordFile(os.fsencode(path))
+    while records.records(100):
+        pass
+    faults, more = records.faults()
+    assert (len(faults), more) == (10_000, 7)
+    assert records.faults() == ([], 0)
+
+
+@pytest.mark.parametrize("value", [b"", ef.bytes_field(1, "a"), ef.bytes_field(4, b"")])
+def test_millions_of_values_without_anything(tmp_path: Path, value: bytes) -> None:
+    """An event of 8 MB takes the memory of 8 MB, also if it says nothing two million times."""
+    each = ef.bytes_field(1, value)
+    summary = each * (8 * MB // len(each))
+    event = ef.double_field(1, ef.WALL) + ef.bytes_field(5, summary)
+    path = tmp_path / "tfevents"
+    path.write_bytes(BEFORE + record(event) + BEHIND)
+    [found] = decode_limited(path, memory=64 * MB)
+    assert (found["rows"], found["records"], found["faults"]) == (2, 4, [])
 
 
 def test_deep_groups_are_refused_not_followed(tmp_path: Path) -> None:

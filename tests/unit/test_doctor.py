@@ -336,3 +336,14 @@ def test_more_than_half_that_a_resume_hides_is_a_warning(tmp_path: Path) -> None
     (found,) = tbq.doctor(tmp_path)
     assert (found.code, found.severity) == ("TBQ403", "warning")
     assert "hides 160 of its 280 points (57 %)" in found.message and found.hint == RESTART_HINT
+
+
+def test_every_kind_of_damage_is_found_past_the_places_that_are_listed(tmp_path: Path) -> None:
+    torn = bytearray(pl.scalar("loss", 1, 1.0))
+    torn[-1] ^= 1
+    odd = pl.record(b"\x0a\xff\xff\xff\xff\x0fno event")
+    pl.write(tmp_path, pl.header(), bytes(torn) * 10_001, odd, pl.scalar("loss", 2, 1.0))
+    found = {finding.code for finding in tbq.doctor(tmp_path)}
+    first = {finding.code for finding in tbq.doctor(tmp_path) if "does not match" in finding.message}
+    assert first and any("cannot be decoded" in finding.message for finding in tbq.doctor(tmp_path))
+    assert len(found) > len(first)

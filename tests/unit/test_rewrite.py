@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import protolog as pl
 import pytest
@@ -182,6 +183,29 @@ def test_a_record_that_is_no_event_is_copied_unless_repaired(tmp_path: Path) -> 
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", repair=True)
     assert records(new(tmp_path / "new")) == [row for row in rows if row != odd]
     assert report.gone[0].code == "bad_event"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"drop_tag": "other"}, {"offset_steps": 3}], ids=["plain", "drop", "offset"]
+)
+@pytest.mark.parametrize("large", [False, True])
+def test_a_repair_leaves_no_damage_however_much_there_is(
+    tmp_path: Path, options: dict[str, Any], large: bool
+) -> None:
+    """More bad records of each kind than a report lists, with sound ones after them."""
+    odd = pl.record(b"\x0a\xff\xff\xff\xff\x0fno event")
+    torn = bytearray(scalar("loss", 1, 1.0))
+    torn[-1] ^= 1
+    most = 10_000
+    last = [scalar("loss", 2, 1.0), pl.record(b"\xff" * 5000) if large else odd, scalar("other", 3, 1.0)]
+    write(tmp_path / "runs", header(), odd * (most + 2), bytes(torn) * (most + 2), *last, bytes(torn))
+    with pytest.raises(DamageError, match="does not match its checksum"):
+        tbq.rewrite(tmp_path / "runs", tmp_path / "new", **options)
+    assert not (tmp_path / "new").exists()
+    report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", repair=True, **options)
+    assert report.gone_places == 2 * most + 6
+    log = tbq.open(tmp_path / "new")
+    assert len(log.tags()) == (1 if "drop_tag" in options else 2) and not log.problems
 
 
 def test_tail_and_files_without_records_are_told(tmp_path: Path) -> None:

@@ -120,11 +120,14 @@ class RawEventFileLoader:
 
     def _Log(self) -> None:
         """Damage that was passed over; TensorBoard stops there, and says so at the same level."""
-        for what, offset, length in self._records.faults():
+        faults, more = self._records.faults()
+        for what, offset, length in faults:
             logger.debug(
                 "Corrupted record in %s (%s: %d bytes at %d are skipped)",
                 self._file_path, what, length, offset,
             )  # fmt: skip
+        if more:
+            logger.debug("%d more corrupted records in %s", more, self._file_path)
 
     def _LogEnd(self) -> None:
         if self._records.unfinished:

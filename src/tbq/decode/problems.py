@@ -28,6 +28,7 @@ FAULTS = {
     "zeros": "zeros where a record should start",
     "torn": "a record that was cut off, with others after it",
     "bad_event": "a valid record whose event cannot be decoded",
+    "too_long": "a record longer than any event (2 GiB)",
 }
 
 

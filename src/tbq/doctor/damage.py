@@ -43,7 +43,7 @@ def cause_of(report: FileReport, fault: Fault) -> str:
     """The cause, in finer detail than the reader needs: one damaged record, or bytes that are not records."""
     from tbq import _core
 
-    if fault.code == "torn":
+    if fault.code in ("torn", "too_long"):
         return "garbage"
     if fault.code not in ("bad_length", "bad_payload") or report.compressed:
         return fault.code

@@ -135,7 +135,8 @@ def _refuse_damage(
     damaged = [report for report in reports if any(fault.code != "bad_event" for fault in report.faults)]
     damaged = [report for report in damaged if report.state == "events"]
     if damaged:
-        first = _problems.of_file(damaged[0], runs[damaged[0].run].name)[0]
+        problems = _problems.of_file(damaged[0], runs[damaged[0].run].name)
+        first = next(problem for problem in problems if problem.code != "bad_event")
         others = f" ({len(damaged):,} files are damaged)" if len(damaged) > 1 else ""
         raise DamageError(
             first.message + others,

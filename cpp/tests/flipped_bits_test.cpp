@@ -1,0 +1,167 @@
+// A bit flipped anywhere in a large record: its row is still there, or the damage is told of, whatever is
+// asked for.
+#include <algorithm>
+#include <vector>
+
+#include "decode/decode.hpp"
+#include "fuzz/rows.hpp"
+#include "io/memory_file.hpp"
+#include "record/framing.hpp"
+#include "tests/bytes.hpp"
+#include "tests/check.hpp"
+
+namespace {
+
+using namespace bytes;
+
+struct Log {
+  std::string bytes = record(version(1e9));
+  std::vector<std::pair<size_t, size_t>> large;  // where the records over 4 KiB lie
+  int64_t step = 0;
+
+  void add(std::string_view rest) {
+    const std::string made = record(event(1e9, ++step, rest));
+    if (made.size() > tbq::kLargeRecord + tbq::kOverhead) large.emplace_back(bytes.size(), made.size());
+    bytes += made;
+  }
+};
+
+constexpr size_t kSmall = 8;
+constexpr size_t kLarge = 4200;
+
+std::string image(std::string_view tag, size_t size) {
+  const std::string pixels(size, 'x');
+  return message(1, message(1, tag) + message(4, number(1, 5) + number(2, 7) + message(4, pixels)));
+}
+std::string histogram(std::string_view tag, size_t size) {
+  return message(1, message(1, tag) + message(5, fixed(1, 0.5) + message(6, std::string(size, '\0'))));
+}
+std::string audio(std::string_view tag, size_t size) {
+  return message(1, message(1, tag) + message(6, fixed(1, 8000.0F) + message(4, std::string(size, 'x'))));
+}
+std::string strings(std::string_view tag, size_t size, std::string_view plugin) {
+  const std::string held =
+      number(1, 7) + message(2, message(2, number(1, 1))) + message(8, std::string(size, 'x'));
+  return message(1, message(1, tag) + message(8, held) + (plugin.empty() ? "" : metadata(plugin)));
+}
+std::string number_of(std::string_view tag) { return message(1, message(1, tag) + fixed(2, 0.5F)); }
+
+// Every way of writing a value that may be large, with names that are one bit apart. Only `first` of all do
+// tensors carry their plugin.
+std::vector<std::string> forms(size_t size, bool first) {
+  return {message(5, image("i/0", size)),
+          message(5, image("i/1", size)),
+          message(5, histogram("h/0", size)),
+          message(5, audio("s/0", size)),
+          message(4, message(1, message(1, "node") + message(5, std::string(size, 'x')))),
+          message(8, message(1, "r/0") + message(2, std::string(size, 'x'))),
+          message(6, number(1, 20) + message(2, std::string(size, 'x'))),
+          message(5, strings("t/0", size, "text")),
+          message(5, strings("t/1", size, "images")),
+          message(5, strings("t/2", size, first ? "text" : "")),
+          message(5, strings("t/3", size, first ? "images" : "")),
+          message(5, number_of("loss") + image("i/0", size) + number_of("acc") + histogram("h/0", size)),
+          message(5, image("mixed", size)),
+          message(5, histogram("mixed", size))};
+}
+
+tbq::DecodeOptions asked(tbq::Kinds kinds) {
+  tbq::DecodeOptions options;
+  options.in_place = true;
+  options.kinds = kinds;
+  return options;
+}
+
+bool is_told(const tbq::Result& result) { return !result.files[0].faults.empty(); }
+
+// Decodes the log with a bit of `record` flipped; want the rows of `sound`, or a fault.
+void check_flip(const Log& log, size_t offset, int bit, const tbq::DecodeOptions& options,
+                const Rows& sound) {
+  std::string content = log.bytes;
+  content[offset] = static_cast<char>(content[offset] ^ 1 << bit);
+  const tbq::MemoryFile file(content);
+  const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+  CHECK(is_told(result) || rows_of(result, file) == sound);
+}
+
+void check_flips(const Log& log, const tbq::DecodeOptions& options) {
+  const tbq::MemoryFile file(log.bytes);
+  const Rows sound = rows_of(tbq::decode({{file.path(), 0}}, options), file);
+  for (const auto& [begin, size] : log.large) {
+    for (size_t at = 21; at < 44; ++at) {  // from the step into the payload
+      for (int bit = 0; bit < 8; ++bit) check_flip(log, begin + at, bit, options, sound);
+    }
+    check_flip(log, begin + 12, 1, options, sound);
+    check_flip(log, begin + size - 2, 3, options, sound);
+  }
+}
+
+// Each form once as a large record, after small ones that say all there is to know of tags.
+void check_forms(const tbq::DecodeOptions& options) {
+  for (const std::string& form : forms(kLarge, false)) {
+    Log log;
+    for (const std::string& known : forms(kSmall, true)) log.add(known);
+    log.add(form);
+    log.add(message(5, number_of("loss")));
+    CHECK(log.large.size() == 1);
+    check_flips(log, options);
+  }
+}
+
+}  // namespace
+
+TEST(a_flipped_bit_takes_no_row_of_one_kind_without_a_word) {
+  for (const tbq::Kind kind : {tbq::Kind::scalars, tbq::Kind::images}) check_forms(asked(tbq::bit(kind)));
+}
+
+TEST(a_flipped_bit_takes_no_row_of_one_tag_without_a_word) {
+  tbq::DecodeOptions options = asked(tbq::bit(tbq::Kind::images));
+  options.select = [](uint32_t, std::string_view tag) { return tag == "i/1" || tag == "t/1"; };
+  check_forms(options);
+}
+
+// The first record of a tag, and one of a tag whose other values are of another kind.
+TEST(nothing_is_passed_over_before_its_tag_is_known) {
+  Log log;
+  log.add(message(5, number_of("loss")));
+  log.add(message(5, histogram("h", kSmall)));
+  log.add(message(5, image("h", kLarge)));
+  log.add(message(5, image("i", kLarge)));
+  log.add(message(5, number_of("loss")));
+  check_flips(log, asked(tbq::bit(tbq::Kind::images)));
+}
+
+// What a part knows is what the parts before it know.
+TEST(parts_tell_of_the_damage_that_the_whole_file_tells_of) {
+  Log log;
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string& form : forms(kLarge, round == 0)) log.add(form);
+  }
+  for (const tbq::Kind kind : {tbq::Kind::scalars, tbq::Kind::images, tbq::Kind::histograms}) {
+    for (const auto& [begin, size] : log.large) {
+      std::string content = log.bytes;
+      content[begin + size / 2] ^= 4;
+      const tbq::MemoryFile file(content);
+      tbq::DecodeOptions options = asked(tbq::bit(kind));
+      const tbq::Result whole = tbq::decode({{file.path(), 0}}, options);
+      options.threads = 4;
+      options.split = 1;
+      const tbq::Result parts = tbq::decode({{file.path(), 0}}, options);
+      CHECK(rows_of(parts, file) == rows_of(whole, file));
+      CHECK(std::ranges::equal(parts.files[0].faults, whole.files[0].faults, {}, &tbq::Fault::offset,
+                               &tbq::Fault::offset));
+    }
+  }
+}
+
+// Passed over, but for the first one of a tag.
+TEST(what_is_known_and_not_wanted_is_not_read) {
+  Log log;
+  for (int i = 0; i < 50; ++i) log.add(message(5, image("i", 20000) + histogram("h", 20000)));
+  log.add(message(5, number_of("loss")));
+  const tbq::MemoryFile file(log.bytes);
+  tbq::DecodeOptions options = asked(tbq::bit(tbq::Kind::scalars));
+  options.block = 512;
+  const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+  CHECK(result.files[0].records == 2 && result.files[0].bytes_read < log.bytes.size() / 2);
+}
