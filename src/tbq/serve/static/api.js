@@ -4,11 +4,12 @@ import { unpack } from "./packed.js";
 
 /** An answer that is an error, in the server's words. */
 export class ApiError extends Error {
-  /** @param {string} message @param {string} hint @param {number} status */
-  constructor(message, hint = "", status = 0) {
+  /** @param {string} message @param {string} hint @param {number} status @param {Record<string, any>} said all of the answer */
+  constructor(message, hint = "", status = 0, said = {}) {
     super(message);
     this.hint = hint;
     this.status = status;
+    this.said = said;
   }
 }
 
@@ -58,7 +59,7 @@ async function ask(path, params, options) {
     } catch {
       // Not JSON: a proxy's page, say. The status is all there is.
     }
-    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status);
+    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status, said);
   }
   return answer;
 }
