@@ -81,7 +81,13 @@ def test_origins_with_and_without_the_usual_port(asked: Asked, origin: str, host
 
 @pytest.mark.parametrize(
     ("header", "packed"),
-    [("gzip", True), ("br;q=1.0, GZIP;q=0.5", True), ("gzip;q=0", False), ("gzip; q=0.0, br", False), ("ungzip", False)],
+    [
+        ("gzip", True),
+        ("br;q=1.0, GZIP;q=0.5", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.0, br", False),
+        ("ungzip", False),
+    ],
 )
 def test_only_what_is_accepted_is_compressed(asked: Asked, header: str, packed: bool) -> None:
     client = TestClient(make_app(asked.log, Guard("127.0.0.1", None)), base_url="http://127.0.0.1")

@@ -27,9 +27,7 @@ from tbq.serve.guard import Guard
 
 @pytest.fixture(scope="module")
 def client(asked: Asked) -> Iterator[TestClient]:
-    with TestClient(
-        make_app(asked.log, Guard("127.0.0.1", None)), base_url="http://127.0.0.1:6007"
-    ) as made:
+    with TestClient(make_app(asked.log, Guard("127.0.0.1", None)), base_url="http://127.0.0.1:6007") as made:
         yield made
 
 

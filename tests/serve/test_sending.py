@@ -37,7 +37,9 @@ def client(asked: Asked) -> TestClient:
     return TestClient(make_app(asked.log, Guard("127.0.0.1", None)), base_url="http://127.0.0.1")
 
 
-def test_a_long_file_is_made_part_by_part_and_is_the_same(long: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_file_is_made_part_by_part_and_is_the_same(
+    long: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = long.answer("points", tag="loss")
     assert given.parts is not None and given.body == b""
     parts = list(given.parts)
@@ -151,7 +153,9 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
     asked = Asked(demo)
     here = Checkup(asked.log)
     here.examine()
-    monkeypatch.setattr(importlib.import_module("tbq.doctor"), "doctor", lambda *_, **__: pytest.fail("it runs here"))
+    monkeypatch.setattr(
+        importlib.import_module("tbq.doctor"), "doctor", lambda *_, **__: pytest.fail("it runs here")
+    )
     reply = asked.json("health", wait=1)
     checkup = Checkup.of(asked.log)
     assert checkup.failure is None and not reply["running"]

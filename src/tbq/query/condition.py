@@ -38,7 +38,9 @@ def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
             if kind == "PARAMETER":
                 raise QueryError("a filter has no parameters", hint=_ADVICE)
             if kind == "FUNCTION" and name in volatile:
-                raise QueryError(f"a filter cannot call {name}()", hint="its result must follow from the row alone")
+                raise QueryError(
+                    f"a filter cannot call {name}()", hint="its result must follow from the row alone"
+                )
             parts += part.values()
     return condition.get("class") in ("COLUMN_REF", "CONSTANT", "STAR")
 

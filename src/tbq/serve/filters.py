@@ -29,7 +29,11 @@ _SECONDS = 5.0  # that a filter may take: it computes one value per run
 
 
 def filter_runs(log: LiveLog, params: Params) -> Answer:
-    """The numbers of the runs for which an expression is true, and of how many nothing can be said."""
+    """The numbers of the runs for which an expression is true, and of how many nothing can be said.
+
+    A text that is not a condition is an error. With maybe=1 it is not, since it may be a pattern of names: then the
+    answer says why, and which names are like it.
+    """
     where = params.text("where").rstrip("; \n")  # as SQL is often ended
     rows = log.shown()
     if not where.strip():
@@ -39,11 +43,18 @@ def filter_runs(log: LiveLog, params: Params) -> Answer:
         job.seconds = _SECONDS
         passing, unknown = matching(log, where, rows, job)
     except NoConditionError as wrong:
-        reply = {"error": wrong.message, "hint": wrong.hint, "word": wrong.word}
-        said = {name: log.without_paths(text) if isinstance(text, str) else text for name, text in reply.items()}
-        return json_answer({**said, "closest": closest(where.strip(), rows)}, 400)
+        if not params.flag("maybe"):
+            raise
+        hint = None if wrong.hint is None else log.without_paths(wrong.hint)
+        said = {"error": log.without_paths(wrong.message), "hint": hint, "word": wrong.word}
+        return json_answer({"version": log.version, "ids": None, **said, "closest": _like(where.strip(), rows)})
     ids = [log.id_of(rows[i]) for i in passing]
     return json_answer({"version": log.version, "ids": ids, "unknown": unknown})
+
+
+def _like(text: str, rows: Sequence[str]) -> list[str]:
+    """The names, or the parts of names, that are most like a text."""
+    return closest(text, rows) or closest(text, list({part for run in rows for part in run.split("/")}))
 
 
 class NoConditionError(QueryError):

@@ -138,6 +138,9 @@ def _same_place(origin: str, host: str) -> bool:
         page = urlsplit(origin)
         here = urlsplit(f"{page.scheme}://{host}")
         usual = {"http": 80, "https": 443}.get(page.scheme)
-        return bool(page.hostname) and (page.hostname, page.port or usual) == (here.hostname, here.port or usual)
+        return bool(page.hostname) and (page.hostname, page.port or usual) == (
+            here.hostname,
+            here.port or usual,
+        )
     except ValueError:  # not an address
         return False

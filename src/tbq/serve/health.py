@@ -57,7 +57,9 @@ class Checkup:
             stale = self.version != self._log.version and self._log.loaded
             if not stale or (self.version >= 0 and time.monotonic() - self._ended < _EVERY):
                 return False
-            self._thread = threading.Thread(target=self.examine, args=(Job(_LONGEST),), name="tbq doctor", daemon=True)
+            self._thread = threading.Thread(
+                target=self.examine, args=(Job(_LONGEST),), name="tbq doctor", daemon=True
+            )
             self._thread.start()
             return True
 

@@ -102,12 +102,12 @@ def series(log: LiveLog, params: Params) -> Answer:
     return json_answer({"version": log.version, "kind": kind, "tag": tag, "runs": listed})
 
 
-def _marks(
-    log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, float, int]]
-) -> list[str]:
+def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, float, int]]) -> list[str]:
     """One word per value, which is another one whenever the value may be: addresses with it are never stale."""
     table = located(log, run, kind).keys()
-    rows = [row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag]
+    rows = [
+        row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag
+    ]
     place = {row: i for i, row in enumerate(rows)}
     with log.lock:
         files = next((len(each.files) for each in log.follower.store.runs if each.name == run), 0)

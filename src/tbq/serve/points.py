@@ -195,7 +195,8 @@ def _csv_parts(log: LiveLog, tag: str, runs: Sequence[str]) -> Iterator[bytes]:
     for run in runs:
         points = log.listing.points(run, tag)
         for start in range(0, len(points.steps), _AT_ONCE):
-            some = Points(*(column[start : start + _AT_ONCE] for column in points))
+            part = slice(start, start + _AT_ONCE)
+            some = Points(points.steps[part], points.wall_times[part], points.values[part])
             yield csv_text(_table([run], tag, [some])).partition(b"\n")[2]
 
 

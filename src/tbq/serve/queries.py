@@ -88,7 +88,9 @@ def matching(message: dict[str, Any], watchdog: Watchdog) -> bytes:
         word = check(connection, where)
         connection.register("runs", table)
         connection.execute(BEGIN)
-        types = {kind for _, kind, *_ in connection.execute(f"describe select (\n{where}\n) from runs").fetchall()}
+        types = {
+            kind for _, kind, *_ in connection.execute(f"describe select (\n{where}\n) from runs").fetchall()
+        }
         if types != {"BOOLEAN"}:
             return to_json({"failed": "this is a value, not a condition", "word": word})
         rows, unknown = (

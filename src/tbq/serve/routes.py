@@ -40,7 +40,7 @@ ROUTES: dict[str, Route] = {
         ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
     ),
     "metrics": Route("metrics.metrics", ("columns",)),
-    "filter": Route("filters.filter_runs", ("where",)),
+    "filter": Route("filters.filter_runs", ("where", "maybe")),
     "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
     "series": Route("media.series", ("kind", "tag", "runs")),
     "image": Route("media.image", ("run", "tag", "step", "index", "mark")),

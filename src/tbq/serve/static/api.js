@@ -4,12 +4,11 @@ import { unpack } from "./packed.js";
 
 /** An answer that is an error, in the server's words. */
 export class ApiError extends Error {
-  /** @param {string} message @param {string} hint @param {number} status @param {Record<string, any>} said all of the answer */
-  constructor(message, hint = "", status = 0, said = {}) {
+  /** @param {string} message @param {string} hint @param {number} status */
+  constructor(message, hint = "", status = 0) {
     super(message);
     this.hint = hint;
     this.status = status;
-    this.said = said;
   }
 }
 
@@ -59,7 +58,7 @@ async function ask(path, params, options) {
     } catch {
       // Not JSON: a proxy's page, say. The status is all there is.
     }
-    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status, said);
+    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status);
   }
   return answer;
 }

@@ -40,6 +40,7 @@ export const filterError = signal("");
 export const filterNote = signal(""); // how the filter was read, if that explains what is shown
 /** The question that is on its way, and whether it is to be asked again after that. @type {{ text: string, abort: AbortController, again: boolean } | null} */
 let asking = null;
+let read = ""; // the text that the table follows
 effect(() => {
   const text = filter.value.trim();
   const list = runs.value;
@@ -57,12 +58,16 @@ function readFilter(text, list) {
   // One word that names have is about names, whatever it might mean in SQL: lr=0.1, true.
   if (!text || error || !words || (known && words.length === 1) || report !== null) return readAsNames(text, list, known, null);
   const mine = (asking = { text, abort: new AbortController(), again: false });
-  fetchJson("filter", { where: text }, { signal: mine.abort.signal }).then(
-    (answer) => mine === asking && readAsCondition(text, list, answer, known),
-    (/** @type {any} */ wrong) => {
+  // Until the answer is there the table shows what the filter before it chose.
+  if (text !== read) setTimeout(() => mine === asking && batch(() => ((filterError.value = ""), (filterNote.value = "Waiting for the server …"))), 400);
+  fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal }).then(
+    (answer) => {
       if (mine !== asking) return;
-      if (wrong.status === 400 && "word" in wrong.said) readAsNames(text, list, known, wrong.said);
-      else batch(() => ((filterError.value = [wrong.message, wrong.hint].filter(Boolean).join(" – ")), (filterNote.value = "")));
+      if (answer.ids) readAsCondition(text, list, answer, known);
+      else readAsNames(text, list, known, answer);
+    },
+    (/** @type {any} */ wrong) => {
+      if (mine === asking) batch(() => ((filterError.value = [wrong.message, wrong.hint].filter(Boolean).join(" – ")), (filterNote.value = "")));
     },
   ).finally(() => {
     if (mine !== asking) return;
@@ -79,9 +84,10 @@ function readAsNames(text, list, known, wrong) {
   if (text && !error && list.length && !(some && (known || !words))) {
     parts.push(some ? "Read as a name pattern, which leaves out nothing." : `Read as a name pattern, which fits none of ${count(list.length)} runs.`);
     if (wrong?.closest?.length) parts.push(`Closest: ${wrong.closest.join(", ")}.`);
-    if (wrong && !wrong.word) parts.push(`It is not a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
+    if (wrong && !wrong.word) parts.push(`As a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
     if (report !== null) parts.push("A report filters by name alone; tbq serve also by conditions.");
   }
+  read = text;
   batch(() => {
     pattern.value = text;
     chosen.value = null;
@@ -94,7 +100,8 @@ function readAsNames(text, list, known, wrong) {
 function readAsCondition(text, list, answer, known) {
   const parts = [];
   if (!answer.ids.length && list.length) parts.push(`The condition is true for none of ${count(list.length)} runs${answer.unknown ? `; ${count(answer.unknown)} of them have no value for it` : ""}.`);
-  if (known) parts.push(`Read as a condition; for names write /${text}/.`);
+  if (known) parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
+  read = text;
   batch(() => {
     chosen.value = new Set(answer.ids);
     filterError.value = "";
