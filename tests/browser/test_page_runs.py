@@ -9,6 +9,8 @@ from pathlib import Path
 import eventfile as ef
 from webpage import Tab, serving
 
+import tbq
+
 LR = [
     "lr=0.01/seed=0",
     "lr=0.01/seed=1",
