@@ -47,7 +47,9 @@ def filter_runs(log: LiveLog, params: Params) -> Answer:
             raise
         hint = None if wrong.hint is None else log.without_paths(wrong.hint)
         said = {"error": log.without_paths(wrong.message), "hint": hint, "word": wrong.word}
-        return json_answer({"version": log.version, "ids": None, **said, "closest": _like(where.strip(), rows)})
+        return json_answer(
+            {"version": log.version, "ids": None, **said, "closest": _like(where.strip(), rows)}
+        )
     ids = [log.id_of(rows[i]) for i in passing]
     return json_answer({"version": log.version, "ids": ids, "unknown": unknown})
 
