@@ -53,7 +53,7 @@ class Job:
     """A question, which another thread can give up."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
+        self.seconds = self.patience = seconds  # to be answered, and to have its turn
         self.began = time.monotonic()
         self.gone = False
         #: replies; None if the process has ended, "gone" if nobody waits any more
@@ -212,7 +212,7 @@ class Children:
         self, job: Job, call: str, rows: int = 0, *, most_memory: int | None = None, **message: Any
     ) -> Reply:
         """The answer to a question; what is wrong with it is an error. `rows` is how many scalars the log has."""
-        if not self._slots.acquire(timeout=job.seconds):
+        if not self._slots.acquire(timeout=job.patience):
             raise BusyError("too many queries are running", hint="try again in some seconds")
         try:
             child = self._take(job)
