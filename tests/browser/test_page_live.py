@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
 import eventfile as ef
+import numpy as np
 from webpage import Tab, serving
 
 import tbq
@@ -103,6 +105,85 @@ def test_the_page_says_that_the_server_is_gone(tmp_path: Path, tab: Tab) -> None
     tab.page.get_by_role("alert").wait_for()
     assert "does not answer" in tab.page.get_by_role("alert").inner_text()
     assert tab.drawn("val/loss")["series"]  # what was there still is
+
+
+def _port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def test_another_server_at_the_same_version(tmp_path: Path, tab: Tab) -> None:
+    """What is shown is of the server that answers: its numbers, its runs, its filter."""
+    flags = ("--port", str(_port()))
+
+    def write(values: dict[str, float]) -> None:
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        for name, value in values.items():
+            with tbq.SummaryWriter(tmp_path / "runs" / name) as writer:
+                writer.add_scalar("loss", value, 0, walltime=100.0)
+                writer.add_scalar("loss", value, 1, walltime=101.0)
+
+    def shown() -> dict[str, str]:
+        return {name: tab.page.inner_text(f'.row[data-run="{name}"]') for name in tab.runs()}
+
+    write({"a": 1.0, "b": 5.0})
+    with serving(tmp_path / "runs", flags=flags) as url:
+        tab.open(url, "filter=loss+>+3&column=loss:max")
+        tab.until(lambda: tab.runs() == ["b"] and "5" in shown()["b"])
+        first = tab.page.evaluate("tbq.runs.server.value")
+    tab.page.get_by_role("alert").wait_for()
+    write({"a": 7.0, "b": 2.0})
+    with serving(tmp_path / "runs", flags=flags):
+        tab.until(lambda: tab.runs() == ["a"] and "7" in shown()["a"], 60)
+        now = tab.page.evaluate("tbq.runs.server.value")
+        tab.until(lambda: tab.drawn("loss", "c.curves.series.length === 1")["series"][0]["last"] == 7.0)
+    assert first["instance"] != now["instance"]
+    assert not [each for each in tab.wrong if "ERR_" not in each]
+
+
+def test_images_and_texts_of_a_run_that_is_written_anew(tmp_path: Path, tab: Tab) -> None:
+    """At the same step, with the same time, in a file of the same name: the page shows what is there."""
+    path = tmp_path / "runs" / "a"
+
+    def write(shade: int) -> None:
+        with tbq.SummaryWriter(tmp_path / str(shade)) as writer:
+            picture = np.full((8, 8, 3), shade, np.uint8)
+            writer.add_image("picture", picture, 3, dataformats="HWC", walltime=100.0)
+            writer.add_text("note", f"shade-{shade}", 3, walltime=100.0)
+        (file,) = (tmp_path / str(shade)).iterdir()
+        path.mkdir(parents=True, exist_ok=True)
+        file.replace(path / "events.out.tfevents.100.host")
+
+    def shade() -> int:
+        return int(
+            tab.page.evaluate(
+                "() => { const i = document.querySelector('.strip img'); if (!i?.complete || !i.naturalWidth) return -1;"
+                " const c = new OffscreenCanvas(8, 8).getContext('2d'); c.drawImage(i, 0, 0);"
+                " return c.getImageData(2, 2, 1, 1).data[0] }"
+            )
+        )
+
+    write(10)
+    with serving(tmp_path / "runs") as url:
+        tab.open(url, "tab=media&kind=images")
+        tab.until(lambda: shade() == 10)
+        write(200)
+        tab.until(lambda: shade() == 200)
+        tab.page.reload()
+        tab.until(lambda: shade() == 200)
+        tab.page.get_by_role("button", name="Texts").click()
+        tab.page.get_by_text("shade-200").wait_for()
+        write(77)
+        tab.page.get_by_text("shade-77").wait_for()
+        tab.page.get_by_role("button", name="Images").click()
+        tab.until(lambda: shade() == 77)
+        tab.page.reload()  # within the minute in which browsers kept it
+        tab.until(lambda: shade() in (77, 200, 10))
+        assert shade() == 77
+        tab.keep("media-anew")
+    assert not [each for each in tab.wrong if "ERR_" not in each]
 
 
 def test_fifty_thousand_tags(tmp_path: Path, tab: Tab) -> None:

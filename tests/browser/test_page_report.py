@@ -40,6 +40,21 @@ def test_a_report_opens_from_disk(report: Path, tabs: Any) -> None:
     tab.keep("report")
 
 
+def test_the_filter_of_a_report_is_about_names_and_says_so(report: Path, tabs: Any) -> None:
+    tab = tabs(offline=True)
+    tab.page.goto(report.as_uri())
+    tab.until(lambda: tab.page.inner_text("#count").startswith("9 runs"))
+    assert "<" not in (tab.page.get_attribute("#filter", "placeholder") or "")
+    tab.page.fill("#filter", "seed=1 -lr=0.1")
+    tab.until(lambda: tab.page.inner_text("#count").startswith("2 of 9 runs"))
+    assert not tab.page.inner_text("#filter-error")
+    for typed in ("hparam.lr = .1", '"val/loss" < 0.3', "no-such-run"):
+        tab.page.fill("#filter", typed)
+        tab.until(lambda: "filters by name alone" in tab.page.inner_text("#filter-error"))
+        assert tab.page.inner_text("#count").startswith("0 of 9 runs")
+    assert not tab.wrong
+
+
 def test_a_report_is_interactive_and_prints(report: Path, tabs: Any) -> None:
     tab = tabs(offline=True)
     tab.page.goto(report.as_uri())

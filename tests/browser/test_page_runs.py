@@ -9,6 +9,8 @@ from pathlib import Path
 import eventfile as ef
 from webpage import Tab, serving
 
+import tbq
+
 LR = [
     "lr=0.01/seed=0",
     "lr=0.01/seed=1",
@@ -39,6 +41,11 @@ def test_filters_by_words_glob_pattern_and_expression(demo: str, tab: Tab) -> No
         ("/seed=1$/", {name for name in LR if name.endswith("1")}),
         ("re:lr=0.0[13]/seed=1", {"lr=0.01/seed=1", "lr=0.03/seed=1"}),
         ("lr -seed=1", {name for name in LR if name.endswith("0")}),
+        ("hparam.lr = .1", {"lr=0.1/seed=0", "lr=0.1/seed=1"}),
+        ('isnan("val/loss")', {"diverged"}),
+        ("lower(run) = 'diverged'", {"diverged"}),
+        ("not (hparam.lr is distinct from 0.01)", {"lr=0.01/seed=0", "lr=0.01/seed=1"}),
+        ("-hparam.lr<-.05 and run like 'lr%'", {"lr=0.1/seed=0", "lr=0.1/seed=1"}),
         ('hparam.lr > 0.01 and "val/loss" < 0.3', {"lr=0.03/seed=0", "lr=0.1/seed=0", "lr=0.1/seed=1"}),
     ):
         tab.page.fill("#filter", typed)
@@ -46,11 +53,50 @@ def test_filters_by_words_glob_pattern_and_expression(demo: str, tab: Tab) -> No
     shown = tab.drawn("val/loss", "c.curves.series.length === 3")
     assert len(shown["series"]) == 3  # the curves follow the table
     tab.page.fill("#filter", '"val/los" < 1')
-    tab.until(lambda: "val/los" in tab.page.inner_text("#filter-error"))
+    tab.until(lambda: 'did you mean "val/loss"' in tab.page.inner_text("#filter-error"))
     tab.page.fill("#filter", "no such run")
     tab.page.get_by_text("No run fits the filter").wait_for()
     tab.page.get_by_role("button", name="Clear the filter").click()
     tab.until(lambda: len(tab.runs()) == 9)
+
+
+def test_a_filter_that_leaves_nothing_says_how_it_was_read(demo: str, tab: Tab) -> None:
+    tab.open(demo)
+    tab.until(lambda: len(tab.runs()) == 9)
+    for typed, *said in (
+        ("duration = 9", "The condition is true for none of 9 runs"),
+        ("hparam.lr > 100", "The condition is true for none of 9 runs", "have no value for it"),
+        ("sedd=1", "Read as a name pattern, which fits none of 9 runs", "Closest: seed=1", "As a condition"),
+        ("lr=0.1 sedd", "Read as a name pattern", "syntax error"),
+        ("divergde", "Read as a name pattern", "Closest: diverged"),
+    ):
+        tab.page.fill("#filter", typed)
+        tab.until(lambda said=said: all(each in tab.page.inner_text("#filter-error") for each in said))
+        assert tab.page.inner_text("#count") == "0 of 9 runs"
+    tab.keep("filter-nothing")
+    tab.page.fill("#filter", "-nothing-like-it")
+    tab.until(lambda: "leaves out nothing" in tab.page.inner_text("#filter-error"))
+    assert len(tab.runs()) == 9
+    tab.page.fill("#filter", "lr=0.1")
+    tab.until(lambda: tab.page.inner_text("#count") == "2 of 9 runs")
+    assert not tab.page.inner_text("#filter-error")
+    assert not tab.wrong
+
+
+def test_a_name_with_a_sign_of_sql_is_found(tmp_path: Path, tab: Tab) -> None:
+    """Words that names have are about names, whatever they mean in SQL; a condition of several words is one."""
+    for name in ("lr=0.5", "lr=0.7", "shuffle=true"):
+        with tbq.SummaryWriter(tmp_path / name) as writer:
+            writer.add_scalar("lr", 0.5 if name == "lr=0.7" else 0.25, 0)
+    with serving(tmp_path) as url:
+        tab.open(url)
+        tab.until(lambda: len(tab.runs()) == 3)
+        for typed, want in (("lr=0.5", "lr=0.5"), ("true", "shuffle=true"), ("lr = 0.5", "lr=0.7")):
+            tab.page.fill("#filter", typed)
+            tab.until(lambda want=want: tab.runs() == [want])
+        tab.until(lambda: "*lr* = 0.5 is read as names" in tab.page.inner_text("#filter-error"))
+        tab.page.fill("#filter", "*lr* = 0.5")
+        tab.until(lambda: tab.runs() == ["lr=0.5"])
 
 
 def test_sorts_by_a_column_with_missing_values_last(demo: str, tab: Tab) -> None:

@@ -14,7 +14,6 @@ import pytest
 from served import Asked
 
 import tbq
-from tbq.serve.guard import Guard
 from tbq.serve.state import Change, LiveLog
 
 # Writers that begin where others were.
@@ -227,8 +226,65 @@ def test_events_of_a_page(tmp_path: Path) -> None:
     assert not asked.log._listeners
 
 
-def test_the_guard_takes_any_cookie() -> None:
-    guard = Guard("0.0.0.0", 80, "secret")
-    for cookie in ("", "a=b", 'tbq-80="', "tbq-80=wrong", ";;;", "\x00", "tbq-80"):
-        assert not guard.admits({"cookie": cookie}, None)
-    assert guard.admits({"cookie": "x=1; tbq-80=secret"}, None)
+def image(shade: int) -> Any:
+    return np.full((4, 4, 3), shade, np.uint8)
+
+
+def draw(path: Path, shade: int, wall: float | None = None, name: str = "") -> None:
+    with tbq.SummaryWriter(path, filename_suffix=name) as writer:
+        writer.add_image("picture", image(shade), 3, dataformats="HWC", walltime=wall)
+        writer.add_text("note", f"shade {shade}", 3, walltime=wall)
+
+
+def test_a_value_that_is_written_anew_has_another_address(tmp_path: Path) -> None:
+    """Also with the same step and the same time; what only grows keeps its addresses."""
+    draw(tmp_path / "runs" / "a", 10, 100.0)
+    asked = Asked(tmp_path / "runs")
+
+    def marks(kind: str, tag: str) -> list[str]:
+        (entry,) = asked.json("series", kind=kind, tag=tag)["runs"]
+        assert entry["steps"] == [3]
+        marks: list[str] = entry["marks"]
+        return marks
+
+    first = marks("images", "picture"), marks("texts", _text_tag(asked))
+    etag = asked.answer("image", run=0, tag="picture", step=3, mark=first[0][0]).headers["ETag"]
+    write(tmp_path / "runs" / "a", [1.0])  # more of it, in another file
+    looked(asked)
+    (old,) = (each for each in (tmp_path / "runs" / "a").iterdir() if b"picture" in each.read_bytes())
+    second = marks("images", "picture")
+    draw(tmp_path / "other", 200, 100.0)
+    (new,) = (tmp_path / "other").iterdir()
+    new.replace(old)
+    looked(asked)
+    third = marks("images", "picture"), marks("texts", _text_tag(asked))
+    assert third[0] != second and third[1] != first[1]
+    reply = asked.answer("image", run=0, tag="picture", step=3, mark=third[0][0])
+    assert reply.headers["ETag"] != etag and "no-cache" in reply.headers["Cache-Control"]
+    with tbq.SummaryWriter(tmp_path / "runs" / "b") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    looked(asked)
+    assert marks("images", "picture") == third[0]  # another run grew
+    assert Asked(tmp_path / "runs").json("state")["instance"] != asked.json("state")["instance"]
+    asked.log.close()
+
+
+def _text_tag(asked: Asked) -> str:
+    return next(each["tag"] for each in asked.json("tags")["tags"] if "texts" in each["kinds"])
+
+
+def test_growth_of_a_run_keeps_the_addresses_of_its_images(tmp_path: Path) -> None:
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        for tag in ("z", "a"):
+            writer.add_image(tag, image(1), 0, dataformats="HWC")
+        writer.flush()
+        asked = Asked(tmp_path)
+        before = asked.json("series", kind="images", tag="z")["runs"][0]["marks"]
+        writer.add_image("a", image(2), 1, dataformats="HWC")
+        writer.add_image("z", image(2), 1, dataformats="HWC")
+        writer.add_scalar("loss", 1.0, 1)
+        writer.flush()
+        looked(asked)
+        after = asked.json("series", kind="images", tag="z")["runs"][0]["marks"]
+    assert len(after) == 2 and after[0] == before[0] and after[1] != after[0]
+    asked.log.close()

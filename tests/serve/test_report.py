@@ -17,7 +17,9 @@ import pytest
 from served import strict, unframed
 
 import tbq
-from tbq.errors import OutputError, UsageError
+from tbq.errors import OutputError, SelectionError, UsageError
+from tbq.serve.embedded import Embedded, address
+from tbq.serve.state import LiveLog
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
@@ -163,3 +165,43 @@ def test_a_large_report_is_small(tmp_path: Path) -> None:
     assert path.stat().st_size < 5_000_000
     header, _ = Page(path.read_text()).answer("api/curves?tag=tag03&width=600&x=step")
     assert header["width"] < 600 and len(header["series"]) == 300
+
+
+def test_a_tag_of_no_group_has_no_curve_and_the_report_is_made(tmp_path: Path) -> None:
+    """Whichever way groups are made; the page, which asks the same, says nothing false either."""
+    for place in range(3):
+        with tbq.SummaryWriter(tmp_path / "runs" / f"g{place}") as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            writer.add_hparams({"lr": 0.1 * place}, {"score": 1.0}, run_name=".")
+    with tbq.SummaryWriter(tmp_path / "runs" / "other") as writer:
+        writer.add_scalar("only/here", 2.0, 0)
+    for number, by in enumerate(("hparam.lr", "g*", "re:(g).")):
+        for band in ("std", "none"):
+            path = tmp_path / f"{number}-{band}.html"
+            tbq.open(tmp_path / "runs").report(path, by=by, band=band)
+            page = Page(path.read_text("utf-8"))
+            params = {"tag": "only/here", "width": 600, "x": "step"}
+            assert len(page.answer(address("curves", params))[0]["series"]) == 1
+            grouped = {"group": by, "band": band}
+            assert page.answer(address("curves", {**params, **grouped}))[0]["series"] == []
+            of_loss = page.answer(address("curves", {**params, **grouped, "tag": "loss"}))[0]["series"]
+            assert {name for each in of_loss for name in (each["group"],)} == {
+                group["name"] for group in page.answer(address("groups", {"by": by}))["groups"]
+            }
+    with pytest.raises(SelectionError, match="no run has the hyperparameter"):
+        tbq.open(tmp_path / "runs").report(tmp_path / "no.html", by="hparam.nothing")
+
+
+def test_a_text_that_cannot_be_read_any_more_is_left_out(tmp_path: Path) -> None:
+    for name in "ab":
+        with tbq.SummaryWriter(tmp_path / "runs" / name) as writer:
+            writer.add_text("notes", name * 100_000, 0)
+    log = LiveLog(tmp_path / "runs")
+    log.read_everything()
+    for file in (tmp_path / "runs" / "a").iterdir():
+        file.write_bytes(file.read_bytes()[:500])
+    embedded = Embedded(log)
+    embedded.texts()
+    log.close()
+    assert embedded.left_out == ["1 texts, for a small file or since they cannot be read"]
+    assert any("b" * 1000 in block for block in embedded.blocks)

@@ -96,7 +96,7 @@ def _serve(
         if token is None and not is_local(host):
             token = new_token()
         allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
-        guard = Guard(host, listening.port, token, allowed)
+        guard = Guard(host, token, allowed)
         address, remark = listening.address(token), listening.remark
         threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
         execute(log, guard, listening, lambda: started(address, remark))

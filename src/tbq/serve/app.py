@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,9 @@ from starlette.routing import Route
 from tbq.serve import files
 from tbq.serve.children import AT_ONCE, Job
 from tbq.serve.guard import HEADERS, Guard, is_local
+from tbq.serve.params import BusyError
 from tbq.serve.routes import answer, query
+from tbq.serve.sending import Outgoing
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -38,42 +40,44 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
     """The application of a log."""
     stop = asyncio.Event()
     # Threads for what may take its time, so that nothing else has to wait for it.
-    slow, queries = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE)
+    slow, queries, conditions = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
+    outgoing = Outgoing()
 
     async def page(request: Request) -> Response:
-        return static_response(files.index(), request)
+        return static_response(outgoing, files.index(), request)
 
     async def static(request: Request) -> Response:
-        return static_response(files.file(request.path_params["path"]), request)
+        return static_response(outgoing, files.file(request.path_params["path"]), request)
 
     async def api(request: Request) -> Response:
         path, params = request.path_params["path"], request.query_params.multi_items()
-        limiter = slow if path in ("health", "filter", "points") else None
-        given = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
-        if given.headers.get("Accept-Ranges") and given.status == 200:
-            given = part_of(given, request.headers.get("range"))
+        if path == "filter":
+            job = Job()
+            given = await _waited(request, job, conditions, answer, log, path, params, job)
+        else:
+            limiter = slow if path in ("health", "points") else None
+            given = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
+        if given.headers.get("ETag") and given.status == 200:
+            if names(request.headers.get("if-none-match"), given.headers["ETag"]):
+                return Response(status_code=304, headers=dict(given.headers))
+            if request.headers.get("if-range", given.headers["ETag"]) == given.headers["ETag"]:
+                given = part_of(given, request.headers.get("range"))
         if given.squeeze == "runs" and len(given.body) < _PLAIN and _is_here(request):
-            return to_response(given)
-        return await run_in_threadpool(respond, given, request.headers.get("accept-encoding", ""))
+            given = replace(given, squeeze="never")
+        return await run_in_threadpool(respond, outgoing, given, request.headers.get("accept-encoding", ""))
 
     async def sql(request: Request) -> Response:
+        accepted = request.headers.get("accept-encoding", "")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return to_response(
-                json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415)
-            )
+            wrong = json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415)
+            return respond(outgoing, wrong, accepted)
         body = await _body(request)
         if body is None:
-            return to_response(json_answer({"error": "the query is too long", "hint": None}, 413))
+            too_long = json_answer({"error": "the query is too long", "hint": None}, 413)
+            return respond(outgoing, too_long, accepted)
         job = Job()
-        work = asyncio.ensure_future(to_thread.run_sync(query, log, body, job, limiter=queries))
-        gone = asyncio.ensure_future(_gone(request))
-        try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                job.give_up()
-            return await run_in_threadpool(respond, await work, request.headers.get("accept-encoding", ""))
-        finally:
-            gone.cancel()
+        given = await _waited(request, job, queries, query, log, body, job)
+        return await run_in_threadpool(respond, outgoing, given, accepted)
 
     async def events(request: Request) -> Response:
         if request.method == "HEAD":
@@ -108,6 +112,7 @@ class _Guarded:
                 await self.app(scope, receive, send)
             return
         request = Request(scope)
+        path: str = scope["path"]  # not of request.url, which an odd Host header breaks
         token = request.query_params.get("token")
 
         async def send_guarded(message: Any) -> None:
@@ -120,14 +125,23 @@ class _Guarded:
                 ]  # fmt: skip
             await send(message)
 
-        refusal = self.guard.refusal(request.method, request.url.path, request.headers, token)
+        refusal = self.guard.refusal(request.method, path, _joined(request), token)
         if refusal is not None:
-            response: Any = to_response(json_answer(refusal._asdict() | {"status": None}, refusal.status))
-        elif token is not None and request.url.path == "/" and self.guard.token is not None:
+            said = json_answer(refusal._asdict() | {"status": None}, refusal.status)
+            response: Any = Response(said.body, said.status, {"Cache-Control": "no-store"}, said.type)
+        elif token is not None and path == "/" and self.guard.token is not None:
             response = _entrance(self.guard)
         else:
             response = self.app
         await response(scope, receive, send_guarded)
+
+
+def _joined(request: Request) -> dict[str, str]:
+    """The headers by name; those of a cookie that came in several are joined."""
+    headers = dict(request.headers)
+    if "cookie" in headers:
+        headers["cookie"] = ";".join(request.headers.getlist("cookie"))
+    return headers
 
 
 def _entrance(guard: Guard) -> Response:
@@ -137,38 +151,54 @@ def _entrance(guard: Guard) -> Response:
     """
     text = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./"><title>tbq</title>'
     response = Response(text, media_type="text/html", headers={"Cache-Control": "no-store"})
-    response.set_cookie(guard.cookie, guard.token or "", httponly=True, samesite="strict", path="/")
+    response.set_cookie(guard.cookie, guard.cookie_value, httponly=True, samesite="strict", path="/")
     return response
 
 
-def to_response(given: Answer) -> Response:
-    """A reply as Starlette has it."""
-    headers = {"Cache-Control": "no-store", **given.headers}
-    return Response(given.body, given.status, headers, given.type)
-
-
-def respond(given: Answer, accepted: str) -> Response:
+def respond(outgoing: Outgoing, given: Answer, accepted: str) -> Response:
     """The reply, compressed if that saves something."""
-    body = given.squeezed if "gzip" in accepted and not given.type.startswith(("image/", "audio/")) else None
-    if body is None:
-        return to_response(given)
-    headers = {**given.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    return to_response(replace(given, body=body, headers=headers))
+    try:
+        return outgoing.response(given, accepts_gzip(accepted))
+    except BusyError as wrong:
+        return outgoing.response(json_answer({"error": wrong.message, "hint": wrong.hint}, 429), False)
 
 
-def static_response(given: Answer, request: Request) -> Response:
+def accepts_gzip(accepted: str) -> bool:
+    """Whether an Accept-Encoding header takes gzip.
+
+    >>> accepts_gzip("br, gzip"), accepts_gzip("gzip;q=0, *"), accepts_gzip("identity")
+    (True, False, False)
+    """
+    for each in accepted.lower().split(","):
+        name, _, weight = (part.strip() for part in each.partition(";"))
+        if name in ("gzip", "x-gzip"):
+            return re.fullmatch(r"q\s*=\s*0(\.0*)?", weight) is None
+    return False
+
+
+def names(header: str | None, tag: str) -> bool:
+    """Whether an If-None-Match header names this ETag, which proxies make weak.
+
+    >>> names('"a", W/"b"', '"b"'), names("*", '"b"'), names('"ab"', '"b"'), names(None, '"b"')
+    (True, True, False, False)
+    """
+    listed = [each.strip().removeprefix("W/") for each in (header or "").split(",")]
+    return tag in listed or listed == ["*"]
+
+
+def static_response(outgoing: Outgoing, given: Answer, request: Request) -> Response:
     """A file of the page; nothing but its tag if the browser has it already."""
     known = given.headers.get("ETag")
-    if known is not None and request.headers.get("if-none-match") == known:
+    if known is not None and names(request.headers.get("if-none-match"), known):
         return Response(status_code=304, headers={"etag": known})
-    return respond(given, request.headers.get("accept-encoding", ""))
+    return respond(outgoing, given, request.headers.get("accept-encoding", ""))
 
 
 def part_of(given: Answer, wanted: str | None) -> Answer:
     """The bytes that a Range header asks for; players of audio do."""
-    match = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", (wanted or "").strip())
+    match = re.fullmatch(r"bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})", (wanted or "").strip().lower())
     size = len(given.body)
-    if match is None or not (match[1] or match[2]):
+    if not given.headers.get("Accept-Ranges") or match is None or not (match[1] or match[2]):
         return given
     if match[1]:
         first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
@@ -193,6 +223,21 @@ async def _body(request: Request) -> bytes | None:
 def _is_here(request: Request) -> bool:
     """Whether the browser, or a tunnel to it, is on this machine."""
     return request.client is not None and is_local(request.client.host)
+
+
+async def _waited(
+    request: Request, job: Job, limiter: CapacityLimiter, function: Callable[..., Answer], *args: Any
+) -> Answer:
+    """What a function returns in a thread; its job is given up if the browser goes before that."""
+    work = asyncio.ensure_future(to_thread.run_sync(function, *args, limiter=limiter))
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            job.give_up()
+        return await work
+    finally:
+        gone.cancel()
 
 
 async def _gone(request: Request) -> None:
@@ -222,7 +267,7 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
 
     end = log.listen(listener)
     try:
-        yield _event({"version": log.version, "runs": None, "left": left})
+        yield _event(log, log.version, None, left)
         while True:
             await _either(changed, stop, _ALIVE)
             if stop.is_set():
@@ -243,7 +288,7 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
             runs = None if numbers is None else sorted(numbers)
             left = last.left
             complete.clear()
-            yield _event({"version": last.version, "runs": runs, "left": left})
+            yield _event(log, last.version, runs, left)
             # What ends the reading of the log is said at once: everybody waits for it.
             await _either(complete, stop, _PAUSE)
     finally:
@@ -260,5 +305,6 @@ async def _either(first: asyncio.Event, second: asyncio.Event, seconds: float) -
             wait.cancel()
 
 
-def _event(data: dict[str, Any]) -> bytes:
+def _event(log: LiveLog, version: int, runs: list[int] | None, left: int) -> bytes:
+    data = {"instance": log.instance, "version": version, "runs": runs, "left": left}
     return f"event: changed\ndata: {json.dumps(data)}\n\n".encode()

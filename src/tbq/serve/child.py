@@ -59,7 +59,8 @@ def main() -> None:
             control.current = watchdog
             header, body = _answer(message, watchdog)
             control.current = None
-        header["tired"] = resident() > _TIRED
+        # What the doctor took is given back by the end of the process.
+        header["tired"] = message["call"] == "examine" or resident() > _TIRED
         _send(target, header, body)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tbq.serve.state import LiveLog
 
 SECONDS = 10.0  # that a query may take
-AT_ONCE = 2  # queries in SQL; a filter never waits for them
+AT_ONCE = 2  # queries in SQL, and as many filters: neither waits for the other
 MEMORY = (
     2_500_000_000  # bytes that a query may take, DuckDB's own limit and the tables of a small log included
 )
@@ -45,11 +45,15 @@ class Reply(NamedTuple):
     body: bytes
 
 
+class _GoneError(QueryError):
+    """Nobody waits any more, and the process was asked nothing yet."""
+
+
 class Job:
     """A question, which another thread can give up."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
+        self.seconds = self.patience = seconds  # to be answered, and to have its turn
         self.began = time.monotonic()
         self.gone = False
         #: replies; None if the process has ended, "gone" if nobody waits any more
@@ -123,7 +127,7 @@ class Child:
         began = time.monotonic()
         while not self._ready.wait(0.1):  # which is not the time of the query
             if job.gone:
-                raise QueryError(_NOBODY)
+                raise _GoneError(_NOBODY)
             if time.monotonic() - began > _STARTING:
                 raise BusyError("the process for SQL does not start", hint="try again in some seconds")
         if self._over:  # perhaps before this question had an inbox
@@ -199,20 +203,26 @@ class Children:
         with log.lock:
             cached = log.caches.get("children")
             if cached is None:
-                cached = log.caches["children"] = cls(AT_ONCE + 1)
+                cached = log.caches["children"] = cls(2 * AT_ONCE + 1)  # and the doctor
                 log.at_end.append(cached.close)
         children: Children = cached
         return children
 
-    def ask(self, job: Job, call: str, rows: int = 0, **message: Any) -> Reply:
+    def ask(
+        self, job: Job, call: str, rows: int = 0, *, most_memory: int | None = None, **message: Any
+    ) -> Reply:
         """The answer to a question; what is wrong with it is an error. `rows` is how many scalars the log has."""
-        if not self._slots.acquire(timeout=job.seconds):
+        if not self._slots.acquire(timeout=job.patience):
             raise BusyError("too many queries are running", hint="try again in some seconds")
         try:
             child = self._take(job)
             try:
-                memory = MEMORY + OF_ROW * rows
+                memory = most_memory or MEMORY + OF_ROW * rows
                 reply = child.ask(job, {"call": call, "seconds": job.seconds, "memory": memory, **message})
+            except _GoneError:  # others will come, and starting it took a second
+                with self._lock:
+                    self._idle.append(child)
+                raise
             except BaseException:
                 self._drop(child)
                 raise

@@ -84,14 +84,14 @@ def _curves(log: LiveLog, params: Params) -> Answer:
     runs = having(log, asked.tag, params.runs(log))
     by = params.optional("group")
     band = params.choice("band", (("std" if by else "none"), *BANDS))
-    names = grouped(log, runs, by) if by and runs else None
-    if names is not None and band != "none":
-        of_group: dict[str, list[str]] = {name: [] for name in names.names}
-        for run, name in names.of_run.items():
-            of_group[name].append(run)
-        return _of_groups(log, asked, of_group, band, version)
+    # Of all runs: a tag that no run of a group has is no mistake in the groups.
+    names = grouped(log, log.shown(), by) if by else None
     if names is not None:
         runs = [run for run in runs if run in names.of_run]
+    if names is not None and band != "none":
+        of_group = {name: [run for run in runs if names.of_run[run] == name] for name in names.names}
+        of_group = {name: members for name, members in of_group.items() if members}
+        return _of_groups(log, asked, of_group, band, version)
     curves = _of_runs(log, asked, runs)
     with log.lock:
         series: list[dict[str, Any]] = [

@@ -135,21 +135,26 @@ class Embedded:
         for tag in self._tags("texts"):
             entries = []
             for run in self._having("texts", tag):
-                number = self._log.id_of(run)
-                step = keys(self._log, run, "texts", tag)[-1][0]
-                params = {"run": number, "tag": tag, "step": step}
-                given = ROUTES["text"].answer(
-                    self._log, Params([(name, str(value)) for name, value in params.items()], tuple(params))
-                )
-                if len(given.body) > room:
+                params: dict[str, Any] = {"run": self._log.id_of(run), "tag": tag}
+                given = self._text(run, params)
+                if given is None or len(given.body) > room:
                     left += 1
                     continue
                 room -= len(given.body)
-                entries.append({"id": number, "steps": [step], "wall_times": [None]})
+                entries.append({"id": params["run"], "steps": [params["step"]], "wall_times": [None]})
                 self.add("text", params, given)
             self.json("series", {"kind": "texts", "tag": tag, "runs": entries}, kind="texts", tag=tag)
         if left:
-            self.left_out.append(f"{left:,} texts, for a small file")
+            self.left_out.append(f"{left:,} texts, for a small file or since they cannot be read")
+
+    def _text(self, run: str, params: dict[str, Any]) -> Answer | None:
+        """The last text of a tag, and its step among the parameters; None if it cannot be read (any more)."""
+        try:
+            params["step"] = keys(self._log, run, "texts", params["tag"])[-1][0]
+            given = [(name, str(value)) for name, value in params.items()]
+            return ROUTES["text"].answer(self._log, Params(given, tuple(params)))
+        except (TbqError, IndexError):
+            return None
 
     def _tags(self, kind: str) -> list[str]:
         with self._log.lock:

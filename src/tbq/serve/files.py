@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 import posixpath
 import re
@@ -10,7 +9,7 @@ from functools import cache, lru_cache
 from html import escape
 from importlib import resources
 
-from tbq.serve.wire import Answer, json_answer
+from tbq.serve.wire import Answer, json_answer, known_by
 
 #: An import of another module of the page: what stands before, the quote, the path.
 IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
@@ -50,7 +49,7 @@ def index() -> Answer:
     plain = file("index.html")
     links = "".join(f'<link rel="modulepreload" href="static/{escape(name)}">\n' for name in modules())
     body = plain.body.decode().replace(_HEAD, links + _HEAD).encode()
-    return Answer(body, plain.type, headers=_headers(body))
+    return Answer(body, plain.type, headers=known_by(body))
 
 
 @lru_cache(maxsize=200)
@@ -66,8 +65,4 @@ def file(path: str) -> Answer:
         body = place.read_bytes()
     except (OSError, ValueError):  # the latter for a name with a NUL
         return json_answer({"error": "no such file", "hint": None}, 404)
-    return Answer(body, kind, headers=_headers(body))
-
-
-def _headers(body: bytes) -> dict[str, str]:
-    return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "no-cache"}
+    return Answer(body, kind, headers=known_by(body))

@@ -25,23 +25,49 @@ if TYPE_CHECKING:
     from tbq.serve.params import Params
     from tbq.serve.state import LiveLog
 
-_FACTS = ("run", "state", "step", "started", "duration", "events")
+_SECONDS = 5.0  # that a filter may take: it computes one value per run
 
 
 def filter_runs(log: LiveLog, params: Params) -> Answer:
-    """The numbers of the runs for which an expression is true."""
+    """The numbers of the runs for which an expression is true, and of how many nothing can be said.
+
+    A text that is not a condition is an error. With maybe=1 it is not, since it may be a pattern of names: then the
+    answer says why, and which names are like it.
+    """
     where = params.text("where").rstrip("; \n")  # as SQL is often ended
     rows = log.shown()
     if not where.strip():
-        return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows]})
-    return json_answer(
-        {"version": log.version, "ids": [log.id_of(rows[i]) for i in matching(log, where, rows)]}
-    )
+        return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows], "unknown": 0})
+    try:
+        job = params.job or Job()
+        job.seconds = _SECONDS
+        passing, unknown = matching(log, where, rows, job)
+    except NoConditionError as wrong:
+        if not params.flag("maybe"):
+            raise
+        hint = None if wrong.hint is None else log.without_paths(wrong.hint)
+        said = {"error": log.without_paths(wrong.message), "hint": hint, "word": wrong.word}
+        return json_answer(
+            {"version": log.version, "ids": None, **said, "closest": _like(where.strip(), rows)}
+        )
+    ids = [log.id_of(rows[i]) for i in passing]
+    return json_answer({"version": log.version, "ids": ids, "unknown": unknown})
 
 
-def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
-    """The places of the runs for which the expression is true."""
-    children, job = Children.of(log), Job()
+def _like(text: str, rows: Sequence[str]) -> list[str]:
+    """The names, or the parts of names, that are most like a text."""
+    return closest(text, rows) or closest(text, list({part for run in rows for part in run.split("/")}))
+
+
+class NoConditionError(QueryError):
+    """A text that is not a condition over this log; `word`: a mere name or number, which compares nothing."""
+
+    word = False
+
+
+def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[list[int], int]:
+    """The places of the runs for which the expression is true, and for how many it is null."""
+    children = Children.of(log)
     names = set(json.loads(children.ask(job, "names", where=where).body))
     table = _table(log, names, rows)
     stream = io.BytesIO()
@@ -49,9 +75,11 @@ def matching(log: LiveLog, where: str, rows: Sequence[str]) -> list[int]:
         writer.write_table(table)
     answer = json.loads(children.ask(job, "matching", where=where, table=stream.getvalue()).body)
     if "failed" in answer:
-        raise _explained(answer["failed"], log, table, where)
-    passing: list[int] = answer["rows"]
-    return passing
+        explained = _explained(answer["failed"], log, table, where)
+        wrong = NoConditionError(explained.message, hint=answer.get("hint") or explained.hint)
+        wrong.word = bool(answer["word"])
+        raise wrong
+    return answer["rows"], answer["unknown"]
 
 
 def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import ipaddress
 import secrets
 import socket
 from collections.abc import Iterable, Mapping
-from http.cookies import SimpleCookie
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 #: Nothing from elsewhere, nothing inline, nobody frames it.
 POLICY = (
@@ -24,6 +24,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_COOKIE = "tbq-"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -57,9 +58,11 @@ def new_token() -> str:
 class Guard:
     """Judges requests. Without a token the server listens on this machine alone."""
 
-    def __init__(self, host: str, port: int, token: str | None, allowed: Iterable[str] = ()) -> None:
+    def __init__(self, host: str, token: str | None, allowed: Iterable[str] = ()) -> None:
         self.token = token
-        self.cookie = f"tbq-{port}"
+        # Cookies are of a host, whatever its ports, and tunnels change those: servers differ by their tokens.
+        self.cookie = f"{_COOKIE}{hashlib.sha256((token or '').encode()).hexdigest()[:12]}"
+        self.cookie_value = quote(token or "", safe="")  # needs no quotes, whatever the token is
         self._hosts = {*_LOCAL, host.lower(), *(name.lower() for name in allowed)}
         self._any_address = token is not None  # a page of another site cannot know the token
         if token is not None:
@@ -92,13 +95,11 @@ class Guard:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             given.append(bearer.strip())
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except Exception:  # whatever a browser sends as a cookie: not ours
-            cookies = SimpleCookie()
-        if self.cookie in cookies:
-            given.append(cookies[self.cookie].value)
+        # Pair by pair: what other applications of this host keep in theirs follows no rule.
+        for pair in headers.get("cookie", "").split(";"):
+            name, _, value = pair.partition("=")
+            if name.strip().startswith(_COOKIE):
+                given.append(unquote(value.strip().strip('"')))
         return any(each and hmac.compare_digest(each.encode(), self.token.encode()) for each in given)
 
     def _knows(self, host: str) -> bool:
@@ -118,7 +119,7 @@ class Guard:
 
     def _own_site(self, method: str, path: str, headers: Mapping[str, str], host: str) -> bool:
         origin = headers.get("origin")
-        if origin is not None and _netloc(origin) != host.lower():
+        if origin is not None and not _same_place(origin, host):
             return False
         site = headers.get("sec-fetch-site", "same-origin")
         if site in ("same-origin", "none"):
@@ -127,9 +128,19 @@ class Guard:
         return method == "GET" and path == "/" and headers.get("sec-fetch-mode") == "navigate"
 
 
-def _netloc(origin: str) -> str | None:
-    """The host and port of an Origin header; None for "null" and for what is not an address."""
+def _same_place(origin: str, host: str) -> bool:
+    """Whether an Origin header names the host and port of a Host header; proxies write default ports, browsers do not.
+
+    >>> _same_place("https://lab.org", "lab.org:443"), _same_place("http://lab.org", "lab.org:443")
+    (True, False)
+    """
     try:
-        return urlsplit(origin).netloc.lower() or None
-    except ValueError:
-        return None
+        page = urlsplit(origin)
+        here = urlsplit(f"{page.scheme}://{host}")
+        usual = {"http": 80, "https": 443}.get(page.scheme)
+        return bool(page.hostname) and (page.hostname, page.port or usual) == (
+            here.hostname,
+            here.port or usual,
+        )
+    except ValueError:  # not an address
+        return False

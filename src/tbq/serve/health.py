@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.doctor.finding import Finding
 from tbq.errors import TbqError, collected_warnings
+from tbq.serve.children import Children, Job
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
-    from tbq.doctor.finding import Finding
     from tbq.serve.params import Params
     from tbq.serve.state import LiveLog
 
 _EVERY = 30.0  # seconds from one examination of a log that grows to the next
 _MOST = 2000  # findings that are listed
 _MOST_RESTARTS = 2000
+_LONGEST = 6 * 3600.0  # seconds that the doctor may take
+_ANY = 1 << 50  # bytes that it may: as many as `tbq doctor`
 
 
 class Checkup:
-    """The doctor in a thread of his own, since he reads everything; his last findings, and of which version."""
+    """Runs the doctor, and keeps its last findings and the version of the log that they are of.
+
+    It reads every file, and memory that Arrow and the allocator took for that would not come back: `examine` has it
+    run in a process that ends afterwards, and waits for it in a thread of its own.
+    """
 
     def __init__(self, log: LiveLog) -> None:
         self._log = log
@@ -49,26 +57,47 @@ class Checkup:
             stale = self.version != self._log.version and self._log.loaded
             if not stale or (self.version >= 0 and time.monotonic() - self._ended < _EVERY):
                 return False
-            self._thread = threading.Thread(target=self.examine, name="tbq doctor", daemon=True)
+            self._thread = threading.Thread(
+                target=self.examine, args=(Job(_LONGEST),), name="tbq doctor", daemon=True
+            )
             self._thread.start()
             return True
 
-    def examine(self) -> None:
-        """Examine the log now."""
-        from tbq.doctor import doctor
-
-        version = self._log.version
+    def examine(self, job: Job | None = None) -> None:
+        """Examine the log now: here, or with a `job` in another process."""
+        log, version = self._log, self._log.version
+        message: dict[str, Any] = {
+            "source": log.source, "threads": log.threads, "max_unpacked": log.max_unpacked,
+            "storage": log.storage, "cache": log.cache,
+        }  # fmt: skip
         try:
-            with collected_warnings():
-                findings = list(
-                    doctor(self._log.source, threads=self._log.threads, max_unpacked=self._log.max_unpacked)
-                )
+            if job is None:
+                findings = findings_of(message)
+            else:
+                reply = Children.of(log).ask(job, "examine", **message, most_memory=_ANY)
+                findings = [Finding(**each) for each in json.loads(reply.body)]
             self.findings, self.failure = findings, None
         except TbqError as wrong:
-            self.failure = self._log.without_paths(wrong.message)
+            self.failure = log.without_paths(wrong.message)
         except (OSError, MemoryError) as wrong:
             self.failure = type(wrong).__name__
         self.version, self._ended = version, time.monotonic()
+
+
+def findings_of(message: dict[str, Any]) -> list[Finding]:
+    """What the doctor finds."""
+    from tbq.doctor import doctor
+
+    with collected_warnings():
+        return list(
+            doctor(
+                message["source"],
+                threads=message["threads"],
+                max_unpacked=message["max_unpacked"],
+                storage=message["storage"],
+                cache=message["cache"],
+            )
+        )
 
 
 def health(log: LiveLog, params: Params) -> Answer:

@@ -14,7 +14,7 @@ from tbq.kinds import audio as _audio
 from tbq.kinds.values import Values
 from tbq.serve.params import NotFoundError
 from tbq.serve.points import attachment
-from tbq.serve.wire import Answer, frame, json_answer
+from tbq.serve.wire import Answer, frame, json_answer, known_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,11 +94,25 @@ def series(log: LiveLog, params: Params) -> Answer:
             "id": log.id_of(run),
             "steps": [step for step, _, _ in values],
             "wall_times": [wall for _, wall, _ in values],
+            "marks": _marks(log, run, kind, tag, values),
         }
         if kind in ("images", "audio"):
             entry["counts"] = _counts(log, run, kind, [row for _, _, row in values])
         listed.append(entry)
     return json_answer({"version": log.version, "kind": kind, "tag": tag, "runs": listed})
+
+
+def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, float, int]]) -> list[str]:
+    """One word per value, which is another one whenever the value may be: addresses with it are never stale."""
+    table = located(log, run, kind).keys()
+    rows = [
+        row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag
+    ]
+    place = {row: i for i, row in enumerate(rows)}
+    with log.lock:
+        files = next((len(each.files) for each in log.follower.store.runs if each.name == run), 0)
+        start = f"{log.instance[:6]}.{log.rewritten.get(run, 0)}.{files}"
+    return [f"{start}.{place[row]}.{wall!r}" for _, wall, row in values]
 
 
 def _counts(log: LiveLog, run: str, kind: str, rows: list[int]) -> list[int]:
@@ -128,10 +142,10 @@ def image(log: LiveLog, params: Params) -> Answer:
     row = _picked(log, params, "images")
     data = bytes(row["data"])
     if row["format"] in _IMAGES:
-        return Answer(data, f"image/{row['format']}", headers={"Cache-Control": "private, max-age=60"})
+        return Answer(data, f"image/{row['format']}", headers=known_by(data))
     if _SVG.match(data):
         # In an <img> it runs nothing; opened by itself it is in a sandbox, where it runs and fetches nothing either.
-        headers = {"Content-Security-Policy": _SVG_POLICY, "Cache-Control": "private, max-age=60"}
+        headers = {"Content-Security-Policy": _SVG_POLICY, **known_by(data)}
         return Answer(data, "image/svg+xml", headers=headers)
     return Answer(data, "application/octet-stream", headers=attachment("image"))
 
@@ -142,7 +156,7 @@ def audio(log: LiveLog, params: Params) -> Answer:
     kind = next((kind for start, kind in _AUDIO if data.startswith(start)), None)
     if kind is None:
         return Answer(data, "application/octet-stream", headers=attachment("audio"))
-    return Answer(data, kind, headers={"Accept-Ranges": "bytes", "Cache-Control": "private, max-age=60"})
+    return Answer(data, kind, headers={"Accept-Ranges": "bytes", **known_by(data)})
 
 
 def waveform(log: LiveLog, params: Params) -> Answer:

@@ -10,6 +10,7 @@ from tbq.arguments import bad
 from tbq.errors import TbqError, UsageError
 
 if TYPE_CHECKING:
+    from tbq.serve.children import Job
     from tbq.serve.state import LiveLog
 
 _LONGEST = 100_000  # characters of a parameter
@@ -36,7 +37,11 @@ class BusyError(TbqError):
 class Params:
     """The parameters by name; one that the request does not have is an error, as is one given twice."""
 
-    def __init__(self, pairs: Iterable[tuple[str, str]], known: Sequence[str]) -> None:
+    def __init__(
+        self, pairs: Iterable[tuple[str, str]], known: Sequence[str], job: Job | None = None
+    ) -> None:
+        #: ends what other processes do for this request when nobody waits for it any more
+        self.job = job
         self._given: dict[str, str] = {}
         for name, value in pairs:
             if name not in known:

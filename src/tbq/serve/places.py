@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import re
 from pathlib import Path
 
 from tbq.text import shown_name
 
 Places = list[tuple[str, str]]
+_INSIDE = r"(?<![/\\])"  # nothing goes before a relative path
 
 
 def title_of(paths: list[str]) -> str:
@@ -24,24 +25,39 @@ def places_of(paths: list[str]) -> Places:
     """
     shown: dict[str, str] = {}
     for path in paths:
-        plain = Path(path).expanduser()
+        plain = Path(os.path.expanduser(path))  # noqa: PTH111 - a user who does not exist is no error
         absolute = plain.absolute()
         for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
             each = each.rstrip("/" + os.sep)  # what follows a directory starts with one
             if os.sep in each:  # a mere name gives nothing away
                 shown[each] = shown_name(absolute.name)
-        shown |= {str(parent): "…" for parent in absolute.parents if len(parent.parts) > 1}
-    with contextlib.suppress(RuntimeError):  # no home
-        shown[str(Path.home())] = "~"
+        shown |= {str(parent): "…" for parent in absolute.parents if not _is_root(parent)}
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - as it is if there is no home
+    if home.is_absolute() and not _is_root(home):
+        shown[str(home)] = "~"
     return sorted(shown.items(), key=lambda item: -len(item[0]))
 
 
-def without_paths(text: str, places: Places) -> str:
-    """A text in which the log directory has its name alone.
+def _is_root(path: Path) -> bool:
+    """Whether a path is above all others, so that its name is in every other one: /, //, C:\\, a share."""
+    return len(path.parts) < 2 or path.parent == path
 
-    >>> without_paths("/logs/mine/runs/a: damaged", [("/logs/mine/runs", "runs"), ("/logs/mine", "…")])
-    'runs/a: damaged'
+
+def without_paths(text: str, places: Places) -> str:
+    """A text in which the log directory has its name alone. A place is a whole path or the start of one.
+
+    >>> places = [("/logs/mine/runs", "runs"), ("/logs/mine", "…")]
+    >>> without_paths("/logs/mine/runs/a: damaged, /logs/mine2/a and /old/logs/mine are not", places)
+    'runs/a: damaged, /logs/mine2/a and /old/logs/mine are not'
     """
-    for place, name in places:
-        text = text.replace(place, name)
-    return text
+    if not places:
+        return text
+    names = dict(places)
+    # A longer name is another place, and so is a path that ends like this one.
+    whole = "|".join(re.escape(place) if _is_full(place) else _INSIDE + re.escape(place) for place in names)
+    return re.sub(rf"(?<![\w.~-])(?:{whole})(?![\w~-]|\.\w)", lambda found: names[found[0]], text)
+
+
+def _is_full(place: str) -> bool:
+    """Whether a place does not depend on the working directory."""
+    return "://" in place or Path(place).is_absolute()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tbq._core import float_text
 from tbq.errors import UsageError
+from tbq.live.listing import Points
 from tbq.plot.along import along, axis_of
 from tbq.serve.params import NotFoundError, TooMuchError
 from tbq.serve.wire import CSV, Answer, json_answer
@@ -30,6 +31,8 @@ _KEPT = 64  # series that were asked for lately, for the next hover
 _KEPT_POINTS = 200_000  # of each
 _MOST_HOVERED = 100
 _MOST_ROWS = 5_000_000
+_AT_ONCE = 20_000  # rows of a file that are made at once
+_OF_ROW = 64  # bytes of a point while a file is made of it
 
 
 class Placed(NamedTuple):
@@ -143,7 +146,10 @@ def _recent(log: LiveLog, run: str, tag: str, x: str) -> Placed:
 
 def table(log: LiveLog, tag: str, runs: Sequence[str]) -> pa.Table:
     """The points of a tag as a table of scalars."""
-    lists = [log.listing.points(run, tag) for run in runs]
+    return _table(runs, tag, [log.listing.points(run, tag) for run in runs])
+
+
+def _table(runs: Sequence[str], tag: str, lists: Sequence[Points]) -> pa.Table:
     sizes = [len(points.steps) for points in lists]
     codes = np.repeat(np.arange(len(lists), dtype=np.int32), sizes)
 
@@ -175,17 +181,38 @@ def points(log: LiveLog, params: Params) -> Answer:
             f"{rows:,} points, want at most {_MOST_ROWS:,}",
             hint="choose fewer runs; tbq export writes any number",
         )
-    return csv_answer(table(log, tag, runs), f"{tag}.csv")
+    if rows <= _AT_ONCE:
+        return csv_answer(table(log, tag, runs), f"{tag}.csv")
+    with log.lock:
+        longest = max(log.index.rows_of(run, tag) for run in runs)
+    held = _OF_ROW * (longest + _AT_ONCE)
+    return Answer(b"", CSV, headers=attachment(f"{tag}.csv"), parts=_csv_parts(log, tag, runs), held=held)
+
+
+def _csv_parts(log: LiveLog, tag: str, runs: Sequence[str]) -> Iterator[bytes]:
+    """The file run by run: whoever takes it slowly holds the points of one run."""
+    yield csv_text(table(log, tag, []))
+    for run in runs:
+        points = log.listing.points(run, tag)
+        for start in range(0, len(points.steps), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            some = Points(points.steps[part], points.wall_times[part], points.values[part])
+            yield csv_text(_table([run], tag, [some])).partition(b"\n")[2]
 
 
 def csv_answer(table: pa.Table, name: str) -> Answer:
-    """A table as a CSV file to keep; cells that a spreadsheet would take for formulas are made harmless."""
+    """A table as a CSV file to keep."""
+    return Answer(csv_text(table), CSV, headers=attachment(name))
+
+
+def csv_text(table: pa.Table) -> bytes:
+    """A table as CSV; cells that a spreadsheet would take for formulas are made harmless."""
     from tbq.export.csv import write
     from tbq.export.options import Options
 
     stream = io.BytesIO()
     write(table, stream, Options(format="csv", csv_safe=True))
-    return Answer(stream.getvalue(), CSV, headers=attachment(name))
+    return stream.getvalue()
 
 
 def attachment(name: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""What the process for SQL does: queries over the tables of the log, filters over the table of runs."""
+"""What the other process does: queries over the tables of the log, filters over the table of runs, the doctor."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -16,7 +17,8 @@ import pyarrow as pa
 from tbq.columns.codes import values_of
 from tbq.decode.reader import Reader
 from tbq.errors import QueryError, collected_warnings
-from tbq.query.safe import connect
+from tbq.query.condition import check
+from tbq.query.safe import BEGIN, connect
 from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
 from tbq.serve.children import late, too_much
@@ -69,26 +71,41 @@ def names_of(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
     """The words of an expression that may be names of columns: those in quotes, and all that are not strings."""
     try:
         tokens = words(message["where"])
-    except (duckdb.Error, UnicodeError) as wrong:
-        raise QueryError(f"the filter cannot be read: {wrong}") from None
+    except (duckdb.Error, UnicodeError):  # the parser says what is wrong
+        return to_json([])
     names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
     return to_json(sorted(names | {word.text for word in tokens if not word.string}))
 
 
 def matching(message: dict[str, Any], watchdog: Watchdog) -> bytes:
-    """The rows of a table for which an expression is true, or what DuckDB says about it."""
+    """The rows of a table for which an expression is true, or why that cannot be said."""
     table = pa.ipc.open_stream(message["table"]).read_all()
+    where = message["where"]
     connection = connect(unsafe=False, memory=MEMORY)
+    word = False
     try:
         watchdog.watch(connection)
-        chosen = connection.from_arrow(table).filter(message["where"]).project('"#row"').to_arrow_table()
+        word = check(connection, where)
+        connection.register("runs", table)
+        connection.execute(BEGIN)
+        types = {
+            kind for _, kind, *_ in connection.execute(f"describe select (\n{where}\n) from runs").fetchall()
+        }
+        if types != {"BOOLEAN"}:
+            return to_json({"failed": "this is a value, not a condition", "word": word})
+        rows, unknown = (
+            connection.execute(f'select "#row" from runs where (\n{where}\n){end}').to_arrow_table()["#row"]
+            for end in ("", " is null")
+        )
     except duckdb.InterruptException:
         raise QueryError("the filter takes too long") from None
+    except QueryError as wrong:
+        return to_json({"failed": wrong.message, "hint": wrong.hint, "word": word})
     except duckdb.Error as wrong:
-        return to_json({"failed": str(wrong)})
+        return to_json({"failed": str(wrong), "word": word})
     finally:
         connection.close()
-    return to_json({"rows": sorted(row for row in values_of(chosen.column(0)) if row is not None)})
+    return to_json({"rows": sorted(values_of(rows)), "unknown": len(unknown)})
 
 
 def tables(_message: dict[str, Any], _watchdog: Watchdog) -> bytes:
@@ -96,8 +113,18 @@ def tables(_message: dict[str, Any], _watchdog: Watchdog) -> bytes:
     return to_json(list(TABLES))
 
 
+def examine(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+    """What the doctor finds."""
+    from dataclasses import asdict
+
+    from tbq.serve.health import findings_of
+
+    # In ASCII, where paths of any bytes are exact.
+    return json.dumps([asdict(each) for each in findings_of(message)]).encode()
+
+
 CALLS: dict[str, Callable[[dict[str, Any], Watchdog], bytes]] = {
-    "run": run, "names": names_of, "matching": matching, "tables": tables,
+    "run": run, "names": names_of, "matching": matching, "tables": tables, "examine": examine,
 }  # fmt: skip
 
 

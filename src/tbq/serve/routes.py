@@ -29,6 +29,7 @@ class Route(NamedTuple):
         return function(log, params)
 
 
+# `mark` asks nothing: it makes another address of another value at the same step.
 ROUTES: dict[str, Route] = {
     "state": Route("runs.state"),
     "runs": Route("runs.runs"),
@@ -39,18 +40,18 @@ ROUTES: dict[str, Route] = {
         ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
     ),
     "metrics": Route("metrics.metrics", ("columns",)),
-    "filter": Route("filters.filter_runs", ("where",)),
+    "filter": Route("filters.filter_runs", ("where", "maybe")),
     "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
     "series": Route("media.series", ("kind", "tag", "runs")),
-    "image": Route("media.image", ("run", "tag", "step", "index")),
-    "audio": Route("media.audio", ("run", "tag", "step", "index")),
-    "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width")),
-    "text": Route("media.text", ("run", "tag", "step")),
+    "image": Route("media.image", ("run", "tag", "step", "index", "mark")),
+    "audio": Route("media.audio", ("run", "tag", "step", "index", "mark")),
+    "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width", "mark")),
+    "text": Route("media.text", ("run", "tag", "step", "mark")),
     "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
-    "pr": Route("values.pr_curve", ("run", "tag", "step")),
-    "tensor": Route("values.tensor", ("run", "tag", "step")),
-    "mesh": Route("values.mesh", ("run", "tag", "step")),
-    "graph": Route("values.graph", ("run", "tag", "under")),
+    "pr": Route("values.pr_curve", ("run", "tag", "step", "mark")),
+    "tensor": Route("values.tensor", ("run", "tag", "step", "mark")),
+    "mesh": Route("values.mesh", ("run", "tag", "step", "mark")),
+    "graph": Route("values.graph", ("run", "tag", "under", "mark")),
     "hparams": Route("values.hparams"),
     "health": Route("health.health", ("wait",)),
     "explain": Route("health.explain", ("code",)),
@@ -69,14 +70,14 @@ def prepare() -> None:
         import_module(f"tbq.serve.{route.place.partition('.')[0]}")
 
 
-def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]]) -> Answer:
-    """The reply to `api/PATH?…`; an error is a reply too."""
+def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job | None = None) -> Answer:
+    """The reply to `api/PATH?…`; an error is a reply too. `job` says if nobody waits for it any more."""
     route = ROUTES.get(path)
     try:
         if route is None:
             raise NotFoundError(f"no such address: api/{path[:100]}")
         with log.asking(), collected_warnings():
-            return route.answer(log, Params(pairs, route.params))
+            return route.answer(log, Params(pairs, route.params, job))
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:

@@ -20,6 +20,7 @@ def state(log: LiveLog, _params: Params) -> Answer:
     with log.lock:
         return json_answer(
             {
+                "instance": log.instance,
                 "version": log.version,
                 "title": log.title,
                 "runs": len(shown),

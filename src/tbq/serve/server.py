@@ -18,6 +18,7 @@ from anyio import to_thread
 
 from tbq.errors import SourceError
 from tbq.serve.app import make_app
+from tbq.serve.sending import patient
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -136,4 +137,6 @@ def execute(log: LiveLog, guard: Guard, listening: Listening, started: Callable[
         app, log_level="error", access_log=False, lifespan="off", server_header=False, proxy_headers=False,
         timeout_keep_alive=30, timeout_graceful_shutdown=1, ws="none",
     )  # fmt: skip
+    config.load()
+    config.http_protocol_class = patient(config.http_protocol_class)
     _Server(config, started, app.state.stop).run(sockets=[listening.socket])

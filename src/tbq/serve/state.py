@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from tbq.live.view import View
 from tbq.serve.hparams import Hparams, folds, read_hparams
 from tbq.serve.places import places_of, title_of, without_paths
 from tbq.serve.series import Index
+from tbq.storage import cache_folder, chosen
 from tbq.text import natural
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class LiveLog:
     ) -> None:
         self.source = path
         self.threads, self.max_unpacked, self.restarts = threads, max_unpacked, restarts
+        self.storage, self.cache = chosen(), str(cache_folder())  # of the command: threads do not know them
         self.follower = follow(
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
             on_error="ignore", max_unpacked=max_unpacked,
@@ -79,8 +82,11 @@ class LiveLog:
         self.states: dict[str, RunState] = {}
         self.hparams: dict[str, Hparams] = {}  # of the runs that have some
         self.folds: dict[str, str] = {}  # runs that `add_hparams` made → the run that they belong to
+        #: of this server: versions and numbers of runs mean nothing to another one
+        self.instance = secrets.token_hex(8)
         self.version = 0
         self.versions: dict[str, int] = {}  # of each run: the version in which it last changed
+        self.rewritten: dict[str, int] = {}  # and the one in which what it had before may have changed
         self.left = 0
         self.exists = True
         self.loaded = False
@@ -166,7 +172,11 @@ class LiveLog:
         latest = self.view.latest(touched)
         hparams = self._hparams(latest)
         with self.lock:
-            return self._take(update, runs, exists, latest, hparams)
+            before = self.version
+            changed = self._take(update, runs, exists, latest, hparams)
+            for run in {*update.runs.new, *update.runs.replaced} if self.version > before else ():
+                self.rewritten[run] = self.version
+            return changed
 
     def _take(
         self,
@@ -187,6 +197,7 @@ class LiveLog:
         for run in gone:
             del self.states[run]
             self.versions.pop(run, None)
+            self.rewritten.pop(run, None)
         self.index.forget(gone)
         for run, of_run in latest.items():
             if run in self.states:

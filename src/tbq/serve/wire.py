@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import struct
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +38,14 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     #: how to make it smaller: not at all, as any text, or ("runs") as packed curves, which repeat few bytes alone
     squeeze: Literal["never", "text", "runs"] = "text"
+    #: in place of a large body: its parts, made one after another, and the bytes that are held meanwhile
+    parts: Iterator[bytes] | None = None
+    held: int = 0
+
+    @property
+    def is_media(self) -> bool:
+        """Whether it is compressed by nature."""
+        return self.type.startswith(("image/", "audio/"))
 
     @cached_property
     def squeezed(self) -> bytes | None:
@@ -102,6 +111,11 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return value
+
+
+def known_by(body: bytes) -> dict[str, str]:
+    """The headers by which a browser may keep a body, and asks whether it is still the same before it shows it."""
+    return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "private, no-cache"}
 
 
 def json_answer(value: Any, status: int = 200) -> Answer:

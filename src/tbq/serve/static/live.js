@@ -7,7 +7,8 @@ import { server, runs, tags, loaded, version } from "./runs.js";
 /** "": all is well; otherwise what is wrong with the connection. */
 export const trouble = signal("");
 let busy = false;
-let newest = { version: -1, left: 0 }; // as the server last said
+let newest = { instance: "", version: -1, left: 0 }; // as the server last said
+let before = 0; // versions that the page has seen of other servers
 let asked = -Infinity; // when the page last asked
 let timer = 0;
 let due = Infinity;
@@ -22,11 +23,14 @@ export async function refresh() {
   asked = performance.now();
   try {
     const [state, list, names] = await Promise.all([fetchJson("state"), fetchJson("runs"), fetchJson("tags")]);
+    const old = server.peek();
+    // Another server counts from the beginning, and its version may be the same number.
+    if (old && old.instance !== state.instance) before = version.peek() + 1000;
     batch(() => {
       server.value = state;
       if (JSON.stringify(list.runs) !== JSON.stringify(runs.peek())) runs.value = list.runs;
       if (JSON.stringify(names.tags) !== JSON.stringify(tags.peek())) tags.value = names.tags;
-      version.value = state.version;
+      version.value = before + state.version;
       loaded.value = true;
       trouble.value = "";
     });
@@ -38,9 +42,10 @@ export async function refresh() {
   if (!trouble.peek()) check();
 }
 
-/** Ask again if the server has something newer. */
+/** Ask again if the server has something newer, or is another one. */
 function check() {
-  if (!busy && newest.version > (server.peek()?.version ?? -1)) soon(newest.left);
+  const known = server.peek();
+  if (!busy && newest.version >= 0 && (newest.instance !== known?.instance || newest.version > known.version)) soon(newest.left);
 }
 
 /** Ask again: at once, unless the page just did; not at all while nobody looks. @param {number} left bytes that the server has yet to read */

@@ -5,32 +5,24 @@ const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" })
 /** @param {string} a @param {string} b */
 export const natural = (a, b) => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 
-/** A test for names, or what is wrong with the pattern.
- * @param {string} text @returns {{ test: (name: string) => boolean, error: string }} */
+/** A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
+ * @param {string} text @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }} */
 export function matcher(text) {
   const typed = text.trim();
-  if (!typed) return { test: () => true, error: "" };
+  if (!typed) return { test: () => true, error: "", words: [] };
   // re: must match the full name, as in tbq's options; between slashes a part of it is enough.
   const expression = typed.startsWith("re:") ? `^(?:${typed.slice(3)})$` : /^\/.+\/$/.test(typed) ? typed.slice(1, -1) : null;
   if (expression !== null) {
     try {
       const compiled = new RegExp(expression, "s");
-      return { test: (name) => compiled.test(name.slice(0, 2000)), error: "" };
+      return { test: (name) => compiled.test(name.slice(0, 2000)), error: "", words: null };
     } catch (error) {
-      return { test: () => false, error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}` };
+      return { test: () => false, error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}`, words: null };
     }
   }
-  const tests = typed.split(/\s+/).map(word);
-  return { test: (name) => tests.every((each) => each(name)), error: "" };
-}
-
-/** @param {string} word @returns {(name: string) => boolean} */
-function word(word) {
-  if (word.startsWith("-") && word.length > 1) {
-    const without = plain(word.slice(1));
-    return (name) => !without(name);
-  }
-  return plain(word);
+  const words = typed.split(/\s+/).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
+  const tests = words.map(({ without, word }) => plain(without ? word.slice(1) : word));
+  return { test: (name) => tests.every((each, i) => each(name) !== words[i].without), error: "", words: tests };
 }
 
 /** @param {string} word @returns {(name: string) => boolean} */
@@ -43,9 +35,4 @@ function plain(word) {
   const source = word.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replace(/\?/g, ".");
   const compiled = new RegExp(`^${source}$`, "is");
   return (name) => compiled.test(name);
-}
-
-/** A filter of runs that is an expression for the server, not a pattern of names. @param {string} text */
-export function isExpression(text) {
-  return !/^\s*(re:|\/.+\/\s*$)/.test(text) && (/[<>]|!=|\bis\s+(not\s+)?null\b|\b(like|between|in\s*\()/i.test(text) || /["\w.)]\s*=\s*['"\d]/.test(text) && /^\s*("|\(|not\b|hparam\.|state\b|step\b|run\b)/i.test(text));
 }

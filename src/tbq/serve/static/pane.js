@@ -2,7 +2,7 @@
 
 import { html, useSignal } from "./ui.js";
 import { filter, group, band, top, columns, solo, wide } from "./state.js";
-import { runs, listed, shown, hparams, scalarTags, shownColumns, filterError, groupError, valueOf, isBroken, labelOf, metricOf, mainTag, higherIsBetter, STATS, FACTS, groupOf } from "./runs.js";
+import { runs, listed, shown, hparams, scalarTags, shownColumns, filterError, filterNote, groupError, valueOf, isBroken, labelOf, metricOf, mainTag, higherIsBetter, STATS, FACTS, groupOf, isReport } from "./runs.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, download } from "./menu.js";
 import { count, field } from "./format.js";
@@ -16,10 +16,10 @@ export function Pane({ children }) {
   return html`<${wide.value ? "main" : "aside"} class="pane" aria-label="Runs">
     <div class="pane-tools">
       <label class=${`field ${filterError.value ? "wrong" : ""}`}><${Icon} name="search" /><span class="sr">Filter runs</span>
-        <input id="filter" type="search" spellcheck="false" autocomplete="off" placeholder='Filter: lr=0.1, */seed=?, "val/loss" < 0.3' value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
+        <input id="filter" type="search" spellcheck="false" autocomplete="off" placeholder=${isReport ? "Filter: lr=0.1, */seed=?" : 'Filter: lr=0.1, */seed=?, "val/loss" < 0.3'} value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
           onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)} />
       </label>
-      <div id="filter-error" class="field-error" role="status">${error}</div>
+      <div id="filter-error" class="field-error" role="status">${error}${!error && filterNote.value && html`<span class="dim">${filterNote.value}</span>`}</div>
       <div class="pane-row">
         <${GroupMenu} />
         <${TopMenu} />

@@ -1,20 +1,21 @@
 // Which runs there are, which of them are listed and shown, in which order and colour.
 
-import { signal, computed, effect, untracked } from "./ui.js";
+import { signal, computed, effect, untracked, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
-import { matcher, isExpression, natural } from "./match.js";
+import { matcher, natural } from "./match.js";
+import { count } from "./format.js";
 import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
 
 /** @typedef {import("./types.js").Run} Run */
 
-/** @type {import("./types.js").Signal<{ version: number, title: string, runs: number, tags: number, left: number, exists: boolean, waiting: boolean } | null>} */
+/** @type {import("./types.js").Signal<{ instance: string, version: number, title: string, runs: number, tags: number, left: number, exists: boolean, waiting: boolean } | null>} */
 export const server = signal(null);
 /** @type {import("./types.js").Signal<Run[]>} */
 export const runs = signal([]);
 /** @type {import("./types.js").Signal<import("./types.js").Tag[]>} */
 export const tags = signal([]);
 export const loaded = signal(false);
-export const version = signal(0);
+export const version = signal(0); // of what the page shows; it only grows, also if another server answers
 export const byId = computed(() => new Map(runs.value.map((run) => [run.id, run])));
 export const scalarTags = computed(() => tags.value.filter((tag) => tag.kinds.scalars));
 
@@ -30,41 +31,90 @@ export const hparams = computed(() => {
   return [...values].sort(([a, x], [b, y]) => Number(y.size > 1) - Number(x.size > 1) || natural(a, b)).map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
 });
 
-// Filter: by name here, by expression on the server.
+// Filter: by name here, by condition on the server, whose parser says whether a text is one.
 
 /** @type {import("./types.js").Signal<Set<number> | null>} */
-export const chosen = signal(null); // ids an expression chose
+const chosen = signal(null); // ids that a condition chose; null: the filter is about names
+const pattern = signal(""); // of names, as far as it counts now
 export const filterError = signal("");
-let asked = 0;
+export const filterNote = signal(""); // how the filter was read, if that explains what is shown
+/** The question that is on its way, and whether it is to be asked again after that. @type {{ text: string, abort: AbortController, again: boolean } | null} */
+let asking = null;
+let read = ""; // the text that the table follows
 effect(() => {
-  const text = filter.value;
+  const text = filter.value.trim();
+  const list = runs.value;
   version.value; // values change while runs are written
-  const mine = ++asked;
-  if (!isExpression(text)) {
-    filterError.value = matcher(text).error;
-    chosen.value = null;
-    return;
-  }
-  fetchJson("filter", { where: text }).then(
-    (answer) => {
-      if (mine !== asked) return;
-      filterError.value = "";
-      chosen.value = new Set(answer.ids);
-    },
-    (error) => {
-      if (mine !== asked) return;
-      filterError.value = error.message;
-    },
-  );
+  untracked(() => readFilter(text, list));
 });
+
+/** @param {string} text @param {Run[]} list */
+function readFilter(text, list) {
+  if (asking?.text === text) return void (asking.again = true); // a log that grows quickly must not keep it from ending
+  asking?.abort.abort();
+  asking = null;
+  const { error, words } = matcher(text);
+  const known = words?.every((word) => list.some((run) => word(run.name))) ?? false;
+  // One word that names have is about names, whatever it might mean in SQL: lr=0.1, true.
+  if (!text || error || !words || (known && words.length === 1) || report !== null) return readAsNames(text, list, known, null);
+  const mine = (asking = { text, abort: new AbortController(), again: false });
+  // Until the answer is there the table shows what the filter before it chose.
+  if (text !== read) setTimeout(() => mine === asking && batch(() => ((filterError.value = ""), (filterNote.value = "Waiting for the server …"))), 400);
+  fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal }).then(
+    (answer) => {
+      if (mine !== asking) return;
+      if (answer.ids) readAsCondition(text, list, answer, known);
+      else readAsNames(text, list, known, answer);
+    },
+    (/** @type {any} */ wrong) => {
+      if (mine === asking) batch(() => ((filterError.value = [wrong.message, wrong.hint].filter(Boolean).join(" – ")), (filterNote.value = "")));
+    },
+  ).finally(() => {
+    if (mine !== asking) return;
+    asking = null;
+    if (mine.again) readFilter(text, runs.peek());
+  });
+}
+
+/** @param {string} text @param {Run[]} list @param {boolean} known whether names have all words @param {any} wrong what the server says of it as a condition */
+function readAsNames(text, list, known, wrong) {
+  const { test, error, words } = matcher(text);
+  const some = list.some((run) => test(run.name));
+  const parts = [];
+  if (text && !error && list.length && !(some && (known || !words))) {
+    parts.push(some ? "Read as a name pattern, which leaves out nothing." : `Read as a name pattern, which fits none of ${count(list.length)} runs.`);
+    if (wrong?.closest?.length) parts.push(`Closest: ${wrong.closest.join(", ")}.`);
+    if (wrong && !wrong.word) parts.push(`As a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
+    if (report !== null) parts.push("A report filters by name alone; tbq serve also by conditions.");
+  }
+  read = text;
+  batch(() => {
+    pattern.value = text;
+    chosen.value = null;
+    filterError.value = error || (wrong && !wrong.word ? parts.join(" ") : "");
+    filterNote.value = filterError.peek() ? "" : parts.join(" ");
+  });
+}
+
+/** @param {string} text @param {Run[]} list @param {{ ids: number[], unknown: number }} answer @param {boolean} known */
+function readAsCondition(text, list, answer, known) {
+  const parts = [];
+  if (!answer.ids.length && list.length) parts.push(`The condition is true for none of ${count(list.length)} runs${answer.unknown ? `; ${count(answer.unknown)} of them have no value for it` : ""}.`);
+  if (known) parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
+  read = text;
+  batch(() => {
+    chosen.value = new Set(answer.ids);
+    filterError.value = "";
+    filterNote.value = parts.join(" ");
+  });
+}
 
 /** The runs that pass the filter. */
 export const filtered = computed(() => {
   const ids = chosen.value;
-  const text = filter.value;
-  if (isExpression(text)) return ids ? runs.value.filter((run) => ids.has(run.id)) : runs.value;
-  const { test, error } = matcher(text);
-  return error || !text.trim() ? runs.value : runs.value.filter((run) => test(run.name));
+  if (ids) return runs.value.filter((run) => ids.has(run.id));
+  const { test, error } = matcher(pattern.value);
+  return error ? runs.value : runs.value.filter((run) => test(run.name));
 });
 
 // Columns: step, duration, …, hparam.NAME, TAG:STAT.

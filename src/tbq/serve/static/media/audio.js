@@ -15,8 +15,9 @@ export function Audio({ tag, list }) {
 
 /** @param {any} props */
 function Clip({ tag, each }) {
-  const step = each.steps[stepAt(each.steps)];
-  const params = { run: each.id, tag, step, index: 0 };
+  const at = stepAt(each.steps);
+  const step = each.steps[at];
+  const params = { run: each.id, tag, step, index: 0, mark: each.marks?.[at] };
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   const player = useRef(/** @type {HTMLAudioElement | null} */ (null));
   const { data, error } = useAsk("waveform", { ...params, width: 360 }, { frame: true });

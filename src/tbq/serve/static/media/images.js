@@ -9,7 +9,7 @@ import { stepAt, RunLabel } from "./parts.js";
 
 const edge = kept("image", 160);
 const allSteps = kept("steps", false);
-/** @type {import("../types.js").Signal<{ tag: string, list: any[], picked: { run: any, step: number, index: number }[] } | null>} */
+/** @type {import("../types.js").Signal<{ tag: string, picked: { run: any, step: number, index: number }[] } | null>} */
 const opened = signal(null);
 
 /** @param {{ tag: string, list: any[] }} props */
@@ -17,7 +17,7 @@ export function Images({ tag, list }) {
   return html`<div class="images-tools"><label class="slider"><span>size</span><input type="range" min="64" max="512" step="16" value=${edge.value} aria-label="Size of the images" onInput=${(/** @type {any} */ e) => (edge.value = Number(e.target.value))} /></label>
       <button type="button" class="chip" aria-pressed=${allSteps.value} onClick=${() => (allSteps.value = !allSteps.value)}>all steps</button></div>
     <div class=${allSteps.value ? "images rows" : "images"} style=${{ "--edge": `${edge.value}px` }}>${list.map((each) => html`<${RunImages} key=${each.id} tag=${tag} each=${each} list=${list} />`)}</div>
-    ${opened.value?.tag === tag && html`<${Large} />`}`;
+    ${opened.value?.tag === tag && html`<${Large} list=${list} />`}`;
 }
 
 /** @param {any} props */
@@ -27,24 +27,26 @@ function RunImages({ tag, each, list }) {
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>${allSteps.value ? `${count(each.steps.length)} steps` : `step ${count(each.steps[at])}`}<//>
     <div class="strip" tabindex=${allSteps.value ? 0 : undefined}>${places.map((/** @type {number} */ i) => Array.from({ length: Math.min(each.counts?.[i] ?? 1, 16) }, (_, index) => {
       const step = each.steps[i];
-      const open = () => (opened.value = { tag, list, picked: [{ run: each, step, index }] });
-      return html`<figure key=${`${step} ${index}`}><button type="button" onClick=${open} aria-label=${`Show ${tag} of ${each.run.name} at step ${step} large`}><${Picture} run=${each.run} tag=${tag} step=${step} index=${index} /></button>${allSteps.value && html`<figcaption>${count(step)}</figcaption>`}</figure>`;
+      const open = () => (opened.value = { tag, picked: [{ run: each, step, index }] });
+      return html`<figure key=${`${step} ${index}`}><button type="button" onClick=${open} aria-label=${`Show ${tag} of ${each.run.name} at step ${step} large`}><${Picture} run=${each.run} mark=${each.marks?.[i]} tag=${tag} step=${step} index=${index} /></button>${allSteps.value && html`<figcaption>${count(step)}</figcaption>`}</figure>`;
     }))}</div></div>`;
 }
 
 /** @param {any} props */
-function Picture({ run, tag, step, index, style = undefined }) {
-  return html`<img class="pixels" loading=${report === null ? "lazy" : "eager"} style=${style} src=${link("image", { run: run.id, tag, step, index })} alt=${`${tag}, ${run.name}, step ${step}`} />`;
+function Picture({ run, mark, tag, step, index, style = undefined }) {
+  return html`<img class="pixels" loading=${report === null ? "lazy" : "eager"} style=${style} src=${link("image", { run: run.id, tag, step, index, mark })} alt=${`${tag}, ${run.name}, step ${step}`} />`;
 }
 
-/** One image or two, in pixels. */
-function Large() {
+/** One image or two, in pixels. @param {{ list: any[] }} props */
+function Large({ list }) {
   const view = useRef(/** @type {HTMLElement | null} */ (null));
   const zoom = useRef(signal(0)).current; // 0: as large as fits
   const now = opened.value;
   useEffect(() => () => void (opened.value = null), []);
   if (!now) return null;
-  const { tag, list, picked } = now;
+  const { tag } = now;
+  // Runs as they are now: one may have been written anew since it was opened.
+  const picked = now.picked.map((each) => ({ ...each, run: list.find((run) => run.id === each.run.id) ?? each.run }));
   const change = (/** @type {number} */ which, /** @type {any} */ part) => (opened.value = { ...now, picked: picked.map((each, i) => (i === which ? { ...each, ...part } : each)) });
   const add = () => {
     const other = list.find((each) => each.id !== picked[0].run.id) ?? picked[0].run;
@@ -70,7 +72,7 @@ function Large() {
           const run = list.find((other) => other.id === Number(e.target.value));
           if (run) change(which, { run, step: run.steps.includes(each.step) ? each.step : run.steps[stepAt(run.steps)] });
         }}>${list.map((other) => html`<option key=${other.id} value=${other.id}>${other.run.name}</option>`)}</select>
-        <div class="large-scroll" tabindex="0" aria-label="Image"><img class=${`pixels ${zoom.value ? "" : "fit"}`} src=${link("image", { run: each.run.id, tag, step: each.step, index: each.index })} alt=${`${tag}, ${each.run.run.name}, step ${each.step}`}
+        <div class="large-scroll" tabindex="0" aria-label="Image"><img class=${`pixels ${zoom.value ? "" : "fit"}`} src=${link("image", { run: each.run.id, tag, step: each.step, index: each.index, mark: each.run.marks?.[at] })} alt=${`${tag}, ${each.run.run.name}, step ${each.step}`}
           ref=${(/** @type {HTMLImageElement | null} */ node) => node && sized(node, zoom.value)} onLoad=${(/** @type {any} */ e) => sized(e.target, zoom.value)} /></div>
         <label class="slider wide"><${IconButton} name="left" label="Step before" onClick=${() => change(which, { step: steps[Math.max(0, at - 1)] })} /><input type="range" min="0" max=${steps.length - 1} value=${at} aria-label="Step" onInput=${(/** @type {any} */ e) => change(which, { step: steps[Number(e.target.value)] })} /><${IconButton} name="right" label="Step after" onClick=${() => change(which, { step: steps[Math.min(steps.length - 1, at + 1)] })} /><output>step ${count(each.step)}</output></label>
       </div>`;

@@ -13,11 +13,11 @@ import { stepAt } from "./parts.js";
 export function PrCurves({ tag, list }) {
   const [found, setFound] = useState(/** @type {{ each: any, step: number, columns: any }[]} */ ([]));
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const wanted = list.map((each) => ({ each, step: each.steps[stepAt(each.steps)] }));
-  const key = JSON.stringify(wanted.map(({ each, step }) => [each.id, step]));
+  const wanted = list.map((each) => ({ each, step: each.steps[stepAt(each.steps)], mark: each.marks?.[stepAt(each.steps)] }));
+  const key = JSON.stringify(wanted.map(({ each, step, mark }) => [each.id, step, mark]));
   useEffect(() => {
     let live = true;
-    Promise.allSettled(wanted.map(async ({ each, step }) => ({ each, step, ...(await fetchFrame("pr", { run: each.id, tag, step })) }))).then((all) => live && setFound(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
+    Promise.allSettled(wanted.map(async ({ each, step, mark }) => ({ each, step, ...(await fetchFrame("pr", { run: each.id, tag, step, mark })) }))).then((all) => live && setFound(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
     return () => void (live = false);
   }, [key, version.value]);
   useEffect(() => {

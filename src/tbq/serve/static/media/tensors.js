@@ -13,8 +13,9 @@ export function Tensors({ tag, list }) {
 
 /** @param {any} props */
 function Tensor({ tag, each }) {
-  const step = each.steps[stepAt(each.steps)];
-  const { data, error } = useAsk("tensor", { run: each.id, tag, step });
+  const at = stepAt(each.steps);
+  const step = each.steps[at];
+  const { data, error } = useAsk("tensor", { run: each.id, tag, step, mark: each.marks?.[at] });
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}<//>
     ${(error || data?.error) && html`<p class="failed">${error || data.error}</p>`}
     ${data && html`<${Facts} data=${data} tint=${colourOf(each.id)} />`}
@@ -49,8 +50,9 @@ export function Meshes({ tag, list }) {
 
 /** @param {any} props */
 function Mesh({ tag, each }) {
-  const step = each.steps[stepAt(each.steps)];
-  const { data, error } = useAsk("mesh", { run: each.id, tag, step });
+  const at = stepAt(each.steps);
+  const step = each.steps[at];
+  const { data, error } = useAsk("mesh", { run: each.id, tag, step, mark: each.marks?.[at] });
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}<//>${error && html`<p class="failed">${error}</p>`}
     ${data?.parts?.map((/** @type {any} */ part, /** @type {number} */ i) => html`<div key=${i}><strong>${part.component}</strong><${Facts} data=${part} tint=${colourOf(each.id)} /></div>`)}</div>`;
 }

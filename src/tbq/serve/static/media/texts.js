@@ -19,8 +19,8 @@ export function Texts({ tag, list }) {
 function Text({ tag, each }) {
   const at = stepAt(each.steps);
   const step = each.steps[at];
-  const now = useAsk("text", { run: each.id, tag, step });
-  const before = useAsk("text", mode.value === "changes" && at > 0 ? { run: each.id, tag, step: each.steps[at - 1] } : null);
+  const now = useAsk("text", { run: each.id, tag, step, mark: each.marks?.[at] });
+  const before = useAsk("text", mode.value === "changes" && at > 0 ? { run: each.id, tag, step: each.steps[at - 1], mark: each.marks?.[at - 1] } : null);
   const text = now.data?.text ?? "";
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}${mode.value === "changes" && at > 0 ? ` since ${count(each.steps[at - 1])}` : ""}<//>
     <div class="text" tabindex="0">${now.error ? html`<p class="failed">${now.error}</p>` : mode.value === "markdown" ? markdown(text) : mode.value === "plain" ? html`<pre>${text}</pre>` : html`<pre class="diff">${difference(at > 0 ? before.data?.text ?? "" : "", text).map((line, i) => html`<span key=${i} class=${line.kind}>${line.kind === "added" ? "+ " : line.kind === "removed" ? "− " : "  "}${line.text}${"\n"}</span>`)}</pre>`}</div>

@@ -1,0 +1,71 @@
+"""A condition of SQL: one expression that is true or not of each row, and can do nothing but compute that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from tbq.errors import QueryError
+
+_AROUND = "select * from runs where "
+_ADVICE = "a filter is one condition; the SQL page takes queries"
+_known: frozenset[str] | None = None
+
+
+def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
+    """Raise a `QueryError` unless DuckDB's parser takes a text for a condition; whether it is a mere word or number.
+
+    A condition has no query in it, since table functions can change the database that they run in, and calls no
+    function whose result changes from call to call: some of those leave something behind (`setseed`, `write_log`).
+    """
+    around, tree = _parsed(connection, "true"), _parsed(connection, text)
+    condition = tree.pop("where_clause", None)
+    around.pop("where_clause", None)
+    if condition is None or tree != around:  # it goes on with `order by`, `union`, …
+        raise QueryError("this is more than one condition", hint=_ADVICE)
+    volatile = _volatile(connection)
+    parts: list[Any] = [condition]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, list):
+            parts += part
+        elif isinstance(part, dict):
+            kind, name = part.get("class"), str(part.get("function_name", "")).lower()
+            if kind == "SUBQUERY":
+                raise QueryError("a filter cannot have a query in it", hint=_ADVICE)
+            if kind == "PARAMETER":
+                raise QueryError("a filter has no parameters", hint=_ADVICE)
+            if kind == "FUNCTION" and name in volatile:
+                raise QueryError(
+                    f"a filter cannot call {name}()", hint="its result must follow from the row alone"
+                )
+            parts += part.values()
+    return condition.get("class") in ("COLUMN_REF", "CONSTANT", "STAR")
+
+
+def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
+    """The only statement of a query with this condition, as DuckDB parses it."""
+    query = f"{_AROUND}\n{text}\n"
+    try:
+        rows = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
+        tree = json.loads(rows[0][0])
+    except (duckdb.Error, ValueError, RecursionError) as wrong:
+        raise QueryError("this cannot be read", hint=str(wrong).split("\n", 1)[0]) from None
+    if tree.get("error", True):
+        raise QueryError(str(tree.get("error_message") or "this cannot be read").split("\n", 1)[0])
+    statements = tree["statements"]
+    if len(statements) != 1:
+        raise QueryError(f"this is {len(statements)} statements, want one condition", hint=_ADVICE)
+    node: dict[str, Any] = statements[0]["node"]
+    return node
+
+
+def _volatile(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """The functions whose result does not follow from their arguments; asked once, since that takes 40 ms."""
+    global _known
+    if _known is None:
+        query = "select distinct lower(function_name) from duckdb_functions() where stability = 'VOLATILE'"
+        _known = frozenset(name for (name,) in connection.execute(query).fetchall())
+    return _known

@@ -1,0 +1,170 @@
+"""Clients that take nothing, and work that takes memory: the server holds little of either, and not for long."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import Asked
+from starlette.testclient import TestClient
+
+import tbq
+from tbq.serve import sending
+from tbq.serve.app import make_app
+from tbq.serve.guard import Guard
+from tbq.serve.health import Checkup
+from tbq.serve.wire import Answer
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    root = tmp_path_factory.mktemp("long") / "runs"
+    for name in "ab":
+        with tbq.SummaryWriter(root / name) as writer:
+            for step in range(30_000):
+                writer.add_scalar("loss", step / 7, step)
+    made = Asked(root)
+    yield made
+    made.log.close()
+
+
+def client(asked: Asked) -> TestClient:
+    return TestClient(make_app(asked.log, Guard("127.0.0.1", None)), base_url="http://127.0.0.1")
+
+
+def test_a_long_file_is_made_part_by_part_and_is_the_same(
+    long: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = long.answer("points", tag="loss")
+    assert given.parts is not None and given.body == b""
+    parts = list(given.parts)
+    assert len(parts) == 5 and max(map(len, parts)) < 2_000_000  # a head, and two of each run
+    plain = client(long).get("/api/points?tag=loss", headers={"accept-encoding": "identity"})
+    assert plain.content == b"".join(parts) and plain.content.count(b"\n") == 60_001
+    packed = client(long).get("/api/points?tag=loss", headers={"accept-encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip" and packed.content == plain.content
+    monkeypatch.setattr(importlib.import_module("tbq.serve.points"), "_AT_ONCE", 10**9)
+    assert long.answer("points", tag="loss").body == plain.content
+
+
+def test_clients_that_do_not_read_hold_a_part_each(long: Asked) -> None:
+    """The connection takes nothing after the first parts: nothing more of the file is made."""
+    made: list[int] = []
+
+    def parts() -> Iterator[bytes]:
+        for number in range(1000):
+            made.append(number)
+            yield bytes(100_000)
+
+    async def stalled() -> int:
+        outgoing = sending.Outgoing()
+        response = outgoing.response(Answer(b"", "text/csv", parts=parts(), held=100_000), False)
+        sent, gone = asyncio.Event(), asyncio.Event()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                sent.set()
+                await asyncio.Event().wait()
+
+        async def receive() -> Any:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        scope = {"type": "http", "method": "GET", "asgi": {"spec_version": "2.3"}, "extensions": {}}
+        work = asyncio.ensure_future(response(scope, receive, send))  # type: ignore[arg-type]
+        await sent.wait()
+        assert outgoing.held == 100_000
+        gone.set()
+        await work
+        return outgoing.held
+
+    assert asyncio.run(stalled()) == 0
+    assert len(made) <= 2
+
+
+def test_all_that_waits_has_a_limit() -> None:
+    outgoing = sending.Outgoing(most=5_000_000)
+    body = bytes(range(256)) * 8000
+    kept = [outgoing.response(Answer(body, squeeze="never"), False) for _ in range(2)]
+    with pytest.raises(Exception, match="too much to others"):
+        outgoing.response(Answer(body, squeeze="never"), False)
+    assert len(kept) == 2 and outgoing.held == 2 * len(body)
+    outgoing.response(Answer(b"small"), False)  # what is small is always sent
+
+
+def test_a_large_answer_is_whole(long: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "_SMALL", 10)
+    for path in ("/api/runs", "/api/curves?tag=loss", "/static/page.css", "/"):
+        plain = client(long).get(path, headers={"accept-encoding": "identity"})
+        assert int(plain.headers["content-length"]) == len(plain.content) > 10
+        assert client(long).get(path, headers={"accept-encoding": "gzip"}).content == plain.content
+        head = client(long).head(path)
+        assert head.status_code == 200
+
+
+def test_a_client_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "PATIENCE", 0.01)
+
+    class Transport:
+        def __init__(self, sizes: list[int]) -> None:
+            self.sizes, self.aborted = sizes, asyncio.Event()
+
+        def get_write_buffer_size(self) -> int:
+            return self.sizes.pop(0) if len(self.sizes) > 1 else self.sizes[0]
+
+        def abort(self) -> None:
+            self.aborted.set()
+
+    class Protocol:
+        def __init__(self, transport: Transport) -> None:
+            self.transport, self.loop, self.paused = transport, asyncio.get_running_loop(), False
+
+        def pause_writing(self) -> None:
+            self.paused = True
+
+        def resume_writing(self) -> None:
+            self.paused = False
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            pass
+
+    async def connections() -> None:
+        slow = Transport([900, 800, 700, 600, 600])
+        sending.patient(Protocol)(slow).pause_writing()
+        await asyncio.wait_for(slow.aborted.wait(), 30)
+        assert slow.sizes == [600]  # not as long as it took something
+        quick = Transport([900])
+        other = sending.patient(Protocol)(quick)
+        other.pause_writing()
+        other.resume_writing()
+        await asyncio.sleep(0.1)
+        assert not quick.aborted.is_set() and not other.paused
+
+    asyncio.run(connections())
+
+
+def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it took of memory is given back by that; the findings are those of this process."""
+    asked = Asked(demo)
+    here = Checkup(asked.log)
+    here.examine()
+    monkeypatch.setattr(
+        importlib.import_module("tbq.doctor"), "doctor", lambda *_, **__: pytest.fail("it runs here")
+    )
+    reply = asked.json("health", wait=1)
+    checkup = Checkup.of(asked.log)
+    assert checkup.failure is None and not reply["running"]
+    assert checkup.findings == here.findings and len(here.findings) == len(reply["findings"]) > 0
+    children = asked.log.caches["children"]
+    assert not children._all and not children._idle
+    asked.log.close()
+
+
+def test_bytes_of_a_gzip_stream() -> None:
+    parts = list(sending._gzipped(iter([b"a" * 1000, b"b" * 1000])))
+    assert gzip.decompress(b"".join(parts)) == b"a" * 1000 + b"b" * 1000
