@@ -15,7 +15,7 @@
 namespace tbq {
 void LiveRun::set_files(const std::vector<FileSpec>& specs) {
   constexpr size_t kNew = SIZE_MAX;
-  std::map<std::string_view, size_t> known;
+  NameViewMap<size_t> known;
   for (size_t i = 0; i < files_.size(); ++i) known.emplace(files_[i]->path, i);
   std::vector<size_t> places(specs.size(), kNew);  // among the files so far
   std::vector<bool> stays(files_.size(), false);
@@ -261,7 +261,7 @@ void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
   staged_.reset();
   const Parts parts = all_parts();
   const RunSessions sessions = order(parts);
-  std::unordered_set<std::string> stale = stale_;
+  NameSet stale = stale_;
   for (const auto& part : dropped_) {
     for (const auto& entry : part->tags.all) stale.insert(entry->tag);
     if (!asked.silent) retract(*part, out.retracted);

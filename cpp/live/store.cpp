@@ -22,7 +22,7 @@ Store::Store(DecodeOptions options, Exactly exactly)
 void Store::set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files) {
   std::vector<std::vector<FileSpec>> of_run(runs.size());
   for (const FileSpec& file : files) of_run.at(file.run).push_back(file);
-  std::map<std::string_view, size_t> known;
+  NameViewMap<size_t> known;
   for (size_t i = 0; i < runs_.size(); ++i) known.emplace(runs_[i]->name(), i);
   constexpr size_t kNew = SIZE_MAX;
   std::vector<size_t> places(runs.size(), kNew);  // among the runs so far
