@@ -5,7 +5,7 @@ import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, la
 import { filter, columns, dark } from "./state.js";
 import { inkOf } from "./plot.js";
 import { number } from "./format.js";
-import { natural } from "./match.js";
+import { natural } from "./order.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 

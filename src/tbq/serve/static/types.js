@@ -8,7 +8,11 @@
  *   health: any, hparams: Record<string, any>, colours: [string, string],
  * }} Run */
 
-/** @typedef {{ tag: string, kinds: Record<string, number>, rows: number, display_name?: string, description?: string }} Tag */
+/** What the server says of a tag; what its name means is there for scalars.
+ * @typedef {{
+ *   tag: string, kinds: Record<string, number>, rows: number, display_name?: string, description?: string,
+ *   role?: "loss" | "score" | "setting" | "other", split?: "evaluation" | "training" | "", better?: "lower" | "higher" | null,
+ * }} Tag */
 
 /** @typedef {{ name: string, ids: number[], colours: [string, string] }} Group */
 
