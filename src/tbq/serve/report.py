@@ -161,7 +161,7 @@ def _commands(
 
     where = logdirs(log)
     grouped = ["--by", by, "--band", band] if by is not None else []
-    smoothed = ["--smooth", f"{smooth:g}"] if smooth else []
+    smoothed = ["--smooth", str(smooth)] if smooth else []
     few = [word for tag in tags[:12] for word in ("--tag", tag)]
     lines = [
         ("this report", ["tbq", "report", *where, *few, *grouped, *smoothed, "-o", "report.html"]),

@@ -45,7 +45,7 @@ ROUTES: dict[str, Route] = {
     "image": Route("media.image", ("run", "tag", "step", "index")),
     "audio": Route("media.audio", ("run", "tag", "step", "index")),
     "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width")),
-    "text": Route("media.text", ("run", "tag", "step")),
+    "text": Route("media.text", ("run", "tag", "step", "whole")),
     "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
     "pr": Route("values.pr_curve", ("run", "tag", "step")),
     "tensor": Route("values.tensor", ("run", "tag", "step")),

@@ -4,7 +4,7 @@ import { html, computed, signal, useEffect, useRef, effect, untracked } from "./
 import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, labelOf, hot, metrics, loaded, shownColumns } from "./runs.js";
 import { filter, columns, dark } from "./state.js";
 import { inkOf } from "./plot.js";
-import { number } from "./format.js";
+import { number, numberTo } from "./format.js";
 import { natural } from "./order.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
@@ -43,12 +43,30 @@ function share(axis, value) {
   if (value === undefined || value === null || (typeof value === "number" && !Number.isFinite(value))) return null;
   const v = axis.values ? axis.values.indexOf(String(value)) : value;
   if (axis.values && axis.values.length === 1) return 0.5;
-  return axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low) : (v - axis.low) / (axis.high - axis.low);
+  return shareOf(axis, v);
+}
+
+/** @param {Axis} axis @param {number} v */
+function shareOf(axis, v) {
+  if (axis.log) return (Math.log(v) - Math.log(axis.low)) / (Math.log(axis.high) - Math.log(axis.low));
+  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2); // halves: the span of two finite numbers may be infinite
 }
 
 /** @param {Axis} axis @param {number} part */
 function valueAt(axis, part) {
-  return axis.log ? axis.low * (axis.high / axis.low) ** part : axis.low + part * (axis.high - axis.low);
+  if (axis.log) return Math.exp(Math.log(axis.low) + part * (Math.log(axis.high) - Math.log(axis.low)));
+  return axis.low * (1 - part) + axis.high * part;
+}
+
+/** An end of a brush in few digits, a small part of a pixel further out: no run inside the brush is lost by rounding.
+ * @param {Axis} axis @param {number} end @param {1 | -1} way */
+function outward(axis, end, way) {
+  const limit = valueAt(axis, shareOf(axis, end) + way * 0.001);
+  for (let digits = 2; digits < 17; digits++) {
+    const rounded = Number(end.toPrecision(digits));
+    if ((rounded - end) * way >= 0 && (limit - rounded) * way >= 0) return rounded;
+  }
+  return end;
 }
 
 /** Brushes as an expression, so that the table, the curves and the link all follow. @param {Axis[]} all */
@@ -62,7 +80,7 @@ function toFilter(all) {
     if (axis.values) {
       const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
       parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
-    } else parts.push(`${name} between ${Number(brush[0].toPrecision(4))} and ${Number(brush[1].toPrecision(4))}`);
+    } else parts.push(`${name} between ${outward(axis, brush[0], -1)} and ${outward(axis, brush[1], 1)}`);
   }
   filter.value = parts.join(" and ");
 }
@@ -221,7 +239,7 @@ function draw(canvas, all) {
     context.stroke();
     const brush = brushes.peek()[axis.key];
     if (brush) {
-      const [a, b] = brush.map((value) => yOf(axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low)));
+      const [a, b] = brush.map((value) => yOf(shareOf(axis, value)));
       context.fillStyle = ink.strong;
       context.globalAlpha = 0.25;
       context.fillRect(xs[i] - 6, b, 12, a - b);
@@ -235,7 +253,7 @@ function draw(canvas, all) {
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [number(valueAt(axis, part), 3), part]);
+    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [axis.log ? number(valueAt(axis, part), 3) : numberTo(valueAt(axis, part), (axis.high / 4 - axis.low / 4) * 0.1, 3), part]);
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
       const label = clipped(String(text));

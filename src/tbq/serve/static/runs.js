@@ -4,6 +4,7 @@ import { signal, computed, effect, untracked } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher, isExpression } from "./match.js";
 import { natural } from "./order.js";
+import { ascending, stepOf } from "./steps.js";
 import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
 
 /** @typedef {import("./types.js").Run} Run */
@@ -138,7 +139,7 @@ export function valueOf(run, key) {
   switch (key) {
     case "name": return run.name;
     case "state": return run.state;
-    case "step": return run.last_step;
+    case "step": return run.last_step === null ? null : stepOf(run.last_step);
     case "duration": case "started": case "last_event": case "events": case "bytes": return run[key];
     case "spark": return null;
   }
@@ -157,12 +158,15 @@ export function labelOf(key) {
 /** @param {any} value */
 const missing = (value) => value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));
 
+/** @param {any} value */
+const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
 /** Runs by a key, missing values last in both directions. @param {Run[]} list @param {string} text */
 export function sorted(list, text) {
   const down = text.startsWith("-");
   const key = down ? text.slice(1) : text;
   const keyed = list.map((run) => ({ run, value: valueOf(run, key) }));
-  const order = (/** @type {any} */ a, /** @type {any} */ b) => (typeof a === "number" && typeof b === "number" ? a - b : natural(String(a), String(b)));
+  const order = (/** @type {any} */ a, /** @type {any} */ b) => (isNumber(a) && isNumber(b) ? ascending(a, b) : natural(String(a), String(b)));
   const there = keyed.filter((each) => !missing(each.value)).sort((a, b) => (down ? -1 : 1) * order(a.value, b.value) || natural(a.run.name, b.run.name));
   const rest = keyed.filter((each) => missing(each.value)).sort((a, b) => natural(a.run.name, b.run.name));
   return [...there, ...rest].map((each) => each.run);

@@ -200,7 +200,7 @@ function Cell({ run, at, tint }) {
   const value = valueOf(run, at.key);
   const words = typeof value === "string";
   const broken = isBroken(run, at.key);
-  const exact = typeof value === "number" ? String(value) : words ? value : "";
+  const exact = typeof value === "number" || typeof value === "bigint" ? String(value) : words ? value : "";
   return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}</div>`;
 }
 
