@@ -72,7 +72,7 @@ def labels(tab: Tab, tag: str) -> list[str]:
     """The labels of the y axis, as the file of the chart has them."""
     tab.page.locator(f'.card[data-tag="{tag}"]').get_by_role("button", name=f"More for {tag}").click()
     with tab.page.expect_download() as saved:
-        tab.page.get_by_role("menuitem", name="Download SVG").click()
+        tab.page.get_by_role("button", name="Download SVG").click()
     svg = Path(saved.value.path()).read_text()
     return re.findall(r'text-anchor="end"[^>]*>([^<]*)<', svg)
 
@@ -122,10 +122,10 @@ def hover(tab: Tab, tag: str, share: float = 0.5) -> None:
 def test_hover_shows_smoothed_and_raw_values_and_marks_the_line(demo: str, tab: Tab) -> None:
     tab.open(demo, "tags=train/loss&smooth=0.9&solo=lr%3D0.1/seed%3D0")
     tab.drawn("train/loss", "c.curves.series.length === 1 && c.curves.series[0].rawMin !== null")
-    hover(tab, "train/loss")
-    with tab.page.expect_response(lambda reply: "api/nearest" in reply.url) as asked:
-        hover(tab, "train/loss", 0.3)
-    (point,) = asked.value.json()["points"]
+    answers: list[Any] = []
+    tab.page.on("response", lambda reply: answers.append(reply) if "api/nearest" in reply.url else None)
+    hover(tab, "train/loss", 0.3)
+    (point,) = tab.until(lambda: answers and answers[-1].json()["points"])
     assert point["smoothed"] != point["value"]
     tab.page.locator(".tooltip th", has_text="smoothed").wait_for()
     tab.page.locator(".tooltip th", has_text="raw").wait_for()
@@ -371,6 +371,22 @@ def test_every_control_has_a_name_and_nothing_scrolls_sideways(
         if width < 500 or (name in ("hparams", "curves") and width == 1440):
             tab.page.screenshot(path=_screen(f"{name}-{width}-{scheme}"), full_page=True)
     assert not tab.wrong
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_hparams_of_several_runs_fit_a_small_screen(tmp_path: Path, tabs: Any, width: int) -> None:
+    for run in range(6):
+        with tbq.SummaryWriter(tmp_path / "runs" / f"run{run}") as writer:
+            writer.add_scalar("val/loss", 1 / (run + 1), 1)
+            hparams = {"a_rather_long_name_of_a_hyperparameter_that_differs": run * 0.1, "lr": 10.0**-run}
+            writer.add_hparams(hparams, {"score": run}, run_name=".")
+    with serving(tmp_path / "runs") as url:
+        tab = tabs(viewport={"width": width, "height": 700}, color_scheme="dark")
+        tab.open(url, "tab=hparams")
+        tab.page.get_by_text("Rank correlation with").wait_for()
+        tab.page.wait_for_selector('.parallel[data-lines="6"]')
+        assert tab.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        tab.page.screenshot(path=_screen(f"correlations-{width}"), full_page=True)
 
 
 def _screen(name: str) -> Path:

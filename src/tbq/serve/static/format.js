@@ -54,7 +54,7 @@ const whole = (value) => (typeof value === "bigint" ? String(value) : Math.abs(v
 
 /** A count or a tick in few letters. @param {number} value @param {number} [digits] */
 export function compact(value, digits) {
-  if (!Number.isFinite(value)) return number(value);
+  if (!(Math.abs(value) < 999.5e18)) return number(value, digits); // no letter stands for it
   let size = 0;
   while (Math.abs(value) >= 999.5 && size < UNITS.length - 1) {
     value /= 1000;

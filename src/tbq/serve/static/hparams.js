@@ -256,7 +256,7 @@ function draw(canvas, all) {
     const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [axis.log ? number(valueAt(axis, part), 3) : numberTo(valueAt(axis, part), (axis.high / 4 - axis.low / 4) * 0.1, 3), part]);
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
-      const label = clipped(String(text));
+      const label = axis.values ? clipped(String(text)) : ending(context, String(text), xs.length > 1 ? xs[1] - xs[0] - 20 : width);
       // A plate under the label: lines end at it instead of running through the letters.
       context.fillStyle = ink.ground;
       context.globalAlpha = 0.88;
@@ -276,6 +276,14 @@ function draw(canvas, all) {
   return xs;
 }
 
+/** A number that has no room loses its first digits: labels of one axis differ at their ends. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
+function ending(context, text, room) {
+  let from = 0;
+  const cut = () => (from ? `…${text.slice(from)}` : text);
+  while (from < text.length - 4 && context.measureText(cut()).width > room) from++;
+  return cut();
+}
+
 /** @param {string} text */
 const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
 
@@ -288,7 +296,7 @@ function Importance() {
   if (!rows.length) return null;
   rows.sort((a, b) => Math.abs(b.r ?? 0) - Math.abs(a.r ?? 0));
   return html`<section class="part"><h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
-    <div class="card media-card"><table class="plain-table"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
+    <div class="card media-card scroll" tabindex="0"><table class="plain-table correlations"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
 }
 
 /** @param {any[][]} pairs @returns {number | null} */

@@ -157,7 +157,8 @@ export class Chart {
     const logY = logs.peek().has(this.tag);
     const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
     const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
-    const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] * 0.9, span[1] * 1.1] : [span[0] - pad, span[1] + pad]);
+    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1); // on a logarithmic axis
+    const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
     return {
       series: visible.series, colour, x: /** @type {[number, number]} */ (x), y, logX: logX.peek() && axis.peek() !== "wall", logY, axis: axis.peek(),
       ink: inkOf(this.base), width: this.width, height: this.height, ratio: sharpness(), smoothed: smooth.peek() > 0,

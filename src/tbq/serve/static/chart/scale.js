@@ -52,7 +52,7 @@ export function ticks(s, most, kind) {
   const steps = kind === "relative" || kind === "wall" ? clockStep(rough) : niceStep(rough);
   const offset = kind === "wall" ? new Date(s.low * 1000).getTimezoneOffset() * 60 : 0;
   const list = [];
-  for (let n = Math.ceil((s.low - offset) / steps - 1e-9); n * steps <= s.high - offset + steps * 1e-9 && list.length < 50; n++) {
+  for (let n = Math.ceil((s.low - offset) / steps - 1e-9); n * steps <= s.high - offset + steps * 1e-9 && Number.isFinite(n * steps) && list.length < 50; n++) {
     const at = n * steps + offset;
     list.push({ at, label: label(at, steps, kind) });
   }

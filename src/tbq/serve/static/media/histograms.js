@@ -59,7 +59,8 @@ const LEFT = 44;
 function stepNames(list) {
   const steps = stepsOf(Array.from(list));
   const short = steps.map((step) => compact(Number(step)));
-  return new Set(short).size === short.length ? short : steps.map(count);
+  // The first digits are those of all; the line above the picture has the whole number.
+  return new Set(short).size === short.length ? short : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
 }
 
 /** @param {HTMLCanvasElement} canvas */
