@@ -248,7 +248,8 @@ function draw(canvas, all) {
     context.textAlign = "center";
     context.fillStyle = ink.strong;
     context.font = "600 12px system-ui, sans-serif";
-    const title = clipped(labelOf(axis.key));
+    let title = clipped(labelOf(axis.key));
+    while (title.length > 3 && xs.length > 1 && context.measureText(title).width > xs[1] - xs[0] - 6) title = `${title.slice(0, -2)}…`;
     const half = context.measureText(title).width / 2;
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
