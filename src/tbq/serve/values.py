@@ -98,14 +98,14 @@ def tensor(log: LiveLog, params: Params) -> Answer:
             str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]
         ]
         return json_answer(about)
-    whole = values.dtype.kind in "iub"  # their first elements, least and largest are exact
+    integral = values.dtype.kind in "iub"  # their first elements, least and largest are exact
     first = corner(values, 8)
     about["corner"] = (
-        None if values.dtype.kind == "c" else (first if whole else first.astype(np.float64)).tolist()
+        None if values.dtype.kind == "c" else (first if integral else first.astype(np.float64)).tolist()
     )
     if values.dtype.kind not in "c":
         about |= _statistics(values.astype(np.float64))
-    if whole and values.size:
+    if integral and values.size:
         about |= {"min": int(values.min()), "max": int(values.max())}
     return json_answer(about)
 
