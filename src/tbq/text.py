@@ -143,15 +143,30 @@ class Screen(io.RawIOBase):
             left = left[self._raw.write(left) or 0 :]
 
 
+# A number in a name: a version (1.2.10), else an integer or a decimal, perhaps with an exponent. A minus sign or a
+# point begins a number only if it follows neither a letter nor a digit: `x=-1` is negative, `run-1` is not.
+_EXPONENT = r"(?:[eE][+-]?[0-9]+(?![^\W_]))?"
+_NUMBER = re.compile(
+    r"([0-9]+(?:\.[0-9]+){2,}"
+    rf"|(?:(?<![^\W_])-)?[0-9]+(?:\.[0-9]+)?{_EXPONENT}"
+    rf"|(?<![^\W_])-?\.[0-9]+{_EXPONENT})"
+)
+
+
 def natural(name: str) -> list[tuple[int, float, str]]:
     """A key that sorts names as people do: numbers by value, letters in either case alike.
 
-    >>> sorted(["lr=1e-3", "lr=0.03", "lr=0.1", "Run_10", "run_9"], key=natural)
-    ['lr=1e-3', 'lr=0.03', 'lr=0.1', 'run_9', 'Run_10']
+    `static/order.js` has the same rule for the page; one table of cases tests both.
+
+    >>> sorted(["lr=1e-3", "lr=0.03", "lr=0.1", "Run_10", "run_9", "v1.10.0", "v1.9.0", "x=-1", "x=-2"], key=natural)
+    ['lr=1e-3', 'lr=0.03', 'lr=0.1', 'run_9', 'Run_10', 'v1.9.0', 'v1.10.0', 'x=-2', 'x=-1']
     """
-    parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", name)
-    key = [(1, float(part), part) if i % 2 else (0, 0.0, part.casefold()) for i, part in enumerate(parts)]
-    return [*key, (2, 0.0, name)]
+    parts: list[str] = []
+    for i, part in enumerate(_NUMBER.split(name)):
+        # Each number of a version counts by itself.
+        parts += re.split(r"(\.)", part) if i % 2 and part.count(".") > 1 else [part]
+    key = [(1, float(part), part) if i % 2 else (0, 0.0, part.lower()) for i, part in enumerate(parts)]
+    return [*key, (-1, 0.0, name)]
 
 
 def with_digits(name: str) -> list[tuple[int, int, str]]:

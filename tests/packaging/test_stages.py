@@ -17,7 +17,7 @@ ROOT = Path(tbq.__file__).parent
 
 #: What everything may use.
 GROUND = (
-    "errors", "arguments", "schema", "select", "text", "limits", "arrays", "progress", "scratch", "problems",
+    "errors", "arguments", "schema", "select", "text", "roles", "limits", "arrays", "progress", "scratch", "problems",
     "storage", "termination", "numbers", "memory",
 )  # fmt: skip
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.

@@ -19,7 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tbq
-from tbq.doctor import codes, explain, roles
+from tbq import roles
+from tbq.doctor import codes, explain
 from tbq.doctor.report import text
 from tbq.errors import SourceError, UsageError
 from tbq.problems import RESTART_HINT
@@ -275,7 +276,7 @@ def test_a_folder_that_cannot_be_read_beside_runs_that_can(open_folder: Path) ->
 
 def test_names_say_what_a_tag_is_for() -> None:
     result = doctest.testmod(roles)
-    assert result.attempted == 4 and result.failed == 0
+    assert result.attempted == 9 and result.failed == 0
     for name in ("val_IoU", "trainLoss", "epoch_loss", "error_rate", "val/F1", "ppo/KL", "loss_epoch"):
         assert roles.is_metric(name), name
     for name in ("learning_rate", "lr-Adam", "kl_weight", "momentum", "grad_norm", "time/fps", "step"):

@@ -57,23 +57,23 @@ def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:
     >>> ignoring_case(["run", "Loss", "lr", "loss"])
     ['run', 'Loss_1', 'lr', 'loss_2']
     """
-    folded = [_folded(name) for name in names]
+    alike = [folded(name) for name in names]
     count: dict[str, int] = {}
-    for name in folded:
+    for name in alike:
         count[name] = count.get(name, 0) + 1
-    used = set(folded)
+    used = set(alike)
     keys = set(_KEYS.get(kind, ()))
     numbers: dict[str, int] = {}
     fresh_names = []
-    for name, same in zip(names, folded, strict=True):
+    for name, same in zip(names, alike, strict=True):
         if count[same] == 1 or name in keys:
             fresh_names.append(name)
             continue
         fresh = name
-        while _folded(fresh) in used:
+        while folded(fresh) in used:
             numbers[same] = numbers.get(same, 0) + 1
             fresh = f"{name}_{numbers[same]}"
-        used.add(_folded(fresh))
+        used.add(folded(fresh))
         fresh_names.append(fresh)
     return fresh_names
 
@@ -113,6 +113,10 @@ def say_renamed(changes: Mapping[str, str], where: str) -> str:
     return f"{where} ignores case in names of columns, so {', '.join(listed[:6])}{more}"
 
 
-def _folded(name: str) -> str:
-    """As SQL compares names: only the letters A to Z have a case."""
+def folded(name: str) -> str:
+    """A name as SQL compares it: only the letters A to Z have a case.
+
+    >>> folded("Loss"), folded("É") == folded("é")
+    ('loss', False)
+    """
     return name.translate(_CAPITALS)

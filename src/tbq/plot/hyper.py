@@ -17,6 +17,7 @@ from tbq.plot.backend import literal, name_text
 from tbq.plot.options import order_of
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side, tick_names
+from tbq.roles import best_of
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -40,7 +41,7 @@ class Trials:
         self.label = f"best {metric}" if ways else metric
         if column not in arrow.column_names:
             raise SelectionError(f"no run has {metric!r}", path=reader.path)
-        self.ascending = best is None or best[1] == "min"
+        self.ascending = (best_of(metric) if best is None else best[1]) == "min"
         values = np.array([math.nan if v is None else v for v in arrow[column].to_pylist()], float)
         keep = np.flatnonzero(np.isfinite(values))
         left = [name for i, name in enumerate(values_of(arrow["run"])) if not np.isfinite(values[i])]

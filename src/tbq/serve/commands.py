@@ -31,7 +31,7 @@ def command(log: LiveLog, params: Params) -> Answer:
     if x != "step":
         words += ["--x", x.removeprefix(TAG)]
     if weight(params):
-        words += ["--smooth", f"{weight(params):g}"]
+        words += ["--smooth", str(weight(params))]
     if by:
         words += ["--by", by]
         band = params.choice("band", ("std", "none", "sem", "ci95", "minmax"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WIDEST = 4096
-_PLAIN = 2_000_000  # bytes of 32-bit floats; more are packed
+_PLAIN = 125_000  # columns of curves; more are packed
 _MOST_RAW = 300  # series: more raw lines behind smoothed ones are mud
 _KEPT = 12_000_000  # bytes of answers, for other pages and for those that come back
 LOGS = ("", "0", "1", "y", "x", "xy")
@@ -241,16 +241,24 @@ def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> A
         "smooth": asked.smooth, "raw": curves.raw is not None, **facts,
     }  # fmt: skip
     columns: dict[str, Any] = {}
-    if least.size * 16 > _PLAIN:
+    if least.size > _PLAIN:
         columns, about["packed"] = pack(first, last, least, largest, asked.log_y)
     else:
         columns = {"first": first, "last": last, "min": least, "max": largest}
     if curves.raw is not None:
         columns |= {"raw_min": curves.raw.least, "raw_max": curves.raw.largest}
     columns |= bands
-    with np.errstate(over="ignore"):
-        plain = {
-            name: column.astype("<f4").ravel() if column.dtype.kind == "f" else column
-            for name, column in columns.items()
-        }
+    plain = {name: narrow(column) if column.dtype.kind == "f" else column for name, column in columns.items()}
     return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")
+
+
+def narrow(column: Floats) -> NDArray[Any]:
+    """Values as 32-bit floats if these are equal, as most logs have them; otherwise as they are.
+
+    >>> narrow(np.array([0.5, np.nan])).dtype, narrow(np.array([1.7e9 + 0.25])).dtype, narrow(np.array([1e39])).dtype
+    (dtype('float32'), dtype('float64'), dtype('float64'))
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        small = column.astype("<f4")
+    exact = np.array_equal(small, column, equal_nan=True)
+    return (small if exact else column.astype("<f8")).ravel()

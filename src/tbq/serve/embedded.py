@@ -7,6 +7,7 @@ import io
 import json
 import zlib
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ WIDTH = 600  # columns of a curve, as the page asks for them
 _LEAST_WIDTH = 40
 _CURVES = 2_300_000  # bytes that curves may take together, compressed
 _OF_POINT = 3.4  # bytes of one column of one curve, compressed
+_SMOOTHED = 2.6  # times as many if it is smoothed: 64-bit floats, and the raw curve behind it
 _IMAGES = 1_200_000  # bytes of thumbnails
 _IMAGE = 200_000  # bytes of an image that is taken as it is
 _SIDE = 256  # pixels of a thumbnail
@@ -74,25 +76,29 @@ class Embedded:
         Along steps, smoothed as asked; if there is room, also along time and with other smoothing.
         """
         runs = max(len(self._log.shown()), 1)
-        width = int(min(max(_CURVES / max(len(tags), 1) / _OF_POINT / runs, _LEAST_WIDTH), WIDTH))
+        of_point = _OF_POINT * (_SMOOTHED if smooth else 1)
+        width = int(min(max(_CURVES / max(len(tags), 1) / of_point / runs, _LEAST_WIDTH), WIDTH))
         if width < WIDTH:
             self.left_out.append(f"curves have {width} columns instead of {WIDTH}, for a small file")
         levels = [smooth, *(level for level in LEVELS if level != smooth)]
         views = [(x, level) for level in levels for x in AXES]
-        room = _CURVES if width == WIDTH else 0
-        for place, (x, level) in enumerate(views):
-            size = len(tags) * runs * width * _OF_POINT * (2 if level else 1)
-            if place and size > room:
+        room: float = _CURVES if width == WIDTH else 0
+        plain = 0.0  # bytes of a view without smoothing, as the one before it shows
+        for x, level in views:
+            share = _SMOOTHED if level else 1.0
+            if plain * share > room:
                 break
-            room -= int(size)
-            self.views.append((x, level))
+            before = len(self.blocks)
             for tag in tags:
                 self._curve(tag, x, level, width, by, band)
+            size = sum(map(len, self.blocks[before:])) * 3 / 4  # base64 is a third longer
+            room, plain = room - size, size / share
+            self.views.append((x, level))
         if len(self.views) == 1:
             self.left_out.append("a choice of smoothing and of the x axis, for a small file")
 
     def _curve(self, tag: str, x: str, smooth: float, width: int, by: str | None, band: str) -> None:
-        key = {"tag": tag, "width": WIDTH, "x": x, "smooth": repr(smooth) if smooth else ""}
+        key = {"tag": tag, "width": WIDTH, "x": x, "smooth": written(smooth) if smooth else ""}
         self.ask("curves", key=key, tag=tag, width=width, x=x, smooth=smooth)
         if by is not None:
             group = {"group": by, "band": band}
@@ -196,6 +202,19 @@ def shrunk(data: bytes) -> Answer | None:
     except (DependencyError, TbqError, OSError, ValueError, SyntaxError):
         return None
     return Answer(stream.getvalue(), "image/jpeg")
+
+
+def written(number: float) -> str:
+    """A number as JavaScript writes it.
+
+    >>> written(0.6), written(1.0), written(1e-5), written(2.5e-7)
+    ('0.6', '1', '0.00001', '2.5e-7')
+    """
+    plain = Decimal(repr(number))
+    if abs(number) >= 1e-6 or number == 0:
+        return format(plain, "f").removesuffix(".0")
+    digits, _, exponent = format(plain, "e").partition("e")
+    return f"{digits}e{int(exponent)}"
 
 
 def address(path: str, params: dict[str, Any]) -> str:

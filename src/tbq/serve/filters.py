@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tbq.columns.names import folded
 from tbq.errors import QueryError
 from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
@@ -84,19 +85,19 @@ def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[l
 
 def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
     """The summary table, with the columns that the expression names: there may be 50,000 others."""
-    lower = {name.lower() for name in names}
+    wanted = {folded(name) for name in names}
     columns: dict[str, Any] = {"#row": pa.array(range(len(rows)), pa.int64())}
     columns |= _facts(log, rows)
     columns |= _hparams(log, rows)
     with log.lock:
-        tags = [tag for tag in log.index.tags if _stems(tag, lower)]
-    taken = {name.lower() for name in columns}
+        tags = [tag for tag in log.index.tags if _stems(tag, wanted)]
+    taken = {folded(name) for name in columns}
     for tag in tags:
         for stat in ("last", *(each for each in STATS if each != "last"), "best"):
             name = tag if stat == "last" else f"{tag}.{stat}"
-            if name.lower() in lower and name.lower() not in taken:
+            if folded(name) in wanted and folded(name) not in taken:
                 # Tags that differ by case alone: the one that is written so, else the first.
-                alike = [each for each in tags if each.lower() == tag.lower()]
+                alike = [each for each in tags if folded(each) == folded(tag)]
                 if len(set(alike) & names) > 1:
                     raise QueryError(
                         f"a filter cannot tell {' and '.join(sorted(set(alike) & names))}: case does not count in SQL",
@@ -108,14 +109,14 @@ def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
                     continue
                 values = cells(log, [(tag, stat)], rows)[name]
                 columns[name] = pa.array(values, pa.float64(), from_pandas=False)
-                taken.add(name.lower())
+                taken.add(folded(name))
     return pa.table(columns)
 
 
-def _stems(tag: str, lower: set[str]) -> bool:
+def _stems(tag: str, wanted: set[str]) -> bool:
     """Whether a tag, or a statistic of it, is among these names."""
-    low = tag.lower()
-    return low in lower or any(f"{low}.{stat}" in lower for stat in (*STATS, "best"))
+    name = folded(tag)
+    return name in wanted or any(f"{name}.{stat}" in wanted for stat in (*STATS, "best"))
 
 
 def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
     given = [dict(each.values) if each else {} for each in hparams]
     arrays: dict[str, Any] = {}
     for name in sorted({name for values in given for name in values}):
-        if name.lower() not in {each.lower() for each in arrays}:  # case does not count in SQL
+        if folded(name) not in {folded(each) for each in arrays}:
             arrays[name] = hparam_column([values.get(name) for values in given])
     if not arrays:
         return {}

@@ -14,7 +14,7 @@ from tbq.kinds import audio as _audio
 from tbq.kinds.values import Values
 from tbq.serve.params import NotFoundError
 from tbq.serve.points import attachment
-from tbq.serve.wire import Answer, frame, json_answer, known_by
+from tbq.serve.wire import TEXT, Answer, frame, json_answer, known_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -183,18 +183,21 @@ def waveform(log: LiveLog, params: Params) -> Answer:
 
 
 def text(log: LiveLog, params: Params) -> Answer:
-    """The texts of a value as they were logged, and as one."""
+    """The texts of a value as they were logged, and as one; with `whole` as a file, however long."""
     from tbq.kinds.texts import joined
 
     table = rows_at(log, params, "texts")
     texts = [each or "" for each in values_of(table["text"])]
     text = joined(table)
+    if params.flag("whole"):
+        return Answer(text.encode("utf-8", "replace"), TEXT, headers=attachment(f"{params.text('tag')}.txt"))
     return json_answer(
         {
             "step": table["step"][0].as_py(),
             "wall_time": table["wall_time"][0].as_py(),
             "texts": [each[:_LONGEST] for each in texts[:10_000]],
             "text": text[:_LONGEST],
+            "length": len(text),
             "cut": len(text) > _LONGEST or len(texts) > 10_000,
         }
     )

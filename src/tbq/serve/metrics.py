@@ -13,6 +13,7 @@ import numpy as np
 
 from tbq.arguments import bad
 from tbq.errors import UsageError
+from tbq.roles import best_of
 from tbq.serve.params import TooMuchError
 from tbq.serve.points import table
 from tbq.serve.wire import Answer, frame
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
 _MOST = 1000  # columns of one answer
 _KEPT = 600_000  # values that are kept for the next question, over all columns
 _BATCH = 400_000  # points that are looked at together
-# What is better if it is larger, by its name; everything else is a loss, an error, a time.
-_LARGER = re.compile(
-    r"(acc|auc|auroc|f1|precision|recall|score|reward|return|bleu|rouge|iou|m?ap|psnr|ssim|r2|win)", re.I
-)
+_AT = re.compile(r"at:-?[0-9]{1,19}")  # a step of 64 bits
 
 
 def metrics(log: LiveLog, params: Params) -> Answer:
@@ -48,7 +46,7 @@ def metrics(log: LiveLog, params: Params) -> Answer:
         columns[str(place)] = column
         # NaN in the column is either a value or none at all.
         odd = [i for i, run in enumerate(rows) if run in by_run and math.isnan(by_run[run])]
-        about.append({"tag": tag, "stat": stat, "way": way_of(tag) if stat == "best" else None, "nan": odd})
+        about.append({"tag": tag, "stat": stat, "nan": odd})
     return frame(columns, version=log.version, ids=[log.id_of(run) for run in rows], metrics=about)
 
 
@@ -69,26 +67,15 @@ def parsed(text: str) -> list[tuple[str, str]]:
     if len(given) > _MOST:
         raise TooMuchError(f"{len(given):,} columns, want at most {_MOST:,}")
     for _, stat in given:
-        if stat != "best" and stat not in STATS and not re.fullmatch(r"at:-?\d{1,18}", stat):
+        if stat != "best" and stat not in STATS and not _AT.fullmatch(stat):
             raise bad("columns", stat[:40], f"best, at:STEP, or one of {', '.join(STATS)}")
     return [(tag, stat) for tag, stat in given]
-
-
-def way_of(tag: str) -> str:
-    """Whether the best value of a tag is its least or its largest, by what it is called.
-
-    >>> way_of("val/loss"), way_of("val/accuracy"), way_of("eval/return_mean")
-    ('min', 'max', 'max')
-    """
-    if re.search(r"(loss|err|perplexity|ppl)", tag, re.I):
-        return "min"
-    return "max" if _LARGER.search(tag) else "min"
 
 
 def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, float]:
     """A statistic of each of the runs that have the tag; a run that has it not itself has that of its sub-run."""
     if stat == "best":
-        stat = way_of(tag)
+        stat = best_of(tag)
     with log.lock:
         sources = {run: run for run in log.index.having("scalars", tag, rows)}
         subs = {above: sub for sub, above in log.folds.items() if above in rows and above not in sources}

@@ -117,7 +117,6 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
     point: dict[str, Any] = {
         "x": float(series.x[place]),
         "step": int(series.steps[place]),
-        "step_text": str(int(series.steps[place])),  # beyond 2^53 a number in JavaScript is not exact
         "wall_time": float(series.walls[place]),
         "value": value,
         "text": float_text(value, True) if math.isfinite(value) else str(value),

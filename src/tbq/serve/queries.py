@@ -25,7 +25,7 @@ from tbq.serve.children import late, too_much
 from tbq.serve.params import TooMuchError
 from tbq.serve.places import without_paths
 from tbq.serve.watchdog import Watchdog
-from tbq.serve.wire import frame, to_json
+from tbq.serve.wire import frame, is_exact, to_json
 from tbq.source.inflate import Unpacked
 from tbq.source.origin import stands_for
 
@@ -166,7 +166,7 @@ def _column(column: pa.ChunkedArray) -> Any:
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_integer(kind) and not column.null_count:
         values = column.to_numpy()
-        if not len(values) or (abs(int(values.min())) < 2**53 and abs(int(values.max())) < 2**53):
+        if not len(values) or (is_exact(int(values.min())) and is_exact(int(values.max()))):
             return np.asarray(values, np.float64)
     try:
         return [_cell(value) for value in values_of(column)]
@@ -193,7 +193,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has neither nan nor inf
     if isinstance(value, int):
-        return value if abs(value) < 2**53 else str(value)
+        return value if is_exact(value) else str(value)
     if isinstance(value, list | dict):
         return to_json(_spelled(value)).decode()[:10_000]
     return str(value)

@@ -23,6 +23,7 @@ from tbq.query.moments import BANDS
 from tbq.select import Selection
 from tbq.serve.embedded import Embedded
 from tbq.serve.files import IMPORT, modules, target
+from tbq.serve.runs import tag_entry
 from tbq.serve.state import LiveLog
 from tbq.table.smooth import check_weight
 from tbq.text import shell_word
@@ -146,7 +147,7 @@ def _listed(log: LiveLog, tags: Sequence[str]) -> list[dict[str, Any]]:
     with log.lock:
         totals = log.index.totals()
     return [
-        {"tag": name, "kinds": kinds, "rows": rows}
+        tag_entry(name, kinds, rows)
         for name, kinds, rows in totals
         if name in tags or kinds.keys() & {"images", "texts"}
     ]
@@ -160,7 +161,7 @@ def _commands(
 
     where = logdirs(log)
     grouped = ["--by", by, "--band", band] if by is not None else []
-    smoothed = ["--smooth", f"{smooth:g}"] if smooth else []
+    smoothed = ["--smooth", str(smooth)] if smooth else []
     few = [word for tag in tags[:12] for word in ("--tag", tag)]
     lines = [
         ("this report", ["tbq", "report", *where, *few, *grouped, *smoothed, "-o", "report.html"]),

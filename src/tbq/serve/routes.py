@@ -46,7 +46,7 @@ ROUTES: dict[str, Route] = {
     "image": Route("media.image", ("run", "tag", "step", "index", "mark")),
     "audio": Route("media.audio", ("run", "tag", "step", "index", "mark")),
     "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width", "mark")),
-    "text": Route("media.text", ("run", "tag", "step", "mark")),
+    "text": Route("media.text", ("run", "tag", "step", "mark", "whole")),
     "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
     "pr": Route("values.pr_curve", ("run", "tag", "step", "mark")),
     "tensor": Route("values.tensor", ("run", "tag", "step", "mark")),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.plot.colours import colours, print_colours
+from tbq.roles import better, role, split
 from tbq.serve.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -121,12 +122,16 @@ def tags(log: LiveLog, _params: Params) -> Answer:
     with log.lock:
         version, totals = log.version, log.index.totals()
     about = _descriptions(log)
-    listed = []
-    for tag, kinds, rows in totals:
-        entry: dict[str, Any] = {"tag": tag, "kinds": kinds, "rows": rows}
-        entry |= about.get(tag, {})
-        listed.append(entry)
+    listed = [tag_entry(tag, kinds, rows) | about.get(tag, {}) for tag, kinds, rows in totals]
     return json_answer({"version": version, "tags": listed})
+
+
+def tag_entry(tag: str, kinds: dict[str, int], rows: int) -> dict[str, Any]:
+    """A tag of the list: how many runs have it by kind, and what its name says if it is a scalar."""
+    entry: dict[str, Any] = {"tag": tag, "kinds": kinds, "rows": rows}
+    if "scalars" in kinds:
+        entry |= {"role": role(tag), "split": split(tag), "better": better(tag)}
+    return entry
 
 
 def _descriptions(log: LiveLog) -> dict[str, dict[str, str]]:

@@ -52,8 +52,8 @@ def histograms(log: LiveLog, params: Params) -> Answer:
     last = np.minimum(starts + merged, len(drawn)) - 1
     return frame(
         {
-            "steps": np.array(steps, np.float64)[last],
-            "first_steps": np.array(steps, np.float64)[starts],
+            "steps": np.array(steps, np.int64)[last],
+            "first_steps": np.array(steps, np.int64)[starts],
             "wall": np.array(walls, np.float64)[last],
             "edges": edges,
             "counts": np.add.reduceat(counts, starts, axis=0).ravel(),
@@ -98,9 +98,15 @@ def tensor(log: LiveLog, params: Params) -> Answer:
             str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]
         ]
         return json_answer(about)
-    about["corner"] = corner(values, 8).astype(np.float64).tolist() if values.dtype.kind != "c" else None
+    integral = values.dtype.kind in "iub"  # their first elements, least and largest are exact
+    first = corner(values, 8)
+    about["corner"] = (
+        None if values.dtype.kind == "c" else (first if integral else first.astype(np.float64)).tolist()
+    )
     if values.dtype.kind not in "c":
         about |= _statistics(values.astype(np.float64))
+    if integral and values.size:
+        about |= {"min": int(values.min()), "max": int(values.max())}
     return json_answer(about)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import struct
 import threading
 import zlib
@@ -25,6 +26,7 @@ CSV = "text/csv; charset=utf-8"
 
 _LARGE = 500_000  # bytes that are worth a second thread
 _WORTH = 1400  # bytes that are worth it: one packet
+_LONG = re.compile(r"(?<![\d.])\d{16,}(?![\d.eE])")  # perhaps a whole number past 2^53
 _TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
 
 
@@ -83,15 +85,19 @@ def gzipped(body: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
 
 
 def to_json(value: Any) -> bytes:
-    """JSON of plain values; a number that JSON does not have is null.
+    """JSON of plain values that a browser reads exactly.
 
-    >>> to_json({"loss": math.nan, "run": "a<b>"})
-    b'{"loss":null,"run":"a<b>"}'
+    A number that JSON does not have is null. A whole number past 2^53 is a text: JavaScript would round it.
+
+    >>> to_json({"loss": math.nan, "run": "a<b>", "steps": [7, 2**53 + 1]})
+    b'{"loss":null,"run":"a<b>","steps":[7,"9007199254740993"]}'
     """
     try:
         text = _dumps(value)
     except ValueError:
-        text = _dumps(_finite(value))
+        text = _dumps(_exact(value))
+    if _LONG.search(text):
+        text = _dumps(_exact(value))
     return text.encode("utf-8", "replace")
 
 
@@ -103,19 +109,26 @@ def _plain(value: Any) -> str:
     return f"<{len(value):,} bytes>" if isinstance(value, bytes) else str(value)
 
 
-def _finite(value: Any) -> Any:
+def _exact(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if is_exact(value) else str(value)
     if isinstance(value, dict):
-        return {str(key): _finite(each) for key, each in value.items()}
+        return {str(key): _exact(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_exact(each) for each in value]
     return value
 
 
 def known_by(body: bytes) -> dict[str, str]:
     """The headers by which a browser may keep a body, and asks whether it is still the same before it shows it."""
     return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "private, no-cache"}
+
+
+def is_exact(number: int) -> bool:
+    """Whether a browser, which has 64-bit floats alone, has this whole number and can tell it from its neighbours."""
+    return abs(number) < 2**53
 
 
 def json_answer(value: Any, status: int = 200) -> Answer:
@@ -126,7 +139,7 @@ def json_answer(value: Any, status: int = 200) -> Answer:
 def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> Answer:
     """A reply of columns: the length of the header as 4 bytes, the header, then the columns, each on 8 bytes.
 
-    Lists of texts are part of the header.
+    Lists of texts are part of the header, as are whole numbers of which some are past 2^53.
 
     >>> body = frame({"x": np.array([1.0])}).body
     >>> body[4:4 + int.from_bytes(body[:4], "little")].strip()
@@ -140,6 +153,9 @@ def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> 
             listed.append({"name": name, "type": "str", "values": list(column)})
             continue
         if column.dtype.kind in "iub" and column.dtype.str not in _TYPES:
+            if column.size and not (is_exact(int(column.min())) and is_exact(int(column.max()))):
+                listed.append({"name": name, "type": "str", "values": column.tolist()})
+                continue
             column = column.astype("<f8")
         array = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
         data = array.tobytes()

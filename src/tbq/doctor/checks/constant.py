@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.roles import is_metric
+from tbq.roles import is_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

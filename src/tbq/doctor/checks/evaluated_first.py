@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.roles import is_evaluation, is_metric, is_training
 from tbq.doctor.survey import Survey, some
+from tbq.roles import is_evaluation, is_metric, is_training
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.doctor.finding import Finding, Rule
-from tbq.doctor.roles import is_setting
+from tbq.roles import is_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

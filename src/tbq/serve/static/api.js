@@ -12,7 +12,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {Record<string, string | number | boolean | null | undefined>} Params */
+/** @typedef {Record<string, string | number | bigint | boolean | null | undefined>} Params */
 /** @typedef {Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array} Column */
 /** @typedef {{ header: any, columns: Record<string, Column>, bytes: number }} Frame */
 

@@ -1,7 +1,7 @@
 // Data for a component: asked for when it is first shown, again when the log has changed.
 
 import { useEffect, useState, useRef } from "./ui.js";
-import { fetchJson, fetchFrame } from "./api.js";
+import { address, fetchJson, fetchFrame } from "./api.js";
 import { version } from "./runs.js";
 
 /** @template T @typedef {{ data: T | null, error: string, loading: boolean }} Asked */
@@ -11,7 +11,7 @@ import { version } from "./runs.js";
  * @returns {Asked<any>} */
 export function useAsk(path, params, { frame = false, live = false } = {}) {
   const [state, setState] = useState(/** @type {Asked<any>} */ ({ data: null, error: "", loading: true }));
-  const key = params ? JSON.stringify(params) : "";
+  const key = params ? address(path, params) : "";
   const now = live ? version.value : 0;
   const before = useRef("");
   useEffect(() => {
@@ -25,6 +25,6 @@ export function useAsk(path, params, { frame = false, live = false } = {}) {
       (error) => abort.signal.aborted || setState((old) => ({ data: old.data, error: error.message, loading: false })),
     );
     return () => abort.abort();
-  }, [path, key, now]);
+  }, [key, now]);
   return state;
 }

@@ -49,7 +49,7 @@ function Drawing() {
     <label class="field tags"><${Icon} name="search" /><span class="sr">Search tags</span>
       <input id="search" type="search" spellcheck="false" autocomplete="off" placeholder="Tags: val/*" value=${search.value} onInput=${(/** @type {any} */ e) => (search.value = e.target.value)} /></label>
     ${isReport && html`<${Views} />`}
-    ${!isReport && html`<label class="slider"><span>smooth</span><input id="smooth" type="range" min="0" max="0.99" step="0.01" value=${smooth.value} onInput=${(/** @type {any} */ e) => (smooth.value = Number(e.target.value))} /><output>${smooth.value.toFixed(2)}</output></label>
+    ${!isReport && html`<label class="slider"><span>smooth</span><input id="smooth" type="range" min="0" max="0.99" step="0.01" value=${smooth.value} onInput=${(/** @type {any} */ e) => (smooth.value = Number(e.target.value))} /><output>${Number(smooth.value.toFixed(2)) === smooth.value ? smooth.value.toFixed(2) : smooth.value}</output></label>
     <${Menu} label=${`x: ${kind}`} title="The x axis and the scale" align="right" id="axis">${(/** @type {() => void} */ close) => {
       const set = (/** @type {string} */ value) => () => ((axis.value = value), (zoom.value = null), close());
       return html`<div class="menu-list">

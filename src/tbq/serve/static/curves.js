@@ -28,7 +28,7 @@ const sections = computed(() => {
   }
   const list = [...map.values()].filter((each) => each.tags.length);
   // What is compared comes first: validation, then training, then the rest as it sorts.
-  const rank = (/** @type {Section} */ each) => (/^(val|valid|validation|eval|test)/i.test(each.name) ? 0 : /^train/i.test(each.name) ? 1 : /^(rollout|loss|metrics?)/i.test(each.name) ? 2 : 3);
+  const rank = (/** @type {Section} */ { tags: all }) => (all.every((tag) => tag.split === "evaluation") ? 0 : all.every((tag) => tag.split === "training") ? 1 : all.some((tag) => tag.role === "loss" || tag.role === "score") ? 2 : 3);
   return list.sort((a, b) => rank(a) - rank(b));
 });
 

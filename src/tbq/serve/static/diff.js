@@ -1,6 +1,6 @@
 // What changed between two texts, line by line.
 
-const MOST = 1500; // lines of either text that are compared
+export const MOST = 1500; // lines of either text that are compared
 
 /** @param {string} before @param {string} after @returns {{ kind: "same" | "added" | "removed", text: string }[]} */
 export function difference(before, after) {

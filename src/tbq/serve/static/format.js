@@ -8,13 +8,19 @@ export function number(value, digits = 4, trim = true) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
-  if (size < -4 || size >= 9) {
+  if (size < -4 || size >= Math.max(9, Math.min(digits, 15))) {
     const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
     const sign = exponent[0] === "-" ? "-" : "+";
     return `${trimmed(mantissa)}e${sign}${exponent.slice(1).padStart(2, "0")}`;
   }
   const text = grouped(value.toFixed(Math.max(digits - 1 - size, 0)));
   return trim ? trimmed(text) : text;
+}
+
+/** A value in the digits that are needed to tell it from another that far away, at least `least`. @param {number} value @param {number} unit @param {number} least */
+export function numberTo(value, unit, least = 4) {
+  const digits = Math.ceil(Math.log10(Math.abs(value) / unit)) + 1;
+  return number(value, Number.isFinite(digits) ? Math.min(Math.max(digits, least), 17) : least);
 }
 
 /** Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is filled with
@@ -33,25 +39,28 @@ function trimmed(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** @param {string} text */
-function grouped(text) {
+/** With thousands separators. @param {string} text */
+export function grouped(text) {
   const [whole, rest] = text.split(".");
   const marked = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return rest === undefined ? marked : `${marked}.${rest}`;
 }
 
-/** A whole number with thousands separators. @param {number} value */
-export const count = (value) => (value === null || value === undefined ? "" : grouped(String(Math.round(value))));
+/** A whole number with thousands separators. @param {number | bigint} value */
+export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
 
-/** A count or a tick in few letters. @param {number} value */
-export function compact(value) {
-  if (!Number.isFinite(value)) return number(value);
+/** @param {number | bigint} value */
+const whole = (value) => (typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value));
+
+/** A count or a tick in few letters. @param {number} value @param {number} [digits] */
+export function compact(value, digits) {
+  if (!(Math.abs(value) < 999.5e18)) return number(value, digits); // no letter stands for it
   let size = 0;
   while (Math.abs(value) >= 999.5 && size < UNITS.length - 1) {
     value /= 1000;
     size++;
   }
-  return `${number(value, Math.abs(value) < 10 ? 2 : 3)}${UNITS[size]}`;
+  return `${number(value, digits ?? (Math.abs(value) < 10 ? 2 : 3))}${UNITS[size]}`;
 }
 
 /** How long something took, in at most two units. @param {number} seconds */
@@ -105,7 +114,7 @@ export function cell(value) {
 
 /** A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would run a text
  * that starts with one of these signs. @param {unknown} value @param {boolean} isNumber a number, perhaps as text, since it is large */
-export function field(value, isNumber = typeof value === "number") {
+export function field(value, isNumber = typeof value === "number" || typeof value === "bigint") {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   const text = String(value);
   const safe = !isNumber && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;

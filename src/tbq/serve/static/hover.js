@@ -4,6 +4,7 @@ import { signal } from "./ui.js";
 import { fetchJson } from "./api.js";
 import { nearest } from "./chart/series.js";
 import { toPixels } from "./chart/scale.js";
+import { stepOf } from "./steps.js";
 
 /** Where the mouse is: an x on the axis that all cards share, and the card that it is over.
  * @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
@@ -44,9 +45,12 @@ export function readings(curves, layout, x, py) {
   return best.sort((a, b) => b.value - a.value);
 }
 
-/** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {AbortSignal} signal
- * @returns {Promise<Map<number, { step: number, value: number, wall_time: number, text: string }>>} */
-export async function exact(tag, ids, x, axis, signal) {
-  const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis }, { signal });
-  return new Map(answer.points.map((/** @type {any} */ each) => [each.id, each]));
+/** A point as it was logged; `smoothed` is there if that was asked for, null if it is not finite.
+ * @typedef {{ x: number, step: import("./steps.js").Step, value: number | null, wall_time: number, text: string, smoothed?: number | null }} Point */
+
+/** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {number} smooth @param {AbortSignal} signal
+ * @returns {Promise<Map<number, Point>>} */
+export async function exact(tag, ids, x, axis, smooth, signal) {
+  const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis, smooth: smooth || "" }, { signal });
+  return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }

@@ -4,8 +4,8 @@ import { html, computed, signal, useEffect, useRef, effect, untracked } from "./
 import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, labelOf, hot, metrics, loaded, shownColumns } from "./runs.js";
 import { filter, columns, dark } from "./state.js";
 import { inkOf } from "./plot.js";
-import { number } from "./format.js";
-import { natural } from "./match.js";
+import { number, numberTo } from "./format.js";
+import { natural } from "./order.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 
@@ -43,12 +43,30 @@ function share(axis, value) {
   if (value === undefined || value === null || (typeof value === "number" && !Number.isFinite(value))) return null;
   const v = axis.values ? axis.values.indexOf(String(value)) : value;
   if (axis.values && axis.values.length === 1) return 0.5;
-  return axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low) : (v - axis.low) / (axis.high - axis.low);
+  return shareOf(axis, v);
+}
+
+/** @param {Axis} axis @param {number} v */
+function shareOf(axis, v) {
+  if (axis.log) return (Math.log(v) - Math.log(axis.low)) / (Math.log(axis.high) - Math.log(axis.low));
+  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2); // halves: the span of two finite numbers may be infinite
 }
 
 /** @param {Axis} axis @param {number} part */
 function valueAt(axis, part) {
-  return axis.log ? axis.low * (axis.high / axis.low) ** part : axis.low + part * (axis.high - axis.low);
+  if (axis.log) return Math.exp(Math.log(axis.low) + part * (Math.log(axis.high) - Math.log(axis.low)));
+  return axis.low * (1 - part) + axis.high * part;
+}
+
+/** An end of a brush in few digits, a small part of a pixel further out: no run inside the brush is lost by rounding.
+ * @param {Axis} axis @param {number} end @param {1 | -1} way */
+function outward(axis, end, way) {
+  const limit = valueAt(axis, shareOf(axis, end) + way * 0.001);
+  for (let digits = 2; digits < 17; digits++) {
+    const rounded = Number(end.toPrecision(digits));
+    if ((rounded - end) * way >= 0 && (limit - rounded) * way >= 0) return rounded;
+  }
+  return end;
 }
 
 /** Brushes as an expression, so that the table, the curves and the link all follow. @param {Axis[]} all */
@@ -62,7 +80,7 @@ function toFilter(all) {
     if (axis.values) {
       const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
       parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
-    } else parts.push(`${name} between ${Number(brush[0].toPrecision(4))} and ${Number(brush[1].toPrecision(4))}`);
+    } else parts.push(`${name} between ${outward(axis, brush[0], -1)} and ${outward(axis, brush[1], 1)}`);
   }
   filter.value = parts.join(" and ");
 }
@@ -221,7 +239,7 @@ function draw(canvas, all) {
     context.stroke();
     const brush = brushes.peek()[axis.key];
     if (brush) {
-      const [a, b] = brush.map((value) => yOf(axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low)));
+      const [a, b] = brush.map((value) => yOf(shareOf(axis, value)));
       context.fillStyle = ink.strong;
       context.globalAlpha = 0.25;
       context.fillRect(xs[i] - 6, b, 12, a - b);
@@ -230,15 +248,16 @@ function draw(canvas, all) {
     context.textAlign = "center";
     context.fillStyle = ink.strong;
     context.font = "600 12px system-ui, sans-serif";
-    const title = clipped(labelOf(axis.key));
+    let title = clipped(labelOf(axis.key));
+    while (title.length > 3 && xs.length > 1 && context.measureText(title).width > xs[1] - xs[0] - 6) title = `${title.slice(0, -2)}…`;
     const half = context.measureText(title).width / 2;
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [number(valueAt(axis, part), 3), part]);
+    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [axis.log ? number(valueAt(axis, part), 3) : numberTo(valueAt(axis, part), (axis.high / 4 - axis.low / 4) * 0.1, 3), part]);
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
-      const label = clipped(String(text));
+      const label = axis.values ? clipped(String(text)) : ending(context, String(text), xs.length > 1 ? xs[1] - xs[0] - 20 : width);
       // A plate under the label: lines end at it instead of running through the letters.
       context.fillStyle = ink.ground;
       context.globalAlpha = 0.88;
@@ -258,6 +277,14 @@ function draw(canvas, all) {
   return xs;
 }
 
+/** A number that has no room loses its first digits: labels of one axis differ at their ends. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
+function ending(context, text, room) {
+  let from = 0;
+  const cut = () => (from ? `…${text.slice(from)}` : text);
+  while (from < text.length - 4 && context.measureText(cut()).width > room) from++;
+  return cut();
+}
+
 /** @param {string} text */
 const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
 
@@ -270,7 +297,7 @@ function Importance() {
   if (!rows.length) return null;
   rows.sort((a, b) => Math.abs(b.r ?? 0) - Math.abs(a.r ?? 0));
   return html`<section class="part"><h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
-    <div class="card media-card"><table class="plain-table"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
+    <div class="card media-card scroll" tabindex="0"><table class="plain-table correlations"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
 }
 
 /** @param {any[][]} pairs @returns {number | null} */

@@ -2,13 +2,15 @@
 // from here to markup, and a link leads to http, https or mail only.
 
 import { h } from "./ui.js";
+import { count } from "./format.js";
 
-const LONGEST = 200000;
+const LONGEST = 200000; // characters that become elements; the rest is shown as it is
 const DEEPEST = 12; // quotes within quotes; a text of many ">" must not exhaust the stack
 
 /** @param {string} text @param {number} [depth] @returns {any[]} */
 export function markdown(text, depth = 0) {
-  const lines = text.slice(0, LONGEST).replace(/\r\n?/g, "\n").split("\n");
+  const end = text.length > LONGEST ? text.lastIndexOf("\n", LONGEST) + 1 || LONGEST : text.length;
+  const lines = text.slice(0, end).replace(/\r\n?/g, "\n").split("\n");
   /** @type {any[]} */
   const made = [];
   let i = 0;
@@ -60,6 +62,7 @@ export function markdown(text, depth = 0) {
       made.push(h("p", null, inline(words.join("\n"))));
     }
   }
+  if (end < text.length) made.push(h("p", { class: "dim" }, `The first ${count(end)} of ${count(text.length)} characters are shown as Markdown, the rest as it is.`), h("pre", { tabindex: 0 }, text.slice(end)));
   return made;
 }
 

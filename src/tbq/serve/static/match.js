@@ -1,10 +1,5 @@
 // Names that fit what a person typed: words, a glob, or re: and a regular expression.
 
-/** The names between two numbers sort as people sort: seed=2 before seed=10. */
-const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-/** @param {string} a @param {string} b */
-export const natural = (a, b) => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
-
 /** A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
  * @param {string} text @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }} */
 export function matcher(text) {

@@ -56,6 +56,7 @@ export class Chart {
     /** @type {[number, number] | null} */ this.domain = null; // of x, without zoom
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
+    /** @type {{ x: number, y: number, colour: string }[]} */ this.marks = []; // of the values that the tooltip shows
     this.drawn = 0; // milliseconds that the last drawing took
     this.timer = 0; // of the next question
     this.asked = -Infinity; // when the last question was sent
@@ -155,8 +156,9 @@ export class Chart {
     const x = zoom.peek() ?? this.domain ?? [this.curves.low, this.curves.high];
     const logY = logs.peek().has(this.tag);
     const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
-    const pad = (span[1] - span[0]) * 0.04 || Math.abs(span[0]) * 0.05 || 0.5;
-    const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] * 0.9, span[1] * 1.1] : [span[0] - pad, span[1] + pad]);
+    const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
+    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1); // on a logarithmic axis
+    const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
     return {
       series: visible.series, colour, x: /** @type {[number, number]} */ (x), y, logX: logX.peek() && axis.peek() !== "wall", logY, axis: axis.peek(),
       ink: inkOf(this.base), width: this.width, height: this.height, ratio: sharpness(), smoothed: smooth.peek() > 0,
@@ -171,6 +173,13 @@ export class Chart {
     const begin = performance.now();
     this.layout = paint(this.base, picture);
     this.drawn = performance.now() - begin;
+    this.drawOver();
+  }
+
+  /** Mark points of the curves. @param {{ x: number, y: number, colour: string }[]} marks */
+  mark(marks) {
+    if (!marks.length && !this.marks.length) return;
+    this.marks = marks;
     this.drawOver();
   }
 
@@ -220,6 +229,17 @@ export class Chart {
         context.stroke();
         context.globalAlpha = 1;
       }
+    }
+    for (const { x, y, colour: tint } of this.marks) {
+      const [px, py] = [toX(x), toY(y)];
+      if (!(px >= l.left - 1 && px <= l.right + 1 && py >= l.top - 4 && py <= l.bottom + 2)) continue;
+      context.beginPath();
+      context.arc(px, py, 3.5, 0, 7);
+      context.fillStyle = tint;
+      context.fill();
+      context.strokeStyle = ink.ground;
+      context.lineWidth = 1.5;
+      context.stroke();
     }
     if (this.brush) {
       context.fillStyle = ink.strong;

@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect } from "./ui.js";
 import { fetchJson, report } from "./api.js";
-import { axis, group, band, smooth, views } from "./state.js";
+import { axis, group, band, smooth, smoothAs, views } from "./state.js";
 import { runs, tags, loaded, groups } from "./runs.js";
 import { Pane } from "./pane.js";
 import { Curves } from "./curves.js";
@@ -15,13 +15,14 @@ import { count, time } from "./format.js";
 /** @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string | null, smooth: number, views?: [string, number][], commands: { what: string, command: string }[], made: number, left_out?: string[] } | null>} */
 const about = signal(null);
 
-/** Begin as the report was made: in its groups. */
+/** Begin as the report was made: in its groups, smoothed as asked. */
 export async function openReport() {
   try {
     const made = await fetchJson("report");
     if (made.by && !group.value) group.value = made.by;
     if (made.band) band.value = made.band;
     views.value = made.views ?? [["step", 0]];
+    smoothAs(made.smooth ?? 0);
     if (!views.value.some(([x, level]) => x === axis.value && level === smooth.value)) [axis.value, smooth.value] = views.value[0];
     about.value = made;
     document.title = made.title;

@@ -2,8 +2,10 @@
 
 import { signal, computed, effect, untracked, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
-import { matcher, natural } from "./match.js";
+import { matcher } from "./match.js";
 import { count } from "./format.js";
+import { natural } from "./order.js";
+import { ascending, stepOf } from "./steps.js";
 import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
 
 /** @typedef {import("./types.js").Run} Run */
@@ -133,11 +135,11 @@ export const mainTag = computed(() => {
   const names = scalarTags.value;
   const most = Math.max(...names.map((tag) => tag.kinds.scalars));
   const spread = names.filter((tag) => tag.kinds.scalars >= most / 2);
-  const wanted = [/(val|valid|eval|test).*loss/i, /(val|valid|eval|test).*(acc|score|reward|return)/i, /loss/i, /acc|reward|return/i];
-  for (const each of wanted) {
-    const fits = spread.find((tag) => each.test(tag.tag));
-    if (fits) return fits.tag;
-  }
+  for (const split of ["evaluation", null])
+    for (const role of ["loss", "score"]) {
+      const fits = spread.find((tag) => tag.role === role && (split === null || tag.split === split));
+      if (fits) return fits.tag;
+    }
   return spread[0]?.tag ?? "";
 });
 
@@ -146,7 +148,7 @@ export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
   const usual = ["step"];
   if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
-  const second = scalarTags.value.find((tag) => tag.tag !== mainTag.value && /val|eval|test/i.test(tag.tag) && /acc|loss|score|reward/i.test(tag.tag));
+  const second = scalarTags.value.find((tag) => tag.tag !== mainTag.value && tag.split === "evaluation" && (tag.role === "loss" || tag.role === "score"));
   if (second) usual.push(`${second.tag}:last`);
   usual.push("duration", ...hparams.value.filter((each) => each.differ).slice(0, 6).map((each) => `hparam.${each.name}`));
   return usual;
@@ -158,10 +160,8 @@ export const metrics = signal({}); // by column key, in the order of the runs
 const places = signal(new Map()); // of a run in a column of metrics
 /** Places whose value is NaN, by column key; other gaps are runs without the tag. @type {import("./types.js").Signal<Record<string, Set<number>>>} */
 const broken = signal({});
-/** Whether the least or the largest value of a tag is best, as the server has it. @type {import("./types.js").Signal<Record<string, string>>} */
-export const ways = signal({});
 const topKey = computed(() => top.value.match(/^\d+ (.+)$/)?.[1] ?? "");
-const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value, metricOf(topKey.value) ? `${metricOf(topKey.value)?.tag}:best` : "", mainTag.value ? `${mainTag.value}:best` : ""])].filter(metricOf).join("\n"));
+const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"));
 let metricsAsked = 0;
 effect(() => {
   const keys = wantedMetrics.value.split("\n").filter(Boolean);
@@ -178,7 +178,6 @@ effect(() => {
       places.value = new Map(header.ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
       metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(order[i])]]));
       broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[order[i]]?.nan)]));
-      for (const each of header.metrics) if (each.way) ways.value = { ...ways.value, [each.tag]: each.way };
     },
     () => undefined, // the columns stay empty; what else is wrong is said elsewhere
   );
@@ -190,7 +189,7 @@ export function valueOf(run, key) {
   switch (key) {
     case "name": return run.name;
     case "state": return run.state;
-    case "step": return run.last_step;
+    case "step": return run.last_step === null ? null : stepOf(run.last_step);
     case "duration": case "started": case "last_event": case "events": case "bytes": return run[key];
     case "spark": return null;
   }
@@ -209,19 +208,23 @@ export function labelOf(key) {
 /** @param {any} value */
 const missing = (value) => value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));
 
+/** @param {any} value */
+const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
 /** Runs by a key, missing values last in both directions. @param {Run[]} list @param {string} text */
 export function sorted(list, text) {
   const down = text.startsWith("-");
   const key = down ? text.slice(1) : text;
   const keyed = list.map((run) => ({ run, value: valueOf(run, key) }));
-  const order = (/** @type {any} */ a, /** @type {any} */ b) => (typeof a === "number" && typeof b === "number" ? a - b : natural(String(a), String(b)));
+  const order = (/** @type {any} */ a, /** @type {any} */ b) => (isNumber(a) && isNumber(b) ? ascending(a, b) : natural(String(a), String(b)));
   const there = keyed.filter((each) => !missing(each.value)).sort((a, b) => (down ? -1 : 1) * order(a.value, b.value) || natural(a.run.name, b.run.name));
   const rest = keyed.filter((each) => missing(each.value)).sort((a, b) => natural(a.run.name, b.run.name));
   return [...there, ...rest].map((each) => each.run);
 }
 
+const higher = computed(() => new Set(scalarTags.value.filter((tag) => tag.better === "higher").map((tag) => tag.tag)));
 /** @param {string} tag */
-export const higherIsBetter = (tag) => ways.value[tag] === "max";
+export const higherIsBetter = (tag) => higher.value.has(tag);
 
 /** The value of a metric is NaN, not missing. @param {Run} run @param {string} key */
 export function isBroken(run, key) {

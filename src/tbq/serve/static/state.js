@@ -1,6 +1,7 @@
 // What the person chose: every choice is a signal, and most of them are in the address, so that a link shows the same.
 
 import { signal, effect, batch, untracked } from "./ui.js";
+import { stepOf } from "./steps.js";
 
 export const tab = signal("curves");
 export const filter = signal(""); // of runs
@@ -9,6 +10,8 @@ export const band = signal("std"); // std, sem, minmax, or none: each run in its
 export const search = signal(""); // of tags
 export const axis = signal("step"); // step, relative, wall, tag:NAME
 export const smooth = signal(0);
+const usualSmooth = signal(0); // without a choice in the address: none, or what a report was made with
+let smoothGiven = false; // the address chose when the page was opened
 /** What a report has curves for: pairs of an axis and a smoothing. @type {import("./types.js").Signal<[string, number][]>} */
 export const views = signal([]);
 /** @type {import("./types.js").Signal<[number, number] | null>} */
@@ -33,7 +36,8 @@ export const outliers = signal(false); // true: the scale leaves out the extreme
 export const folded = signal(new Set()); // prefixes of tags
 export const full = signal(""); // the tag that fills the screen
 export const kind = signal("images"); // of media
-export const mediaStep = signal(-1); // the position of the slider; -1 is the newest
+/** @type {import("./types.js").Signal<import("./steps.js").Step | null>} */
+export const mediaStep = signal(null); // where the slider is; null: at the newest
 export const query = signal("select * from runs limit 100");
 export const wide = signal(false); // the table fills the page
 
@@ -45,10 +49,10 @@ const FIELDS = [
   text("band", band, true),
   text("tags", search),
   text("x", axis, true),
-  { key: "smooth", signal: smooth, write: (/** @type {number} */ v) => (v ? [String(v)] : []), read: (/** @type {string[]} */ v) => clamp(Number(v[0] ?? 0), 0, 0.999) },
+  { key: "smooth", signal: smooth, write: (/** @type {number} */ v) => (v === usualSmooth.value ? [] : [String(v)]), read: (/** @type {string[]} */ v) => clamp(Number(v[0] ?? usualSmooth.peek()), 0, 1) },
   {
     key: "zoom", signal: zoom, push: true,
-    write: (/** @type {[number, number] | null} */ v) => (v ? [v.map((each) => Number(each.toPrecision(8))).join("..")] : []),
+    write: (/** @type {[number, number] | null} */ v) => (v ? [v.join("..")] : []),
     read: (/** @type {string[]} */ v) => {
       const ends = (v[0] ?? "").split("..").map(Number);
       return ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? ends : null;
@@ -67,7 +71,7 @@ const FIELDS = [
   names("fold", folded),
   text("full", full, true),
   text("kind", kind, true),
-  { key: "at", signal: mediaStep, write: (/** @type {number} */ v) => (v >= 0 ? [String(v)] : []), read: (/** @type {string[]} */ v) => (v.length ? Number(v[0]) || 0 : -1) },
+  { key: "at", signal: mediaStep, write: (/** @type {import("./steps.js").Step | null} */ v) => (v === null ? [] : [String(v)]), read: (/** @type {string[]} */ v) => (v.length ? stepOf(v[0]) : null) },
   text("query", query),
   flag("wide", wide, true),
 ];
@@ -122,8 +126,17 @@ function read() {
   });
 }
 
+/** Smooth as a report was made, unless the address says otherwise. @param {number} level */
+export function smoothAs(level) {
+  batch(() => {
+    usualSmooth.value = level;
+    if (!smoothGiven) smooth.value = level;
+  });
+}
+
 /** Keep the address and the choices alike, from now on. */
 export function linkAddress() {
+  smoothGiven = new URLSearchParams(location.hash.slice(1)).has("smooth");
   read();
   /** @type {Record<string, string>} */
   let before = {};

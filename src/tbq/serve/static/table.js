@@ -61,6 +61,7 @@ effect(() => {
 /** @param {string} key */
 function widthOf(key) {
   if (key === "spark") return 76;
+  if (key === "step") return Math.max(76, longestStep.value * 7.6 + 20);
   if (key === "state") return 88;
   if (key === "started" || key === "last_event") return 136;
   if (metricOf(key)) return Math.min(140, Math.max(84, labelOf(key).length * 7 + 24));
@@ -91,6 +92,7 @@ export const toggle = (run) => show([run], !shownSet.value.has(run.id));
 /** @param {Run} run */
 export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run.name);
 
+const longestStep = computed(() => listed.value.reduce((most, run) => Math.max(most, shownAs("step", valueOf(run, "step")).length), 0));
 const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
@@ -200,7 +202,7 @@ function Cell({ run, at, tint }) {
   const value = valueOf(run, at.key);
   const words = typeof value === "string";
   const broken = isBroken(run, at.key);
-  const exact = typeof value === "number" ? String(value) : words ? value : "";
+  const exact = typeof value === "number" || typeof value === "bigint" ? String(value) : words ? value : "";
   return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}</div>`;
 }
 

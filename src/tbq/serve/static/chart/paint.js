@@ -124,7 +124,7 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
   context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {any} x @param {Float32Array} lower @param {Float32Array} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/** @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
 function fill(context, x, lower, upper, toX, toY) {
   context.beginPath();
   const there = [];
@@ -134,7 +134,7 @@ function fill(context, x, lower, upper, toX, toY) {
   context.fill();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {any} x @param {Float32Array} min @param {Float32Array} max @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/** @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} min @param {import("../types.js").Values} max @param {(v: number) => number} toX @param {(v: number) => number} toY */
 function envelope(context, x, min, max, toX, toY) {
   context.beginPath();
   let begun = false;

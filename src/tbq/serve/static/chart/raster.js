@@ -2,7 +2,7 @@
 // thousand where strokes of a canvas take seconds. What is in front is written first, so that what it hides costs a
 // comparison: of a thousand curves most are hidden. The ends of a stretch cover a part of their pixel.
 
-import { toPixels } from "./scale.js";
+import { hasSlope, toPixels } from "./scale.js";
 
 /** Pixels are kept column by column, premultiplied; `from` and `to` are rows of each column that are known to be opaque.
  * @typedef {{ width: number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left: number, right: number }} Raster */
@@ -82,8 +82,8 @@ function span(r, column, high, low, red, green, blue, alpha) {
 export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, green, blue], half, alpha) {
   // A scale that is linear is written out here: a call for each of a million values is a fifth of the time.
   const toY = toPixels(scaleY);
-  const { log } = scaleY;
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
+  const log = scaleY.log || !hasSlope(slopeY);
   const [fromY, lowY] = [scaleY.from, scaleY.low];
   let beforeX = NaN;
   let beforeY = NaN;
@@ -127,7 +127,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
 }
 
 /** Fill between two edges.
- * @param {Raster} r @param {Float64Array | Float32Array} x @param {Float32Array} lower @param {Float32Array} upper
+ * @param {Raster} r @param {Float64Array} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper
  * @param {(v: number) => number} toX @param {(v: number) => number} toY @param {[number, number, number]} colour @param {number} alpha */
 export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
   let bx = NaN;

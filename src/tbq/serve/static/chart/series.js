@@ -3,13 +3,14 @@
 /** @typedef {import("../types.js").Series} Series */
 /** @typedef {import("../types.js").Curves} Curves */
 
-const EMPTY = new Float32Array(0);
+const EMPTY = new Float64Array(0);
 
 /** @param {import("../api.js").Frame} frame @param {boolean} logX columns are even on a logarithmic axis
  * @returns {Curves} */
 export function curvesOf({ header, columns, bytes }, logX = false) {
   const { low, high, width } = header;
-  const space = (high - low) / width;
+  // The distance between two finite numbers may be infinite.
+  const space = high - low < Infinity ? (high - low) / width : high / width - low / width;
   const log = logX && low > 0;
   // All series have the same columns, so one array of x serves them all.
   const x = new Float64Array(width);
@@ -37,7 +38,7 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
 /** @param {any} value one number, several, or none @returns {number[]} */
 const list = (value) => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
 
-/** @param {any} column @param {number} begin @param {number} end @returns {Float32Array | null} */
+/** @param {any} column @param {number} begin @param {number} end @returns {import("../types.js").Values | null} */
 function part(column, begin, end) {
   return column ? column.subarray(begin, end) : null;
 }
@@ -118,16 +119,16 @@ export function withEdges(curves, whole) {
     const before = Number.isNaN(each.last[0]) ? beside(other, curves.low, -1) : -1;
     const after = Number.isNaN(each.last[each.last.length - 1]) ? beside(other, curves.high, 1) : -1;
     if (before < 0 && after < 0) return each;
-    const joined = (/** @type {any} */ inner, /** @type {any} */ outer, /** @type {any} */ Kind) => {
+    const joined = (/** @type {any} */ inner, /** @type {any} */ outer) => {
       if (!inner || !outer) return inner;
-      const made = new Kind(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
+      const made = new Float64Array(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
       made.set(inner, before >= 0 ? 1 : 0);
       if (before >= 0) made[0] = outer[before];
       if (after >= 0) made[made.length - 1] = outer[after];
       return made;
     };
-    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) => joined(each[name], other[name], Float32Array);
-    return { ...each, x: joined(each.x, other.x, Float64Array), first: f("first"), last: f("last"), min: f("min"), max: f("max"), rawMin: f("rawMin"), rawMax: f("rawMax"), lower: f("lower"), upper: f("upper") };
+    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) => joined(each[name], other[name]);
+    return { ...each, x: joined(each.x, other.x), first: f("first"), last: f("last"), min: f("min"), max: f("max"), rawMin: f("rawMin"), rawMax: f("rawMax"), lower: f("lower"), upper: f("upper") };
   });
   return { ...curves, series };
 }

@@ -70,7 +70,7 @@ function linePath({ x, first, last, min, max }, toX, toY) {
   return parts.join("");
 }
 
-/** @param {any} x @param {Float32Array} lower @param {Float32Array} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/** @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
 function areaPath(x, lower, upper, toX, toY) {
   const up = [];
   const down = [];

@@ -8,6 +8,7 @@ import { ticks, scale, toPixels } from "../chart/scale.js";
 import { colourOf } from "../runs.js";
 import { dark } from "../state.js";
 import { count, number, compact } from "../format.js";
+import { stepsOf } from "../steps.js";
 import { RunLabel } from "./parts.js";
 
 const mode = signal("ridges");
@@ -27,7 +28,7 @@ function Histogram({ tag, each }) {
   useEffect(() => {
     const node = canvas.current;
     if (!node || !data) return undefined;
-    const draw = () => (mode.value === "ridges" ? ridges : heat)(node, data.columns, tint);
+    const draw = () => (mode.value === "ridges" ? ridges : heat)(node, { ...data.columns, names: stepNames(data.columns.steps) }, tint);
     draw();
     const sized = new ResizeObserver(draw);
     sized.observe(node);
@@ -35,7 +36,8 @@ function Histogram({ tag, each }) {
   }, [data, tint, mode.value, dark.value]);
   const point = (/** @type {MouseEvent} */ event) => {
     if (!data) return;
-    const { steps, edges, counts } = data.columns;
+    const { edges, counts } = data.columns;
+    const steps = stepsOf(data.columns.steps);
     const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
     const bins = edges.length - 1;
     const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - 12);
@@ -53,6 +55,14 @@ function Histogram({ tag, each }) {
 
 const LEFT = 44;
 
+/** Steps in few letters, unless some of them would then read alike. @param {ArrayLike<number | string>} list @returns {string[]} */
+function stepNames(list) {
+  const steps = stepsOf(Array.from(list));
+  const short = steps.map((step) => compact(Number(step)));
+  // The first digits are those of all; the line above the picture has the whole number.
+  return new Set(short).size === short.length ? short : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
+}
+
 /** @param {HTMLCanvasElement} canvas */
 function prepare(canvas) {
   const ratio = Math.min(devicePixelRatio || 1, 2);
@@ -67,7 +77,7 @@ function prepare(canvas) {
 }
 
 /** @param {HTMLCanvasElement} canvas @param {any} columns @param {string} tint */
-function ridges(canvas, { steps, edges, counts }, tint) {
+function ridges(canvas, { steps, names, edges, counts }, tint) {
   const { context, width, height, ink } = prepare(canvas);
   const bins = edges.length - 1;
   const right = width - 12;
@@ -103,7 +113,7 @@ function ridges(canvas, { steps, edges, counts }, tint) {
   const shown = Math.min(steps.length, 5);
   for (let i = 0; i < shown; i++) {
     const row = Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1));
-    context.fillText(compact(steps[row]), LEFT - 8, yOf(row) - 3);
+    context.fillText(names[row], LEFT - 8, yOf(row) - 3, LEFT - 10);
   }
 }
 
@@ -116,7 +126,7 @@ function axis(context, list, toX, bottom, ink) {
 }
 
 /** @param {HTMLCanvasElement} canvas @param {any} columns @param {string} tint */
-function heat(canvas, { steps, edges, counts, quantiles }, tint) {
+function heat(canvas, { steps, names, edges, counts, quantiles }, tint) {
   const { context, width, height, ink } = prepare(canvas);
   const bins = edges.length - 1;
   const right = width - 12;
@@ -149,6 +159,6 @@ function heat(canvas, { steps, edges, counts, quantiles }, tint) {
   context.textBaseline = "middle";
   for (const { at, label } of ticks(y, Math.floor((bottom - 8) / 36), "value")) context.fillText(label, LEFT - 8, toY(at));
   const shown = Math.min(steps.length, Math.max(2, Math.floor((right - LEFT) / 80)));
-  const marks = Array.from({ length: shown }, (_, i) => Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1))).map((row) => ({ at: row, label: compact(steps[row]) }));
+  const marks = Array.from({ length: shown }, (_, i) => Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1))).map((row) => ({ at: row, label: names[row] }));
   axis(context, marks, (row) => LEFT + (row + 0.5) * wide, bottom, ink);
 }

@@ -7,9 +7,10 @@ import { count } from "../format.js";
 import { kept } from "../state.js";
 import { stepAt, RunLabel } from "./parts.js";
 
+const MOST = 16; // images of a step
 const edge = kept("image", 160);
 const allSteps = kept("steps", false);
-/** @type {import("../types.js").Signal<{ tag: string, picked: { run: any, step: number, index: number }[] } | null>} */
+/** @type {import("../types.js").Signal<{ tag: string, picked: { run: any, step: import("../steps.js").Step, index: number }[] } | null>} */
 const opened = signal(null);
 
 /** @param {{ tag: string, list: any[] }} props */
@@ -24,8 +25,8 @@ export function Images({ tag, list }) {
 function RunImages({ tag, each, list }) {
   const at = stepAt(each.steps);
   const places = allSteps.value ? each.steps.map((/** @type {number} */ _, /** @type {number} */ i) => i).slice(-40) : [at];
-  return html`<div class="card media-card"><${RunLabel} run=${each.run}>${allSteps.value ? `${count(each.steps.length)} steps` : `step ${count(each.steps[at])}`}<//>
-    <div class="strip" tabindex=${allSteps.value ? 0 : undefined}>${places.map((/** @type {number} */ i) => Array.from({ length: Math.min(each.counts?.[i] ?? 1, 16) }, (_, index) => {
+  return html`<div class="card media-card"><${RunLabel} run=${each.run}>${allSteps.value ? `${places.length < each.steps.length ? `last ${places.length} of ` : ""}${count(each.steps.length)} steps` : `step ${count(each.steps[at])}`}${places.some((/** @type {number} */ i) => (each.counts?.[i] ?? 1) > MOST) ? ` · the first ${MOST} of each step` : ""}<//>
+    <div class="strip" tabindex=${allSteps.value ? 0 : undefined}>${places.map((/** @type {number} */ i) => Array.from({ length: Math.min(each.counts?.[i] ?? 1, MOST) }, (_, index) => {
       const step = each.steps[i];
       const open = () => (opened.value = { tag, picked: [{ run: each, step, index }] });
       return html`<figure key=${`${step} ${index}`}><button type="button" onClick=${open} aria-label=${`Show ${tag} of ${each.run.name} at step ${step} large`}><${Picture} run=${each.run} mark=${each.marks?.[i]} tag=${tag} step=${step} index=${index} /></button>${allSteps.value && html`<figcaption>${count(step)}</figcaption>`}</figure>`;

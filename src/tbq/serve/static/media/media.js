@@ -9,6 +9,8 @@ import { useAsk } from "../ask.js";
 import { Empty, Icon } from "../menu.js";
 import { Waiting } from "../curves.js";
 import { count } from "../format.js";
+import { ascending, stepsOf } from "../steps.js";
+import { stepAt } from "./parts.js";
 import { Images } from "./images.js";
 import { Audio } from "./audio.js";
 import { Texts } from "./texts.js";
@@ -23,9 +25,9 @@ const KINDS = /** @type {[string, string, any][]} */ ([
 ]);
 const STEPPED = new Set(["images", "audio", "texts", "pr_curves", "tensors", "meshes"]);
 
-/** All steps that the shown sections have, ascending. @type {import("../types.js").Signal<Record<string, number[]>>} */
-const stepsOf = signal({});
-const steps = computed(() => [...new Set(Object.values(stepsOf.value).flat())].sort((a, b) => a - b));
+/** All steps that the shown sections have, ascending. @type {import("../types.js").Signal<Record<string, import("../steps.js").Step[]>>} */
+const stepsBy = signal({});
+const steps = computed(() => [...new Set(Object.values(stepsBy.value).flat())].sort(ascending));
 
 export function Media() {
   const there = KINDS.map(([name, label, View]) => ({ name, label, View, tags: tags.value.filter((tag) => tag.kinds[name]) })).filter((each) => each.tags.length);
@@ -55,10 +57,10 @@ export function Media() {
 function Slider() {
   const list = steps.value;
   if (list.length < 2) return list.length ? html`<span class="dim">step ${count(list[0])}</span>` : null;
-  const at = mediaStep.value < 0 ? list.length - 1 : Math.max(0, list.findLastIndex((step) => step <= mediaStep.value));
-  const set = (/** @type {number} */ i) => (mediaStep.value = i >= list.length - 1 ? -1 : list[i]);
+  const at = Math.max(0, stepAt(list));
+  const set = (/** @type {number} */ i) => (mediaStep.value = i >= list.length - 1 ? null : list[i]);
   return html`<label class="slider wide"><span>step</span><input id="step" type="range" min="0" max=${list.length - 1} step="1" value=${at} aria-valuetext=${`step ${count(list[at])}`} onInput=${(/** @type {any} */ e) => set(Number(e.target.value))} />
-    <output>${count(list[at])}</output>${mediaStep.value < 0 && html`<span class="dim">newest</span>`}</label>`;
+    <output>${count(list[at])}</output>${mediaStep.value === null && html`<span class="dim">newest</span>`}</label>`;
 }
 
 /** @param {any} props */
@@ -66,16 +68,16 @@ function TagSection({ kind: name, tag, View }) {
   const ids = shown.value;
   const { data, error } = useAsk("series", { kind: name, tag: tag.tag, runs: report !== null ? undefined : ids.length === runs.value.length ? "*" : ranges(ids) }, { live: true });
   const set = new Set(ids);
-  const list = (data?.runs ?? []).filter((/** @type {any} */ each) => set.has(each.id)).map((/** @type {any} */ each) => ({ ...each, run: byId.value.get(each.id) })).filter((/** @type {any} */ each) => each.run);
+  const list = (data?.runs ?? []).filter((/** @type {any} */ each) => set.has(each.id)).map((/** @type {any} */ each) => ({ ...each, steps: stepsOf(each.steps), run: byId.value.get(each.id) })).filter((/** @type {any} */ each) => each.run);
   const key = `${name} ${tag.tag}`;
-  const all = JSON.stringify([...new Set(list.flatMap((/** @type {any} */ each) => each.steps))]);
+  const all = [...new Set(list.flatMap((/** @type {any} */ each) => each.steps))];
   useEffect(() => {
-    if (STEPPED.has(name)) stepsOf.value = { ...stepsOf.peek(), [key]: JSON.parse(all) };
+    if (STEPPED.has(name)) stepsBy.value = { ...stepsBy.peek(), [key]: all };
     return () => {
-      const { [key]: _, ...rest } = stepsOf.peek();
-      stepsOf.value = rest;
+      const { [key]: _, ...rest } = stepsBy.peek();
+      stepsBy.value = rest;
     };
-  }, [key, all]);
+  }, [key, all.join()]);
   const most = list.slice(0, 60);
   return html`<section class="part">
     <h2 class="part-head plain"><span>${tag.tag}</span><span class="rule"></span><span class="dim">${count(list.length)} of ${count(tag.kinds[name])} ${tag.kinds[name] === 1 ? "run" : "runs"}</span></h2>

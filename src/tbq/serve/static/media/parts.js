@@ -4,11 +4,12 @@ import { html } from "../ui.js";
 import { colourOf } from "../runs.js";
 import { mediaStep } from "../state.js";
 
-/** The step that a run shows: the last one up to the slider's, else its first. @param {number[]} list */
+/** The place of the step that a run shows: the last one up to the slider's, else its first. @param {import("../steps.js").Step[]} list */
 export function stepAt(list) {
   if (!list.length) return -1;
-  if (mediaStep.value < 0) return list.length - 1;
-  const at = list.findLastIndex((step) => step <= mediaStep.value);
+  const wanted = mediaStep.value;
+  if (wanted === null) return list.length - 1;
+  const at = list.findLastIndex((step) => step <= wanted);
   return at < 0 ? 0 : at;
 }
 

@@ -11,10 +11,10 @@ import { stepAt } from "./parts.js";
 
 /** @param {{ tag: string, list: any[] }} props */
 export function PrCurves({ tag, list }) {
-  const [found, setFound] = useState(/** @type {{ each: any, step: number, columns: any }[]} */ ([]));
+  const [found, setFound] = useState(/** @type {{ each: any, step: import("../steps.js").Step, columns: any }[]} */ ([]));
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   const wanted = list.map((each) => ({ each, step: each.steps[stepAt(each.steps)], mark: each.marks?.[stepAt(each.steps)] }));
-  const key = JSON.stringify(wanted.map(({ each, step, mark }) => [each.id, step, mark]));
+  const key = wanted.map(({ each, step, mark }) => `${each.id} ${step} ${mark}`).join();
   useEffect(() => {
     let live = true;
     Promise.allSettled(wanted.map(async ({ each, step, mark }) => ({ each, step, ...(await fetchFrame("pr", { run: each.id, tag, step, mark })) }))).then((all) => live && setFound(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
@@ -26,7 +26,7 @@ export function PrCurves({ tag, list }) {
     const series = found.map(({ each, columns }) => {
       const there = [...columns.recall.keys()].filter((i) => columns.precision[i] > 0 || columns.recall[i] > 0).sort((a, b) => columns.recall[a] - columns.recall[b]);
       const x = Float64Array.from(there, (i) => columns.recall[i]);
-      const y = Float32Array.from(there, (i) => columns.precision[i]);
+      const y = Float64Array.from(there, (i) => columns.precision[i]);
       return /** @type {import("../types.js").Series} */ ({ key: String(each.id), id: each.id, group: null, n: x.length, runs: 1, broken: [], takeovers: [], x, first: y, last: y, min: y, max: y, rawMin: null, rawMax: null, lower: null, upper: null });
     });
     paint(node, { series, colour: (s) => colourOf(/** @type {number} */ (s.id)), x: [0, 1], y: [0, 1.02], logX: false, logY: false, axis: "tag:recall", ink: inkOf(node), width: node.clientWidth, height: node.clientHeight, ratio: Math.min(devicePixelRatio || 1, 2), smoothed: false });

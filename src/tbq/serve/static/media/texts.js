@@ -1,9 +1,10 @@
 // Texts as markdown, as they are, or as what changed since the step before.
 
 import { html, signal } from "../ui.js";
+import { link, report } from "../api.js";
 import { useAsk } from "../ask.js";
 import { markdown } from "../markdown.js";
-import { difference } from "../diff.js";
+import { difference, MOST } from "../diff.js";
 import { count } from "../format.js";
 import { stepAt, RunLabel } from "./parts.js";
 
@@ -22,7 +23,9 @@ function Text({ tag, each }) {
   const now = useAsk("text", { run: each.id, tag, step, mark: each.marks?.[at] });
   const before = useAsk("text", mode.value === "changes" && at > 0 ? { run: each.id, tag, step: each.steps[at - 1], mark: each.marks?.[at - 1] } : null);
   const text = now.data?.text ?? "";
+  const lines = mode.value === "changes" ? Math.max(text.split("\n").length, (before.data?.text ?? "").split("\n").length) : 0;
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}${mode.value === "changes" && at > 0 ? ` since ${count(each.steps[at - 1])}` : ""}<//>
     <div class="text" tabindex="0">${now.error ? html`<p class="failed">${now.error}</p>` : mode.value === "markdown" ? markdown(text) : mode.value === "plain" ? html`<pre>${text}</pre>` : html`<pre class="diff">${difference(at > 0 ? before.data?.text ?? "" : "", text).map((line, i) => html`<span key=${i} class=${line.kind}>${line.kind === "added" ? "+ " : line.kind === "removed" ? "− " : "  "}${line.text}${"\n"}</span>`)}</pre>`}</div>
-    ${now.data?.cut && html`<p class="dim">The text is longer than what is shown.</p>`}</div>`;
+    ${lines > MOST && html`<p class="dim">The first ${count(MOST)} lines are compared, of ${count(lines)}.</p>`}
+    ${now.data?.cut && html`<p class="dim">The first ${count(text.length)} of ${count(now.data.length)} characters are shown. ${report === null && html`<a href=${link("text", { run: each.id, tag, step, whole: 1 })} download>Download the whole text</a>`}</p>`}</div>`;
 }

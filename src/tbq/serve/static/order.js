@@ -1,0 +1,45 @@
+// The order of names: as people sort them, by the rule of `natural` in tbq's text.py. One table of cases tests both.
+
+const EXPONENT = String.raw`(?:[eE][+-]?[0-9]+(?![\p{L}\p{N}]))?`;
+const NUMBER = new RegExp(String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:(?<![\p{L}\p{N}])-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|(?<![\p{L}\p{N}])-?\.[0-9]+${EXPONENT})`, "u");
+const KEPT = 20_000; // keys of names that were compared lately
+
+/** A name in parts: texts at even places, numbers with their value at odd ones. @typedef {{ texts: string[], values: number[] }} Key */
+/** @type {Map<string, Key>} */
+const keys = new Map();
+
+/** @param {string} name @returns {Key} */
+function keyOf(name) {
+  let key = keys.get(name);
+  if (key) return key;
+  // Each number of a version counts by itself.
+  const texts = name.split(NUMBER).flatMap((part, i) => (i % 2 && part.split(".").length > 2 ? part.split(/(\.)/) : [part]));
+  key = { texts: texts.map((part, i) => (i % 2 ? part : part.toLowerCase())), values: texts.map((part, i) => (i % 2 ? Number(part) : 0)) };
+  if (keys.size >= KEPT) keys.clear();
+  keys.set(name, key);
+  return key;
+}
+
+/** Names as people sort them: numbers by value, letters in either case alike. @param {string} a @param {string} b */
+export function natural(a, b) {
+  const [x, y] = [keyOf(a), keyOf(b)];
+  const shared = Math.min(x.texts.length, y.texts.length);
+  for (let i = 0; i < shared; i++) {
+    if (x.values[i] !== y.values[i]) return x.values[i] < y.values[i] ? -1 : 1;
+    const way = byLetter(x.texts[i], y.texts[i]);
+    if (way) return way;
+  }
+  return x.texts.length - y.texts.length || byLetter(a, b);
+}
+
+/** Texts by their code points, as Python compares them. @param {string} a @param {string} b */
+function byLetter(a, b) {
+  if (a === b) return 0;
+  let i = 0;
+  while (i < a.length && i < b.length && a[i] === b[i]) i++;
+  if (i === a.length || i === b.length) return a.length - b.length;
+  return rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+}
+
+/** Halves of letters beyond U+FFFF come after all others. @param {number} code */
+const rank = (code) => (code >= 0xe000 ? code - 0x800 : code >= 0xd800 ? code + 0x2000 : code);
