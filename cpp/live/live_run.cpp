@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "bytes/seeded_hash.hpp"
 #include "decode/file_opener.hpp"
 #include "decode/file_report.hpp"
 #include "live/pack.hpp"

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "bytes/seeded_hash.hpp"
 #include "decode/crew.hpp"
 
 namespace tbq {
