@@ -372,7 +372,7 @@ def test_rows_that_were_there_before_are_not_new(tmp_path: Path, rewrite: Any, b
     add(path, 1.0, float("nan") if begin == "now" else 1.5, 2.0)
     add(tmp_path / "b" / NAME, 1.0)
     with following(
-        tmp_path, "--every", "0.02", "--fail-on", "nan", "--from", begin, "--timeout", "60"
+        tmp_path, "--interval", "0.02", "--fail-on", "nan", "--from", begin, "--timeout", "60"
     ) as follow:
         assert follow.line() == HEADER
         for _ in range(4 if begin == "start" else 0):
@@ -426,7 +426,7 @@ def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
 def test_a_stall_is_one_although_the_file_is_copied_again(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--every", "0.02", "--fail-on", "stall=1s", "--timeout", "60") as follow:
+    with following(tmp_path, "--interval", "0.02", "--fail-on", "stall=1s", "--timeout", "60") as follow:
         assert follow.line() == HEADER
         while follow.process.poll() is None:
             replaced_by_a_copy(path)

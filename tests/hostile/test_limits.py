@@ -45,9 +45,9 @@ def zeros(count: int) -> bytes:
 def log_of(root: Path, zeros_after: int, files: int = 1) -> Path:
     """A compressed event file of ten scalars, and zeros behind them."""
     root.mkdir(parents=True, exist_ok=True)
-    rows = [ef.scalar("loss", step, step / 3, ef.WALL + step) for step in range(10)]
-    data = gzip.compress(ef.event_file([ef.version(), *rows])) + zeros(zeros_after)
     for number in range(files):
+        rows = [ef.scalar("loss", step, step / 3 + number, ef.WALL + step) for step in range(10)]
+        data = gzip.compress(ef.event_file([ef.version(), *rows])) + zeros(zeros_after)
         (root / f"events.out.tfevents.{number}.gz").write_bytes(data)
     return root
 

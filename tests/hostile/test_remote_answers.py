@@ -112,7 +112,7 @@ def test_one_failing_object_is_the_problem_of_one_file(
     with pytest.raises(DamageError):
         log.scalars(on_error="raise")
     with pytest.raises(SourceError):
-        log.scalars(denied[0])
+        log.scalars(run=denied[0])
     s3_server.before = None
     assert len(log.scalars()) == 60
 
@@ -370,7 +370,7 @@ def test_files_are_ordered_by_the_names_of_their_objects(
             here = tbq.open(root).scalars(restarts=live, on_error="ignore")
             assert follower.table().to_dicts() == here.to_dicts()
     for merge in (None, r"re:(.*)/version_\d+"):
-        here, there = tbq.open(root, merge=merge), tbq.open(remote, merge=merge)
+        here, there = tbq.open(root, merge_runs=merge), tbq.open(remote, merge_runs=merge)
         assert [os.path.basename(path) for path in here.files] == [
             os.path.basename(path).replace("%23", "#").replace("%25", "%").replace("%3F", "?")
             for path in there.files

@@ -241,7 +241,7 @@ def test_large_values_whose_files_made_room_are_fetched_again(
     log = tbq.open(bucket.url("runs"))
     from tbq.kinds.values import locate
 
-    values = locate(log._reader, "images", "a")
+    values = locate(log._reader, "images", run="a")
     log.scalars(run="b")
     data = values.arrow()["data"].to_pylist()
     assert data == [b"\x89PNG" + b"a" * 9000]

@@ -85,7 +85,7 @@ def test_wide_is_the_pivot(rows: list[tuple[str, str, int, float]], ordered: boo
 def test_summary_is_what_pandas_computes(
     rows: list[tuple[str, str, int, float]], ordered: bool, chunks: int
 ) -> None:
-    got = table_of(rows, ordered, chunks).summary(list(STATS)).to_arrow().to_pylist()
+    got = table_of(rows, ordered, chunks).summary(stats=list(STATS)).to_arrow().to_pylist()
     frame = pd.DataFrame(rows, columns=["run", "tag", "step", "value"])
     assert sorted(row["run"] for row in got) == sorted(set(frame["run"]))
     tags = sorted(set(frame["tag"]))

@@ -31,14 +31,14 @@ def test_a_home_that_is_not_a_directory_of_somebody(
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("/home/ann/x", "~/x"),
-        ("cannot open '/home/ann'", "cannot open '~'"),
-        ("/home/ann: denied", "~: denied"),
-        ("/home/anna/x", "/home/anna/x"),
-        ("/home/ann-old/x", "/home/ann-old/x"),
-        ("/home/ann.old/x", "/home/ann.old/x"),
-        ("/mnt/home/ann/x", "/mnt/home/ann/x"),
-        ("in /home/ann.", "in ~."),
+        ("/people/ann/x", "~/x"),
+        ("cannot open '/people/ann'", "cannot open '~'"),
+        ("/people/ann: denied", "~: denied"),
+        ("/people/anna/x", "/people/anna/x"),
+        ("/people/ann-old/x", "/people/ann-old/x"),
+        ("/people/ann.old/x", "/people/ann.old/x"),
+        ("/disk/people/ann/x", "/disk/people/ann/x"),
+        ("in /people/ann.", "in ~."),
         ("/logs/mine/runs/a", "runs/a"),
         ("/logs/mine/runs2/a", "…/runs2/a"),
         ("/logs/mine", "…"),
@@ -48,7 +48,7 @@ def test_a_home_that_is_not_a_directory_of_somebody(
     ],
 )
 def test_a_place_is_a_whole_path(monkeypatch: pytest.MonkeyPatch, text: str, want: str) -> None:
-    monkeypatch.setenv("HOME", "/home/ann")
+    monkeypatch.setenv("HOME", "/people/ann")
     assert without_paths(text, places_of(["/logs/mine/runs"])) == want
 
 

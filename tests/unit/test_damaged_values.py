@@ -62,7 +62,7 @@ def test_the_last_sound_value_is_given(log: tbq.LogDir) -> None:
     assert log.texts().to_arrow()["step"].to_pylist() == [1, 2]
     assert log.text("notes").startswith("words 2 ")
     assert log.image("sample").size == (1, 1)
-    row = log.summary().to_arrow().to_pylist()[0]
+    row = log.summary(media=True).to_arrow().to_pylist()[0]
     assert row["notes"].startswith("words 2 ")
     assert row["sample"].startswith(PNG)
     assert {problem.code for problem in log.problems} == {"bad_payload"}
@@ -77,7 +77,7 @@ def test_a_value_that_cannot_be_decoded_is_not_the_last(tmp_path: Path) -> None:
     write(tmp_path / "events.out.tfevents.1", events)
     log = tbq.open(tmp_path)
     assert log.text("notes") == "words"
-    assert log.summary().to_arrow().to_pylist()[0]["notes"] == "words"
+    assert log.summary(media=True).to_arrow().to_pylist()[0]["notes"] == "words"
 
 
 @pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")

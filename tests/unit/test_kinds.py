@@ -88,7 +88,7 @@ def test_a_tag_that_is_a_scalar_and_a_text_has_two_columns(tmp_path: Path) -> No
     from protos import strings
 
     write(tmp_path, scalar("x", 1.0), value("x/text_summary", "text", tensor=strings((), b"words")))
-    row = tbq.open(tmp_path).summary().to_arrow().to_pylist()[0]
+    row = tbq.open(tmp_path).summary(media=True).to_arrow().to_pylist()[0]
     assert (row["x"], row["x.text"]) == (1.0, "words")
 
 

@@ -451,7 +451,7 @@ def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
                     lambda log, asked: log.scalars(**asked).wide().to_dicts(),
                     lambda log, asked: log.tensors(**asked).to_dicts(),
                     lambda log, asked: log.scan(**asked).read_all().to_pylist(),
-                    lambda log, asked: log.scan("texts", **asked).read_all().to_pylist(),
+                    lambda log, asked: log.scan(kind="texts", **asked).read_all().to_pylist(),
                     lambda log, asked: {name: len(table) for name, table in log.tables(**asked).items()},
                     lambda log, asked: log.summary(**asked).to_dicts(),
                     lambda log, asked: log.table("tags", **asked).to_dicts(),

@@ -296,20 +296,13 @@ class Session:
 
     def _note_steps(self, follower: tbq.Follower, update: tbq.Update) -> None:
         """The last step of each run that changed, of whatever was logged."""
-        from tbq.live.listing import Listing
-
         changed = [run for runs in update.runs[:3] for run in runs]
-        for run, listed in Listing(follower).of_runs(changed).items():
-            step = max((series.max_step for series in listed.series), default=None)
-            if step is not None:
-                self._reached[run] = max(step, self._reached.get(run, step))
+        for run, step in follower.last_steps(changed).items():
+            self._reached[run] = max(step, self._reached.get(run, step))
 
     def _has_resized(self, follower: tbq.Follower, update: tbq.Update) -> bool:
         """Whether a run whose files were replaced has more or fewer bytes: a copy of the same is not written to."""
-        from tbq.source.files import bytes_of
-
-        changed = {run for runs in update.runs[:3] for run in runs}
-        sizes = {run.name: bytes_of(run) for run in follower.store.runs if run.name in changed}
+        sizes = follower.sizes(run for runs in update.runs[:3] for run in runs)
         resized = any(self._sizes.get(run) != sizes.get(run) for run in update.runs.replaced)
         self._sizes |= sizes
         return resized

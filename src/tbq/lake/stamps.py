@@ -88,7 +88,7 @@ def path_text(path: str) -> str:
 def path_of(stamp: Stamp) -> str:
     """The path that a stamp is of.
 
-    >>> path_of((path_text("a\udcff"), "1", "1", "1", "1"))
+    >>> path_of((path_text("a\\udcff"), "1", "1", "1", "1"))
     'a\\udcff'
     """
     text = stamp[0]

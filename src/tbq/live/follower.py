@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,7 @@ from tbq.problems import Problem, is_damage
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
 from tbq.source.discover import Source, refuse_lakes, remote_for, sources
-from tbq.source.files import fetch, files_of
+from tbq.source.files import bytes_of, fetch, files_of
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
@@ -260,6 +260,28 @@ class Follower:
         True
         """
         return self._table(kind, *self.store.everything(self.core_kind(kind)))
+
+    def last_steps(self, runs: Iterable[str]) -> dict[str, int]:
+        """The largest step of each of these runs, whatever was logged at it; a run without values is left out.
+
+        >>> follower = tbq.follow("runs")
+        >>> follower.poll().runs.new[0], follower.last_steps(["diverged"])
+        ('diverged', {'diverged': 200})
+        """
+        from tbq.live.listing import Listing
+
+        listed = Listing(self).of_runs(list(runs))
+        return {run: max(each.max_step for each in of.series) for run, of in listed.items() if of.series}
+
+    def sizes(self, runs: Iterable[str]) -> dict[str, int]:
+        """How many bytes the files of each of these runs have.
+
+        >>> follower = tbq.follow("runs")
+        >>> follower.poll().runs.new[0], follower.sizes(["diverged"])["diverged"] > 0
+        ('diverged', True)
+        """
+        wanted = set(runs)
+        return {run.name: bytes_of(run) for run in self.store.runs if run.name in wanted}
 
     def wait(self, at_most: float | None = None) -> bool:
         """Wait until it is time for the next look; false if the follower was closed meanwhile.

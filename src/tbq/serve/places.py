@@ -54,8 +54,10 @@ def without_paths(text: str, places: Places) -> str:
         return text
     names = dict(places)
     # A longer name is another place, and so is a path that ends like this one.
-    whole = "|".join(re.escape(place) if _is_full(place) else _INSIDE + re.escape(place) for place in names)
-    return re.sub(rf"(?<![\w.~-])(?:{whole})(?![\w~-]|\.\w)", lambda found: names[found[0]], text)
+    any_place = "|".join(
+        re.escape(place) if _is_full(place) else _INSIDE + re.escape(place) for place in names
+    )
+    return re.sub(rf"(?<![\w.~-])(?:{any_place})(?![\w~-]|\.\w)", lambda found: names[found[0]], text)
 
 
 def _is_full(place: str) -> bool:
