@@ -67,9 +67,9 @@ def read(
     ray = started()
     tags = Selection.of(tag)
     if tags.names_of_patterns:
-        tag = _settled(ray, log, chosen, tags)
+        tags = _settled(ray, log, chosen, tags)
     wanted = None if columns is None else list(columns)
-    source = _datasource(log, chosen, table, wanted, {"tag": tag, **selected})
+    source = _datasource(log, chosen, table, wanted, {"tag": tags, **selected})
     return ray.data.read_datasource(source, override_num_blocks=parallelism if parallelism > 0 else None)
 
 
