@@ -1,4 +1,4 @@
-"""Issue 14: the drop-ins beside the classes that they stand in for."""
+"""The drop-ins beside the classes that they stand in for."""
 
 from __future__ import annotations
 

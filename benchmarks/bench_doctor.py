@@ -1,4 +1,4 @@
-"""Issue 5: the doctor beside decoding, and rewriting in megabytes a second."""
+"""The doctor beside decoding, and rewriting in megabytes a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 17: what logging costs beside a training loop on a GPU. `make bench-gpu`; needs a CUDA GPU.
+"""What logging costs beside a training loop on a GPU. `make bench-gpu`; needs a CUDA GPU.
 
 Contestants take turns in one process, round after round: the GPU is shared by them in the same state. A step is
 8 layers of 4096, forward and backward, and takes as long as the slower one of two: the device, or the launches. Where

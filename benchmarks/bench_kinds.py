@@ -1,4 +1,4 @@
-"""Issue 3: TF2 histograms to a table, images from warm cache, and memory while streaming them."""
+"""TF2 histograms to a table, images from warm cache, and memory while streaming them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 15: what a lake costs. A sync with nothing new, the first one beside an export, and one tag of all runs.
+"""What a lake costs. A sync with nothing new, the first one beside an export, and one tag of all runs.
 
 One tag is read three times: with everything in the page cache, with none of the files' bytes there, and from an S3
 server on this machine.

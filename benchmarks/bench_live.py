@@ -1,4 +1,4 @@
-"""Issue 12: what following costs. Polls of many runs, catching up beside a decode, and how soon a row is a line."""
+"""What following costs. Polls of many runs, catching up beside a decode, and how soon a row is a line."""
 
 from __future__ import annotations
 

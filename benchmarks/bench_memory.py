@@ -1,4 +1,4 @@
-"""Issue 15: the memory of commands over 100,000 runs with 30 million scalars: what they answer, not what they read."""
+"""The memory of commands over 100,000 runs with 30 million scalars: what they answer, not what they read."""
 
 from __future__ import annotations
 

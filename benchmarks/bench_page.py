@@ -1,4 +1,4 @@
-"""Issue 16: the page in Chromium: from the start to drawn curves, zoom, hover, wire, heap; beside TensorBoard's page."""
+"""The page in Chromium: from the start to drawn curves, zoom, hover, wire, heap; beside TensorBoard's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 13: pictures. Five seeds of 2 million points as a PDF with its band, and the demo log in the terminal."""
+"""Pictures. Five seeds of 2 million points as a PDF with its band, and the demo log in the terminal."""
 
 from __future__ import annotations
 

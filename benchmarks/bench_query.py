@@ -1,4 +1,4 @@
-"""Issue 4: from a path to the answer of a query, and logdirs of many runs."""
+"""From a path to the answer of a query, and logdirs of many runs."""
 
 from __future__ import annotations
 

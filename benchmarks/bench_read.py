@@ -1,4 +1,4 @@
-"""Issue 2: from a path to an Arrow table of scalars, and the table into a file."""
+"""From a path to an Arrow table of scalars, and the table into a file."""
 
 from __future__ import annotations
 

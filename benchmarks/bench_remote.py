@@ -1,4 +1,4 @@
-"""Issue 15: 3,000 objects of 50 kB from a local S3 server, beside s3fs with TensorBoard's loader; requests; idle looks.
+"""3,000 objects of 50 kB from a local S3 server, beside s3fs with TensorBoard's loader; requests; idle looks.
 
 The server is moto's, in a process of its own: what it takes for a request, both pay.
 """

@@ -1,4 +1,4 @@
-"""Issue 7: every element of a checkpoint into a file beside the nested Python loop, and statistics of 2 GB."""
+"""Every element of a checkpoint into a file beside the nested Python loop, and statistics of 2 GB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 16: the server of the page: memory, bytes over the wire, answers, SQL, an appended event."""
+"""The server of the page: memory, bytes over the wire, answers, SQL, an appended event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 11: what a command on a small log costs, beside importing the libraries that it cannot do without."""
+"""What a command on a small log costs, beside importing the libraries that it cannot do without."""
 
 from __future__ import annotations
 

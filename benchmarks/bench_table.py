@@ -1,4 +1,4 @@
-"""Issues 2 and 4: the layouts of a scalar table, from path to answer and from a table in memory."""
+"""The layouts of a scalar table, from path to answer and from a table in memory."""
 
 from __future__ import annotations
 

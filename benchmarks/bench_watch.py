@@ -1,4 +1,4 @@
-"""Issue 12: what `tbq watch` costs. The first frame and the curves of about 1 GB, and a CPU while nothing happens."""
+"""What `tbq watch` costs. The first frame and the curves of about 1 GB, and a CPU while nothing happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 6: what logging costs. A round opens a writer, logs, and closes it; all its threads are counted."""
+"""What logging costs. A round opens a writer, logs, and closes it; all its threads are counted."""
 
 from __future__ import annotations
 

@@ -6,10 +6,9 @@ Imports inside functions and those for type checking count too.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import tbq
 
@@ -60,18 +59,20 @@ def test_every_module_belongs_to_a_stage() -> None:
     assert names <= {*GROUND, *STAGES}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_stage_imports_only_earlier_stages(path: Path) -> None:
-    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    allowed = set(GROUND) if own in GROUND else {*GROUND, *STAGES[: STAGES.index(own) + 1]}
-    wrong = [
-        f"line {line}: {module}"
-        for line, module in imports(path)
-        if stage_of(module) not in (*allowed, "", "_core", "__version__")
-        and module not in FACADES.get(path.relative_to(ROOT).as_posix(), ())
-        and not (own == "cli" and module.split(".")[1] in tbq.__all__)
-    ]
-    assert not wrong, f"{own} comes before what it imports: {wrong}"
+def test_a_stage_imports_only_earlier_stages() -> None:
+    wrong = []
+    for path in MODULES:
+        name = path.relative_to(ROOT).as_posix()
+        own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        allowed = set(GROUND) if own in GROUND else {*GROUND, *STAGES[: STAGES.index(own) + 1]}
+        wrong += [
+            f"{name}, line {line}: {module}"
+            for line, module in imports(path)
+            if stage_of(module) not in (*allowed, "", "_core", "__version__")
+            and module not in FACADES.get(name, ())
+            and not (own == "cli" and module.split(".")[1] in tbq.__all__)
+        ]
+    assert not wrong, "imports of a later stage"
 
 
 #: What commands import beside `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
@@ -82,14 +83,41 @@ OF_COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if path.relative_to(ROOT).parts[0] == "cli"], ids=str
-)
-def test_commands_call_what_users_can(path: Path) -> None:
-    """`tbq.open(…)` and its methods; nothing of the stages behind them."""
+def test_commands_call_what_users_can() -> None:
+    """`tbq.open(…)` and its methods; nothing of the stages below them."""
     wrong = [
-        f"line {line}: {module}"
+        f"{path.name}, line {line}: {module}"
+        for path in MODULES
+        if path.relative_to(ROOT).parts[0] == "cli"
         for line, module in imports(path)
         if not module.startswith(OF_COMMANDS) and stage_of(module) not in (*GROUND, "cli", "", "__version__")
     ]
     assert not wrong
+
+
+#: The order of the core's folders; a header of a later one is not included. `fuzz` and `tests` come after all.
+CORE = (
+    "bytes",
+    "io",
+    "record",
+    "event",
+    "decode",
+    "text",
+    "tables",
+    "live",
+    "write",
+    "rewrite",
+    "compat",
+    "bind",
+)
+
+
+def test_the_core_has_an_order_too() -> None:
+    sources = Path(__file__).parents[2] / "cpp"
+    wrong = []
+    for place, stage in enumerate(CORE):
+        for path in sorted((sources / stage).glob("*.?pp")):
+            included = re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8"))
+            wrong += [f"{stage}/{path.name}: {other}" for other in included if other not in CORE[: place + 1]]
+    assert not wrong, "includes of a later folder"
+    assert {path.name for path in sources.iterdir() if path.is_dir()} == {*CORE, "fuzz", "tests"}
