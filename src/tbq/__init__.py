@@ -18,13 +18,23 @@ if TYPE_CHECKING:
     from tbq._core import release_memory as release_memory
     from tbq.board import board as board
     from tbq.doctor import Finding as Finding
+    from tbq.doctor import Findings as Findings
     from tbq.doctor import doctor as doctor
     from tbq.doctor import explain as explain
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
+    from tbq.kinds.audio import AudioTable as AudioTable
+    from tbq.kinds.histograms import Histogram as Histogram
+    from tbq.kinds.histograms import HistogramTable as HistogramTable
+    from tbq.kinds.hparams import HparamTable as HparamTable
+    from tbq.kinds.meshes import Mesh as Mesh
     from tbq.kinds.read import read as read
+    from tbq.kinds.summary import SummaryTable as SummaryTable
+    from tbq.kinds.tags import TagTable as TagTable
+    from tbq.kinds.tensors import TensorTable as TensorTable
     from tbq.live.follower import Follower as Follower
     from tbq.live.follower import follow as follow
+    from tbq.live.update import RunChanges as RunChanges
     from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from tbq.problems import Problem as Problem
     from tbq.rewrite import rewrite as rewrite
     from tbq.serve import serve as serve
+    from tbq.table.scalars import Series as Series
     from tbq.table.table import Table as Table
     from tbq.watch import watch as watch
     from tbq.write.demo import demo as demo
@@ -40,39 +51,61 @@ if TYPE_CHECKING:
 
 # Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
 _LAZY = {
+    "AudioTable": "tbq.kinds.audio",
     "Finding": "tbq.doctor",
+    "Findings": "tbq.doctor",
     "Follower": "tbq.live.follower",
+    "Histogram": "tbq.kinds.histograms",
+    "HistogramTable": "tbq.kinds.histograms",
+    "HparamTable": "tbq.kinds.hparams",
     "LogDir": "tbq.logdir",
-    "open": "tbq.opening",
+    "Mesh": "tbq.kinds.meshes",
     "Problem": "tbq.problems",
-    "read": "tbq.kinds.read",
+    "RunChanges": "tbq.live.update",
+    "Series": "tbq.table.scalars",
+    "SummaryTable": "tbq.kinds.summary",
     "SummaryWriter": "tbq.write.writer",
     "Table": "tbq.table.table",
+    "TagTable": "tbq.kinds.tags",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
+    "TensorTable": "tbq.kinds.tensors",
     "Update": "tbq.live.update",
     "board": "tbq.board",
     "demo": "tbq.write.demo",
     "doctor": "tbq.doctor",
-    "patch": "tbq.patch",
-    "unpatch": "tbq.patch",
     "explain": "tbq.doctor",
     "follow": "tbq.live.follower",
+    "open": "tbq.opening",
+    "patch": "tbq.patch",
+    "read": "tbq.kinds.read",
     "release_memory": "tbq._core",
     "rewrite": "tbq.rewrite",
     "serve": "tbq.serve",
+    "unpatch": "tbq.patch",
     "watch": "tbq.watch",
 }
 
 __all__ = [
+    "AudioTable",
     "Finding",
+    "Findings",
     "Follower",
+    "Histogram",
+    "HistogramTable",
+    "HparamTable",
     "LogDir",
+    "Mesh",
     "Problem",
+    "RunChanges",
+    "Series",
+    "SummaryTable",
     "SummaryWriter",
     "Table",
+    "TagTable",
     "TbqError",
     "TbqWarning",
+    "TensorTable",
     "Update",
     "__version__",
     "board",

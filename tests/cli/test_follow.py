@@ -68,7 +68,7 @@ def following(*args: object) -> Iterator[Following]:
 @posix
 def test_rows_come_as_they_are_written_until_ctrl_c(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "a" / NAME
-    with following(tmp_path / "runs", "--interval", "0.02") as follow:
+    with following(tmp_path / "runs", "--from", "now", "--interval", "0.02") as follow:
         assert follow.line() == HEADER
         assert "waiting for event files in " in follow.err.readline()
         add(path, 0.5, 0.25)
@@ -96,9 +96,9 @@ def test_ctrl_c_typed_in_a_terminal(tmp_path: Path, quiet: bool) -> None:
 
 def test_from_now_and_from_the_start(tbq: Run, tmp_path: Path) -> None:
     add(tmp_path / "a" / NAME, 1.0, float("nan"))
-    done = tbq("follow", tmp_path, "--idle", 0)
+    done = tbq("follow", tmp_path, "--idle", 0, "--from", "now")
     assert (done.returncode, done.stdout, done.stderr) == (0, HEADER, "")
-    done = tbq("follow", tmp_path, "--idle", 0, "--from", "start")
+    done = tbq("follow", tmp_path, "--idle", 0)
     assert done.stdout == HEADER + "a,loss,0,1000.0,1.0\na,loss,1,1001.0,nan\n"
     done = tbq("follow", tmp_path, "--idle", 0, "--from", "start", "--format", "jsonl", "--time", "relative")
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
@@ -188,7 +188,7 @@ def test_it_ends_at_a_step_that_every_run_reached(tbq: Run, tmp_path: Path) -> N
 def test_a_later_step_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--interval", "0.02", "--until-step", 2) as follow:
+    with following(tmp_path, "--from", "now", "--interval", "0.02", "--until-step", 2) as follow:
         assert follow.line() == HEADER
         add(path, 1.0, first=1)
         assert follow.line().startswith("a,loss,1,")
@@ -227,7 +227,18 @@ def test_a_stall_runs_a_command_with_the_facts(tbq: Run, tmp_path: Path) -> None
     facts = tmp_path / "facts"
     variables = " ".join(f'"$TBQ_{name}"' for name in ("EVENT", "RUN", "TAG", "STEP", "VALUE"))
     script = f'printf "%s|%s|%s|%s|%s" {variables} > {facts}; echo hi; exit 7'
-    done = tbq("follow", tmp_path / "runs", "--fail-on", "stall=0.05s", "--fail-on", "nan", "--exec", script)
+    done = tbq(
+        "follow",
+        tmp_path / "runs",
+        "--from",
+        "now",
+        "--fail-on",
+        "stall=0.05s",
+        "--fail-on",
+        "nan",
+        "--exec",
+        script,
+    )
     assert (done.returncode, done.stdout) == (3, HEADER)
     alarm, *rest = done.stderr.splitlines()
     assert alarm.startswith("tbq: stall=0.05s: run it's $(odd), step 1, value ")
@@ -269,7 +280,7 @@ def test_an_alarm_stays_one_if_its_command_is_interrupted_or_cannot_start(tmp_pa
 def test_a_diverging_run_is_stopped_while_it_trains(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--interval", "0.02", "--fail-on", "nan") as follow:
+    with following(tmp_path, "--from", "now", "--interval", "0.02", "--fail-on", "nan") as follow:
         assert follow.line() == HEADER
         add(path, 0.5, first=1)
         assert follow.line() == "a,loss,1,1001.0,0.5\n"
@@ -426,7 +437,9 @@ def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
 def test_a_stall_is_one_although_the_file_is_copied_again(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME
     add(path, 1.0)
-    with following(tmp_path, "--interval", "0.02", "--fail-on", "stall=1s", "--timeout", "60") as follow:
+    with following(
+        tmp_path, "--from", "now", "--interval", "0.02", "--fail-on", "stall=1s", "--timeout", "60"
+    ) as follow:
         assert follow.line() == HEADER
         while follow.process.poll() is None:
             replaced_by_a_copy(path)

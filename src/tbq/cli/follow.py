@@ -38,10 +38,10 @@ FAILED = 3  # what --fail-on exits with
 
 _EXAMPLES = """\b
 Examples:
-  tbq follow runs --from start --idle 0
-  tbq follow runs --run 'lr=*' --tag 'val/*' --from start --timeout 1s --format jsonl
-  tbq follow runs --run 'lr=0.1' --from start --until-step 190 --timeout 8h --fail-on 'train/loss>1e3'
-  tbq follow runs --idle 0 --fail-on nan --fail-on stall=30m --exec 'echo "$TBQ_RUN: $TBQ_EVENT" >> alarms'
+  tbq follow runs --idle 0
+  tbq follow runs --run 'lr=*' --tag 'val/*' --timeout 1s --format jsonl
+  tbq follow runs --run 'lr=0.1' --until-step 190 --timeout 8h --fail-on 'train/loss>1e3'
+  tbq follow runs --from now --idle 0 --fail-on nan --fail-on stall=30m --exec 'echo "$TBQ_RUN: $TBQ_EVENT" >> alarms'
 """
 
 
@@ -59,10 +59,10 @@ Examples:
 @click.option(
     "--from",
     "begin",
-    type=click.Choice(("now", "start")),
-    default="now",
+    type=click.Choice(("start", "now")),
+    default="start",
     show_default=True,
-    help="Show only what is new, or what is there already too.",
+    help="Show what is already logged too, or only what comes from now on.",
 )
 @interval_option("0.2, or 30 for a URL")
 @click.option(
