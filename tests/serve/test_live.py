@@ -153,6 +153,26 @@ def test_a_look_that_fails_is_repeated(tmp_path: Path, monkeypatch: pytest.Monke
     log.close()
 
 
+def test_what_a_look_found_is_shown_though_the_rest_of_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a", [1.0])
+    log = LiveLog(tmp_path)
+    log.look()
+    write(tmp_path / "a", [2.0], first=7)
+
+    def fail(_runs: Any) -> Any:
+        raise OSError("the disk went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(log.view, "latest", fail)
+        with pytest.raises(OSError, match="went away"):
+            log.look()
+    assert log.look()
+    assert log.states["a"].step == 7
+    log.close()
+
+
 def until(true: Any, seconds: float = 30) -> None:
     end = time.monotonic() + seconds
     while not true():

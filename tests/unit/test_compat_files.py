@@ -6,9 +6,12 @@ import gc
 import gzip
 import logging
 import os
+import sys
 import threading
 import weakref
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +29,7 @@ from tbq.compat.event_file_loader import (
 from tbq.compat.event_multiplexer import EventMultiplexer
 from tbq.compat.summary_iterator import summary_iterator
 
+GRAPH = record(bytes.fromhex("09000000000000f03f2200"))  # becomes two events
 SCALARS = [scalar("loss", step, step / 2) for step in range(20)]
 
 
@@ -113,6 +117,78 @@ def test_a_record_that_is_no_event(tmp_path: Path, caplog: pytest.LogCaptureFixt
     accumulator = EventAccumulator(str(tmp_path)).Reload()
     assert steps(accumulator) == [0, 1]
     assert "not an event" in caplog.text
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt after the call of this number that the loader makes: there Python looks for signals."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def __call__(self, frame: FrameType, event: str, _arg: Any) -> None:
+        if event == "c_return" and Path(frame.f_code.co_filename).name == "event_file_loader.py":
+            self._left -= 1
+            if self._left == 0:
+                raise KeyboardInterrupt
+
+    @property
+    def came(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize(
+    "kind", [RawEventFileLoader, LegacyEventFileLoader, EventFileLoader, TimestampedEventFileLoader]
+)
+@pytest.mark.parametrize("replaced", [False, True])
+def test_an_interrupt_loses_no_record(tmp_path: Path, kind: type[RawEventFileLoader], replaced: bool) -> None:
+    path = write(tmp_path, header(), *SCALARS[:6], GRAPH, SCALARS[6])
+
+    def text(given: Any) -> str:
+        return str(given[1] if isinstance(given, tuple) else given)
+
+    whole = [text(given) for given in kind(str(path)).Load()]
+    number, interrupts = 1, 0
+    while True:
+        loader, given, interrupt = kind(str(path), replaced), [], Interrupt(number)
+        before = sys.getprofile()
+        sys.setprofile(interrupt)
+        try:
+            given.extend(loader.Load())  # what came before an interrupt is there
+        except KeyboardInterrupt:
+            interrupts += 1
+        finally:
+            sys.setprofile(before)
+        given += loader.Load()
+        assert list(map(text, given)) == whole, number
+        if not interrupt.came:
+            break
+        number += 1
+    assert interrupts > 10
+
+
+def test_a_record_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path, header(), SCALARS[0], record(b"\x0f\x01"), SCALARS[1])
+    loader = LegacyEventFileLoader(str(path), protobuf=True)
+    given: list[Any] = []
+    with pytest.raises(Exception, match=r"(?i)parsing"):
+        given.extend(loader.Load())
+    given += loader.Load()
+    assert given[-1].step == 1
+
+
+def test_an_interrupt_while_notes_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, header(), *SCALARS)
+    accumulator = EventAccumulator(str(tmp_path))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(accumulator, "_take_file_version", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            accumulator.Reload()
+    assert accumulator.Reload().file_version == 2.0
+    assert steps(accumulator) == list(range(20))
 
 
 def test_damage_then_a_restart_then_growth(tmp_path: Path) -> None:

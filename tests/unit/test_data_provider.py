@@ -97,6 +97,25 @@ def test_answers_are_the_caller_s_own(tmp_path: Path) -> None:
         listed.clear()
 
 
+def test_a_look_that_is_interrupted_is_taken_in_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a", [1.0])
+    provider = DataProvider(tmp_path, reload_interval=0.0)
+    assert scalars(provider) == {"a": {"loss": [1.0]}}
+    write(tmp_path / "a", [2.0], "acc", 1)
+
+    def interrupt(_run: str) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(provider, "_shown", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            provider.reload()
+    provider.reload()
+    assert scalars(provider) == {"a": {"acc": [2.0], "loss": [1.0]}}
+
+
 def test_refusals(tmp_path: Path) -> None:
     write(tmp_path, [1.0])
     provider = DataProvider(tmp_path)

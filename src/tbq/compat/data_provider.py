@@ -26,6 +26,7 @@ from tbq.compat.provider.values import blobs, spread, tensors, thin
 from tbq.decode.options import Restarts
 from tbq.live.follower import follow
 from tbq.live.listing import Listing, Points, RunValues
+from tbq.live.update import Update
 from tbq.source.discover import Source
 
 logger = logging.getLogger("tensorboard")
@@ -73,6 +74,9 @@ class DataProvider:
         self._lock = threading.RLock()
         self._loaded = False
         self._looked = 0.0
+        self._update: Update | None = (
+            None  # that was given and not yet taken in, if something failed meanwhile
+        )
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
         self._index: dict[str, dict[str, Series]] = {}
@@ -89,12 +93,15 @@ class DataProvider:
         """Look for new data now."""
         with self._lock:
             self._looked = time.monotonic()
-            update = self._listing.look()
+            if self._update is None:
+                self._update = self._listing.look()
+            update = self._update
             self._loaded = True
             for problem in update.problems:
                 logger.warning("%s", problem)
             changed = {*update.runs.new, *update.runs.grown, *update.runs.replaced, *update.runs.gone}
             if not changed and self._sources.keys() == set(map(self._shown, self._runs())):
+                self._update = None
                 return
             self._sources = {self._shown(run): run for run in self._runs()}
             shown = {self._shown(run) for run in changed}
@@ -106,6 +113,7 @@ class DataProvider:
             kept = self._sources.keys() - shown
             self._values = {key: value for key, value in self._values.items() if key[0] in kept}
             self._lists = {key: value for key, value in self._lists.items() if key[0] in kept}
+            self._update = None
 
     def pause(self) -> float:
         """Seconds until it is time for the next look, so that looking at many files takes a small share of a CPU."""

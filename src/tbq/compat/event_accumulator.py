@@ -7,6 +7,7 @@ import functools
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import Accumulator
@@ -99,6 +100,9 @@ class EventAccumulator:
         """
         sizes = sizes_of(size_guidance or STORE_EVERYTHING_SIZE_GUIDANCE, DEFAULT_SIZE_GUIDANCE)
         self._core = Accumulator(sizes, file_version)
+        self._notes: collections.deque[tuple[Any, ...]] = (
+            collections.deque()
+        )  # that the core gave, to be taken
         self._generator_mutex = threading.Lock()
         self.path = path
         self._generator = _GeneratorFromPath(path)
@@ -256,8 +260,12 @@ class EventAccumulator:
                 count += 1
             return count
         finally:
-            for what, *said in self._core.notes():
+            # In one call, so that no interrupt comes between; what is taken twice after one is the same.
+            self._notes.extend(chain.from_iterable(starmap(self._core.notes, [()])))
+            while self._notes:
+                what, *said = self._notes[0]
                 getattr(self, f"_take_{what}")(*said)
+                del self._notes[0]
             self._first_event_timestamp = self._core.first_wall_time()
             self.most_recent_step, self.most_recent_wall_time = self._core.most_recent()
 

@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import RecordFile, is_compressed
@@ -37,7 +38,9 @@ class RawEventFileLoader:
         self._file_size: int | None = None
         self._unpacked: Unpacked | None = None
         self._unpacked_size = -1
-        self._pending: deque[bytes] = deque()  # records that were read and not yet given
+        self._pending: deque[bytes] = deque()  # records that were read and of which nothing was made yet
+        self._at_end = True  # nobody has left off before all was given
+        self._made: deque[Any] = deque()  # what was made of records and not yet given
         if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
             raise OSError(errno.EINVAL, "not a regular file", self._file_path)
         with open(self._file_path, "rb"):  # raises if it cannot be read
@@ -48,32 +51,47 @@ class RawEventFileLoader:
 
     def Load(self) -> Iterator[Any]:
         """What has not been given yet. Nothing is taken before it is iterated over."""
-        yield from self._Records()
+        yield from self._Given(lambda record: (record,))
 
-    def _Records(self) -> Iterator[bytes]:
+    # An interrupt (Ctrl-C) may come after any call, and another thread too. So what is read is among the pending in one
+    # call, and is taken from there in lines without any.
+
+    def _Given(self, make: Callable[[bytes], Iterable[Any]]) -> Iterator[Any]:
+        """What is made of each record, once each."""
         if not self._Prepare():
             return
         while True:
-            try:
-                record = self._pending.popleft()
-            except IndexError:  # another thread may have taken the last one
-                came = self._records.records(_AT_ONCE)
-                self._Log()
-                if not came:
-                    break
-                self._pending.extend(came)
+            if self._made:
+                given = self._made[0]
+                if self._made and self._made[0] is given:
+                    del self._made[0]
+                    yield given
+            elif self._pending:
+                record = self._pending[0]
+                failure, made = None, deque[Any]()
+                try:
+                    made.extend(make(record))
+                except Exception as wrong:  # no event: the next call gives those after it
+                    failure = wrong
+                if self._pending and self._pending[0] is record:
+                    self._made += made
+                    del self._pending[0]
+                    if failure is not None:
+                        raise failure
             else:
-                yield record
+                self._pending.extend(chain.from_iterable(map(self._records.records, (_AT_ONCE,))))
+                self._Log()
+                if not self._pending:
+                    break
         self._LogEnd()
 
     def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
         """The same into the core, at most so many events; returns how many came."""
         if not self._Prepare():
             return 0
-        count = 0
-        while self._pending and count < most:
-            core.add(self._pending.popleft(), purge)
-            count += 1
+        count = min(len(self._pending), most)
+        pending = islice(iter(self._pending.popleft, None), count)
+        deque(map(core.add, pending, repeat(purge)), maxlen=0)
         while count < most:
             came = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
             self._Log()
@@ -91,7 +109,7 @@ class RawEventFileLoader:
             if has_increased:
                 logger.debug("Reopening %s since file size has changed", self._file_path)
                 self._records.accept_replacement()
-            elif has_increased is False:
+            elif has_increased is False and self._at_end:
                 logger.debug(
                     "Skipping attempt to poll %s since file size has not changed (still %d)",
                     self._file_path,
@@ -100,6 +118,7 @@ class RawEventFileLoader:
                 return False
         if self._unpacked is not None:
             self._Unpack(self._unpacked)
+        self._at_end = False
         return True
 
     def _Unpack(self, unpacked: Unpacked) -> None:
@@ -130,6 +149,7 @@ class RawEventFileLoader:
             logger.debug("%d more corrupted records in %s", more, self._file_path)
 
     def _LogEnd(self) -> None:
+        self._at_end = True
         if self._records.unfinished:
             reason = f"{self._records.unfinished} bytes at {self._records.offset}"
             logger.debug("Truncated record in %s (%s)", self._file_path, reason)
@@ -169,8 +189,7 @@ class LegacyEventFileLoader(RawEventFileLoader):
 
     def Load(self) -> Iterator[Any]:
         event_class = _event_class(self._protobuf)
-        for record in self._Records():
-            yield event_class.FromString(record)
+        yield from self._Given(lambda record: (event_class.FromString(record),))
 
 
 class EventFileLoader(LegacyEventFileLoader):
@@ -187,18 +206,18 @@ class EventFileLoader(LegacyEventFileLoader):
         self._migration = Migration()
 
     def Load(self) -> Iterator[Any]:
-        light = message_class("tensorboard.Event")
-        for record in self._Records():
-            for event in self._migration.events(light.FromString(record)):
-                yield event.to_protobuf() if self._protobuf else event
+        yield from self._Given(self._Migrated)
+
+    def _Migrated(self, record: bytes) -> Iterable[Any]:
+        events = self._migration.events(message_class("tensorboard.Event").FromString(record))
+        return [event.to_protobuf() for event in events] if self._protobuf else events
 
 
 class TimestampedEventFileLoader(EventFileLoader):
     """Gives pairs of a wall time and an event."""
 
-    def Load(self) -> Iterator[Any]:
-        for event in super().Load():
-            yield (event.wall_time, event)
+    def _Migrated(self, record: bytes) -> Iterable[Any]:
+        return [(event.wall_time, event) for event in super()._Migrated(record)]
 
 
 def _event_class(protobuf: bool) -> Any:

@@ -99,6 +99,9 @@ class LiveLog:
         self._states_due = 0.0
         self._listeners: list[Callable[[Change], None]] = []
         self._pieces = Pieces()
+        self._update: Update | None = (
+            None  # that was given and not yet taken in, if something failed meanwhile
+        )
         self._asking = 0
         self._idle = threading.Condition()
         self._ended = threading.Event()
@@ -164,8 +167,10 @@ class LiveLog:
         """Poll once; whether anything changed."""
         self._let_others()
         began = time.monotonic()
-        update = self.follower.poll(rows=False, most=self._pieces.next)
-        self._pieces.took(time.monotonic() - began, update.left)
+        if self._update is None:
+            self._update = self.follower.poll(rows=False, most=self._pieces.next)
+            self._pieces.took(time.monotonic() - began, self._update.left)
+        update = self._update
         runs = self.follower.runs
         exists = bool(runs) or self.view.exists()
         touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
@@ -176,6 +181,7 @@ class LiveLog:
             changed = self._take(update, runs, exists, latest, hparams)
             for run in {*update.runs.new, *update.runs.replaced} if self.version > before else ():
                 self.rewritten[run] = self.version
+            self._update = None
             return changed
 
     def _take(
