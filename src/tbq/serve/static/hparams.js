@@ -76,7 +76,7 @@ function toFilter(all) {
     const brush = brushes.value[axis.key];
     if (!brush) continue;
     const metric = metricOf(axis.key);
-    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.\w+$/.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
+    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.[a-z_]\w*$/i.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
     if (axis.values) {
       const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
       parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
