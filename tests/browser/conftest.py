@@ -14,14 +14,21 @@ import tbq
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """Debian's Chromium, or another that is installed, or Playwright's own."""
+def launch() -> Iterator[Callable[..., Any]]:
+    """Starts Debian's Chromium, or another that is installed, or Playwright's own; a process has one Playwright."""
     names = ("chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)), None)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
+        yield lambda *flags: playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", *flags]
+        )
+
+
+@pytest.fixture(scope="session")
+def chromium(launch: Callable[..., Any]) -> Iterator[Any]:
+    started = launch()
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boards
 import eventfile as ef
 import pytest
-from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SCREENS = Path(os.environ.get("TBQ_SCREENS", Path(__file__).parents[2] / "build" / "screens"))
 
@@ -38,16 +36,11 @@ TABS = {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, or another that is installed, or Playwright's own."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
-    with sync_playwright() as playwright:
-        # A mesh and an embedding are drawn with WebGL, in software where there is no graphics card.
-        flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-        started = playwright.chromium.launch(executable_path=program, args=flags)
-        yield started
-        started.close()
+def browser(launch: Callable[..., Any]) -> Iterator[Any]:
+    # A mesh and an embedding are drawn with WebGL, in software where there is no graphics card.
+    started = launch("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="module")

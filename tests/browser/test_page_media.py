@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from webpage import Tab
+from webpage import Tab, serving
+
+import tbq
 
 
 def test_images_follow_the_slider_and_open_large(demo: str, tab: Tab) -> None:
@@ -139,3 +141,20 @@ def test_health_names_what_is_wrong_and_leads_to_the_curve(demo: str, tab: Tab) 
     tab.page.keyboard.press("Escape")
     finding.get_by_role("button", name="Show curves").click()
     tab.drawn("train/loss", "c.curves.series.length === 1")
+
+
+def test_health_leads_to_one_run_whatever_its_name(tmp_path: Path, tab: Tab) -> None:
+    """A name with spaces or signs of patterns is neither words nor a pattern, nor is that of a tag."""
+    for run in ("run a -b", "run a", "a", "re:x*", "trail "):
+        with tbq.SummaryWriter(tmp_path / "runs" / run) as writer:
+            for step in range(20):
+                for tag in ("train loss -x", "train loss"):
+                    writer.add_scalar(tag, float("nan") if step > 10 else 1.0, step)
+    with serving(tmp_path / "runs") as url:
+        for run in ("run a -b", "re:x*", "trail "):
+            tab.open(url, "tab=health")
+            finding = tab.page.locator(".finding", has_text=f"{run.strip()} · train loss -x").first
+            finding.get_by_role("button", name="Show curves").click()
+            tab.drawn("train loss -x", "c.curves.series.length === 1")
+            assert tab.runs() == [run]
+            assert tab.page.locator(".card[data-tag]").count() == 1

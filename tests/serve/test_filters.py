@@ -167,8 +167,9 @@ def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.
     async def pages() -> list[tuple[int, bytes]]:
         slow = "levenshtein(repeat('a', 3000000), repeat(run, 600000)) > 3 or step = "
         closed = [asyncio.ensure_future(page(f"{slow}{n}", True)) for n in range(6)]
-        while len(Children.of(few.log)._all) - len(Children.of(few.log)._idle) < 2:
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(120):
+            while len(Children.of(few.log)._all) - len(Children.of(few.log)._idle) < 2:
+                await asyncio.sleep(0.05)
         stays = asyncio.ensure_future(page("step > 0", False))
         running.set()
         return await asyncio.gather(stays, *closed)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,11 +33,11 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "static"
 
 
-def node_test(modules: Path, cases: Path) -> None:
+def node_test(modules: Path, cases: Path, name: str = "order.test.mjs") -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not there: the page's modules are not tested")
-    script = Path(__file__).with_name("order.test.mjs")
+    script = Path(__file__).with_name(name)
     environment = {**os.environ, "TBQ_STATIC": str(modules), "TBQ_CASES": str(cases)}
     ended = subprocess.run(
         [node, "--test", str(script)], env=environment, capture_output=True, text=True, check=False
@@ -45,6 +47,28 @@ def node_test(modules: Path, cases: Path) -> None:
         line.removeprefix("# ").split(" ", 1) for line in ended.stdout.splitlines() if "# " in line[:2]
     )
     assert int(counts["pass"]) == len(json.loads(cases.read_text("utf-8")))
+
+
+def test_patterns_of_names_fit_as_in_python(modules: Path, tmp_path: Path) -> None:
+    """In any number of stars, of letters beyond U+FFFF and of signs of regular expressions."""
+    chance = random.Random(5)
+    signs = [*"aBb01.-_()$^+|\\[]{}/=*? \n", "é", "😀"]
+    names = sorted({"".join(chance.choices(signs, k=chance.randint(1, 8))) for _ in range(200)})
+    names = [*names, "a" * 3000, "run -x", "-x", " led", "trail  ", "re:a", "/a/", "step > 1"]
+    patterns = ["*a" * 30 + "*b"]
+    while len(patterns) < 400:
+        pattern = "".join(chance.choice([*"**?", *sign * 5]) for sign in chance.choice(names)[:12])
+        words = pattern.split() == [pattern] and not pattern.startswith(("-", "/", "re:"))
+        if words and {"*", "?"} & {*pattern}:
+            patterns.append(pattern)
+    cases = {
+        pattern: [
+            name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower().replace("[", "[[]"))
+        ]
+        for pattern in patterns
+    }
+    (tmp_path / "cases.json").write_text(json.dumps({"names": names, "patterns": cases}))
+    node_test(modules, tmp_path / "cases.json", "match.test.mjs")
 
 
 @pytest.mark.parametrize("case", ORDER)

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 import tbq
 from tbq.serve import sending
 from tbq.serve.app import make_app
+from tbq.serve.children import Child, Job
 from tbq.serve.guard import Guard
 from tbq.serve.health import Checkup
 from tbq.serve.wire import Answer
@@ -141,9 +142,9 @@ def test_a_client_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
         quick = Transport([900])
         other = sending.patient(Protocol)(quick)
         other.pause_writing()
+        clock = other._clock
         other.resume_writing()
-        await asyncio.sleep(0.1)
-        assert not quick.aborted.is_set() and not other.paused
+        assert clock.cancelled() and not other.paused
 
     asyncio.run(connections())
 
@@ -163,6 +164,27 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
     children = asked.log.caches["children"]
     assert not children._all and not children._idle
     asked.log.close()
+
+
+def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asked a query."""
+    asked = Asked(demo)
+    checkup = Checkup.of(asked.log)
+    monkeypatch.setattr(importlib.import_module("tbq.serve.children").sys, "executable", "/bin/false")
+    checkup.examine(Job(60))
+    assert checkup.failure == "the check of the log ended the process that ran it"
+    assert asked.json("health")["failure"] == checkup.failure
+    asked.log.close()
+
+
+def test_the_end_of_a_process_does_not_concern_the_next_question() -> None:
+    """A process that kept much memory is ended after its answer; a filter asks two questions in one job."""
+    job, wanted = Job(60), {"call": "tables", "seconds": 60, "memory": 10**10}
+    for _ in range(2):
+        child = Child()
+        assert child.ask(job, wanted).body
+        child.end()
+        child._listener.join(60)
 
 
 def test_bytes_of_a_gzip_stream() -> None:

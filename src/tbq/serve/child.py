@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from tbq.errors import TbqError
 from tbq.serve import queries
-from tbq.serve.children import LENGTHS
+from tbq.serve.children import LENGTHS, subject
 from tbq.serve.memory import Held, resident
 from tbq.serve.params import TooMuchError
 from tbq.serve.watchdog import Watchdog
@@ -77,9 +77,14 @@ def _answer(message: dict[str, Any], watchdog: Watchdog) -> tuple[dict[str, Any]
     except TbqError as wrong:
         return {"error": wrong.message, "hint": wrong.hint, "much": isinstance(wrong, TooMuchError)}, b""
     except MemoryError:
-        return {"error": "there is not enough memory for this query", "hint": None, "much": True}, b""
+        what = subject(message["call"])
+        return {"error": f"there is not enough memory for {what}", "hint": None, "much": True}, b""
     except Exception as wrong:  # a defect of ours or of DuckDB: the next query may work
-        return {"error": f"the query failed: {type(wrong).__name__}", "hint": None, "much": False}, b""
+        return {
+            "error": f"{subject(message['call'])} failed: {type(wrong).__name__}",
+            "hint": None,
+            "much": False,
+        }, b""
 
 
 if __name__ == "__main__":

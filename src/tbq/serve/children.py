@@ -36,6 +36,7 @@ _LONGEST = 500_000_000  # bytes of an answer
 _LESS = "ask for less: a where clause, one run, one tag"
 _NOBODY = "nobody waits for this query"
 _START = "from tbq.serve.child import main; main()"
+_SUBJECTS = {"examine": "the check of the log", "names": "the filter", "matching": "the filter"}
 
 
 class Reply(NamedTuple):
@@ -131,7 +132,7 @@ class Child:
             if time.monotonic() - began > _STARTING:
                 raise BusyError("the process for SQL does not start", hint="try again in some seconds")
         if self._over:  # perhaps before this question had an inbox
-            raise self._ended()
+            raise self._ended(subject(message["call"]))
         # A process that was stopped takes no message longer than a pipe holds: only its end ends the writing of one.
         timer = threading.Timer(job.seconds + _GRACE, self.process.kill)
         timer.daemon = True
@@ -140,27 +141,28 @@ class Child:
             return self._exchange(job, message)
         finally:
             timer.cancel()
+            self._inbox = queue.SimpleQueue()  # its end does not concern the next question of this job
 
     def _exchange(self, job: Job, message: Mapping[str, Any]) -> Reply:
-        until = time.monotonic() + job.seconds + _GRACE
+        until, what = time.monotonic() + job.seconds + _GRACE, subject(message["call"])
         self._send(message)
         while True:
             try:
                 reply = job.inbox.get(timeout=max(until - time.monotonic(), 0))
             except queue.Empty:
-                raise late(job.seconds) from None
+                raise late(job.seconds, what) from None
             if isinstance(reply, str):
                 until = min(until, time.monotonic() + _GRACE)
                 self._send(None)
             elif reply is None:
-                raise self._ended() if time.monotonic() < until else late(job.seconds)
+                raise self._ended(what) if time.monotonic() < until else late(job.seconds, what)
             else:
                 return reply
 
-    def _ended(self) -> Exception:
+    def _ended(self, what: str) -> Exception:
         if self.process.returncode == EXIT:
-            return too_much()
-        return QueryError("the query ended the process that ran it", hint="ask in another way")
+            return too_much(what)
+        return QueryError(f"{what} ended the process that ran it", hint="ask in another way")
 
     def end(self) -> None:
         """End it now."""
@@ -177,14 +179,19 @@ class Child:
             self._scratch.remove()
 
 
-def late(seconds: float) -> QueryError:
+def subject(call: str) -> str:
+    """What a process was asked to do, as messages name it."""
+    return _SUBJECTS.get(call, "the query")
+
+
+def late(seconds: float, what: str = "the query") -> QueryError:
     """The error of a query that took too long."""
-    return QueryError(f"the query was stopped after {seconds:g} s", hint=_LESS)
+    return QueryError(f"{what} was stopped after {seconds:g} s", hint=_LESS)
 
 
-def too_much() -> TooMuchError:
+def too_much(what: str = "the query") -> TooMuchError:
     """The error of a query that took too much memory."""
-    return TooMuchError("the query takes too much memory", hint=_LESS)
+    return TooMuchError(f"{what} takes too much memory", hint=_LESS)
 
 
 class Children:

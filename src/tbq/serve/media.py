@@ -198,6 +198,6 @@ def text(log: LiveLog, params: Params) -> Answer:
             "texts": [each[:_LONGEST] for each in texts[:10_000]],
             "text": text[:_LONGEST],
             "length": len(text),
-            "cut": len(text) > _LONGEST or len(texts) > 10_000,
+            "cut": len(text) > _LONGEST,
         }
     )

@@ -6,6 +6,7 @@ import { version, colourOf, byId, loaded, runs } from "./runs.js";
 import { filter, tab, search } from "./state.js";
 import { Dialog, Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
+import { exactly } from "./match.js";
 import { count } from "./format.js";
 
 const GLYPHS = /** @type {Record<string, string>} */ ({ error: "✕", warning: "▲", info: "●" });
@@ -43,9 +44,10 @@ export function Health() {
   const restarts = data.restarts ?? [];
   const counts = ORDER.map((name) => [name, findings.filter((each) => each.severity === name).length]).filter(([, n]) => n);
   return html`<div class="health">
-    <div class="media-bar"><span class="health-sum">${counts.length ? counts.map(([name, n]) => html`<span key=${name} class=${`severity ${name}`}><span aria-hidden="true">${GLYPHS[name]}</span> ${count(/** @type {number} */ (n))} ${WORDS[name][n === 1 ? 0 : 1]}</span>`) : html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`}</span>
+    <div class="media-bar"><span class="health-sum">${counts.length ? counts.map(([name, n]) => html`<span key=${name} class=${`severity ${name}`}><span aria-hidden="true">${GLYPHS[name]}</span> ${count(/** @type {number} */ (n))} ${WORDS[name][n === 1 ? 0 : 1]}</span>`) : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`}</span>
       ${restarts.length > 0 && html`<span class="dim">${count(restarts.length)} ${restarts.length === 1 ? "series was" : "series were"} resumed; dotted lines mark where.</span>`}
       ${data.running && html`<span class="dim">checking again …</span>`}</div>
+    ${data.failure && html`<p class="failed">The log could not be checked: ${data.failure}. ${findings.length ? "What is listed was found before, or by reading. " : ""}tbq doctor checks it outside of this page.</p>`}
     <ul class="findings">${findings.slice(0, 500).map((each, i) => html`<${Finding} key=${i} each=${each} />`)}</ul>
     ${findings.length > 500 && html`<p class="dim">and ${count(findings.length - 500)} more: tbq doctor lists all.</p>`}
     ${explained.value && html`<${Dialog} title=${explained.value.code} onClose=${() => (explained.value = null)}><pre class="explain">${explained.value.text}</pre><//>`}
@@ -63,8 +65,8 @@ function Finding({ each }) {
     }
   };
   const look = () => {
-    filter.value = each.run;
-    if (each.tag) search.value = each.tag;
+    filter.value = exactly(each.run);
+    if (each.tag) search.value = exactly(each.tag);
     tab.value = "curves";
   };
   return html`<li class="card finding">

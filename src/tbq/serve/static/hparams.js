@@ -35,6 +35,7 @@ function axes() {
   });
 }
 
+const MARKS = [0, 0.25, 0.5, 0.75, 1]; // shares of an axis of numbers that have labels
 const TOP = 44;
 const BOTTOM = 24;
 
@@ -76,7 +77,7 @@ function toFilter(all) {
     const brush = brushes.value[axis.key];
     if (!brush) continue;
     const metric = metricOf(axis.key);
-    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.\w+$/.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
+    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.[a-z_]\w*$/i.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
     if (axis.values) {
       const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
       parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
@@ -196,7 +197,8 @@ function draw(canvas, all) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   const ink = inkOf(canvas);
-  const xs = all.map((_, i) => (all.length > 1 ? 64 + ((width - 128) * i) / (all.length - 1) : width / 2));
+  const edge = Math.min(64, width / 8);
+  const xs = all.map((_, i) => (all.length > 1 ? edge + ((width - 2 * edge) * i) / (all.length - 1) : width / 2));
   const yOf = (/** @type {number} */ part) => TOP + (height - TOP - BOTTOM) * (1 - part);
   const line = (/** @type {number} */ id) => {
     const run = byId.peek().get(id);
@@ -254,10 +256,10 @@ function draw(canvas, all) {
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : [0, 0.25, 0.5, 0.75, 1].map((part) => [axis.log ? number(valueAt(axis, part), 3) : numberTo(valueAt(axis, part), (axis.high / 4 - axis.low / 4) * 0.1, 3), part]);
+    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : numbersOf(axis, context, xs.length > 1 ? xs[1] - xs[0] - 16 : width);
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
-      const label = axis.values ? clipped(String(text)) : ending(context, String(text), xs.length > 1 ? xs[1] - xs[0] - 20 : width);
+      const label = axis.values ? clipped(String(text)) : String(text);
       // A plate under the label: lines end at it instead of running through the letters.
       context.fillStyle = ink.ground;
       context.globalAlpha = 0.88;
@@ -275,6 +277,18 @@ function draw(canvas, all) {
     });
   });
   return xs;
+}
+
+/** The labels of an axis of numbers, in as many digits as there is room for, but enough to tell them apart.
+ * @param {Axis} axis @param {CanvasRenderingContext2D} context @param {number} room @returns {[string, number][]} */
+function numbersOf(axis, context, room) {
+  const values = MARKS.map((part) => valueAt(axis, part));
+  const spelled = (/** @type {number} */ digits, /** @type {number} */ share) => values.map((value) => (axis.log ? number(value, digits) : numberTo(value, (axis.high / 4 - axis.low / 4) * share, digits)));
+  const usual = spelled(3, 0.1);
+  const all = [usual, spelled(2, 0.5), spelled(1, 1)].flatMap((texts) => [texts, texts.map((text) => text.replace(/^(-?)0\./, "$1."))]);
+  const within = (/** @type {number} */ most) => all.find((texts) => texts.every((text) => context.measureText(text).width <= most) && new Set(texts).size === new Set(values).size);
+  const found = within(room) ?? within(room + 14); // rather across the next axis than without its first digits
+  return (found ?? usual.map((text) => ending(context, text, room))).map((text, i) => [text, MARKS[i]]);
 }
 
 /** A number that has no room loses its first digits: labels of one axis differ at their ends. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */

@@ -1,5 +1,7 @@
 // Names that fit what a person typed: words, a glob, or re: and a regular expression.
 
+const LONGEST = 2000; // letters of a name that a regular expression sees
+
 /** A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
  * @param {string} text @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }} */
 export function matcher(text) {
@@ -10,7 +12,7 @@ export function matcher(text) {
   if (expression !== null) {
     try {
       const compiled = new RegExp(expression, "s");
-      return { test: (name) => compiled.test(name.slice(0, 2000)), error: "", words: null };
+      return { test: (name) => compiled.test(name.slice(0, LONGEST)), error: "", words: null };
     } catch (error) {
       return { test: () => false, error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}`, words: null };
     }
@@ -22,12 +24,27 @@ export function matcher(text) {
 
 /** @param {string} word @returns {(name: string) => boolean} */
 function plain(word) {
-  if (!/[*?]/.test(word)) {
-    const small = word.toLowerCase();
-    return (name) => name.toLowerCase().includes(small);
+  const small = word.toLowerCase();
+  if (!/[*?]/.test(small)) return (name) => name.toLowerCase().includes(small);
+  const letters = [...small];
+  return (name) => fits(letters, [...name.toLowerCase()]);
+}
+
+/** Whether a glob fits a whole name. Only the last star is tried again, so that no pattern is slow. @param {string[]} glob @param {string[]} name */
+function fits(glob, name) {
+  let [at, place, star, after] = [0, 0, -1, 0];
+  while (place < name.length) {
+    if (glob[at] === "*") [star, after] = [at++, place];
+    else if (at < glob.length && (glob[at] === "?" || glob[at] === name[place])) at++, place++;
+    else if (star >= 0) [at, place] = [star + 1, ++after];
+    else return false;
   }
-  // Whatever else means something to RegExp is escaped; runs of * are one, so that a name cannot make it slow.
-  const source = word.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replace(/\?/g, ".");
-  const compiled = new RegExp(`^${source}$`, "is");
-  return (name) => compiled.test(name);
+  while (glob[at] === "*") at++;
+  return at === glob.length;
+}
+
+/** What to type for one name and no other, whatever is in it. @param {string} name */
+export function exactly(name) {
+  const source = name.slice(0, LONGEST).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return `re:${source.replace(/^\s|\s$/g, "\\s")}`; // what is typed is trimmed
 }

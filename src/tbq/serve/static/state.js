@@ -105,15 +105,8 @@ export function written() {
 /** @param {string} value */
 const escaped = (value) => encodeURIComponent(value).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",").replace(/%20/g, "+").replace(/%3D/g, "=");
 
-/** A link that was cut short may end in half a letter: then as it is.
- * @param {string} text */
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+/** An address in the one way that a browser writes it. @param {string} text */
+const spelled = (text) => new URLSearchParams(text).toString();
 
 function read() {
   const params = new URLSearchParams(location.hash.slice(1));
@@ -148,7 +141,7 @@ export function linkAddress() {
     before = now;
     first = false;
     untracked(() => {
-      if (decoded(location.hash.slice(1)) === decoded(text)) return;
+      if (spelled(location.hash.slice(1)) === spelled(text)) return;
       const url = text ? `#${text}` : location.pathname + location.search;
       if (push) history.pushState(null, "", url);
       else history.replaceState(null, "", url);

@@ -27,5 +27,5 @@ function Text({ tag, each }) {
   return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}${mode.value === "changes" && at > 0 ? ` since ${count(each.steps[at - 1])}` : ""}<//>
     <div class="text" tabindex="0">${now.error ? html`<p class="failed">${now.error}</p>` : mode.value === "markdown" ? markdown(text) : mode.value === "plain" ? html`<pre>${text}</pre>` : html`<pre class="diff">${difference(at > 0 ? before.data?.text ?? "" : "", text).map((line, i) => html`<span key=${i} class=${line.kind}>${line.kind === "added" ? "+ " : line.kind === "removed" ? "− " : "  "}${line.text}${"\n"}</span>`)}</pre>`}</div>
     ${lines > MOST && html`<p class="dim">The first ${count(MOST)} lines are compared, of ${count(lines)}.</p>`}
-    ${now.data?.cut && html`<p class="dim">The first ${count(text.length)} of ${count(now.data.length)} characters are shown. ${report === null && html`<a href=${link("text", { run: each.id, tag, step, whole: 1 })} download>Download the whole text</a>`}</p>`}</div>`;
+    ${now.data?.cut && html`<p class="dim">The first ${count([...text].length)} of ${count(now.data.length)} characters are shown. ${report === null && html`<a href=${link("text", { run: each.id, tag, step, whole: 1 })} download>Download the whole text</a>`}</p>`}</div>`;
 }
