@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -486,3 +487,42 @@ def test_a_large_file_with_a_header_whose_parts_are_wrong(
     assert (rows, damaged) == ((200, []) if not ranges and wrong == "other bytes" else (0, ["unreadable"]))
     web.answer = lambda asked: None
     assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
+
+
+def test_a_store_that_lists_the_same_page_for_ever(bucket: Bucket, s3_server: S3Server) -> None:
+    names = "".join(
+        f"<Contents><Key>runs/{i}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
+        for i in range(store.PAGE)
+    )
+    again = "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
+    page = f"<ListBucketResult>{again}{names}</ListBucketResult>".encode()
+    asked = itertools.count()
+
+    def answer(request: Request) -> tuple[str, bytes] | None:
+        listing = "list-type" in request.query
+        return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
+
+    s3_server.before = answer
+    with pytest.raises(SourceError, match="again and again"):
+        tbq.open(bucket.url("runs"))
+
+
+def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:
+    for key in ("runs/a", "other/b", "runsb/c"):
+        bucket.put(f"{key}/{NAME}", events(2))
+    listed = "".join(
+        f"<Contents><Key>{key}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
+        for key in ("runs/a", "other/b", "runsb/c")
+    )
+    page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode()
+    s3_server.before = lambda request: ("200 OK", page) if "list-type" in request.query else None
+    assert tbq.open(bucket.url("runs")).runs == ["a"]
+
+
+@pytest.mark.parametrize("run", ["301", "401", "403"])
+def test_numbers_in_names_are_not_those_of_answers(run: str, bucket: Bucket, s3_server: S3Server) -> None:
+    bucket.put(f"runs/{run}/{NAME}", events(2))
+    s3_server.before = lambda request: None if "list-type" in request.query else ("500 Oops", run.encode())
+    with pytest.raises(SourceError, match="500") as raised:
+        tbq.open(bucket.url("runs")).scalars()
+    assert raised.value.code == "remote"

@@ -410,20 +410,22 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
         return error(
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
-    if isinstance(failure, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or re.search(
-        r"\b(401|403)\b", _first_line(text, failure)
-    ):
+    # The number of an answer stands after these words; names and times in the text have numbers too.
+    said = re.search(rf"{_STATUS} (\d+)", text)
+    status = said[1] if said else ""
+    refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
+    if isinstance(failure, refused) or status in ("401", "403"):
         return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
         return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
-    if re.search(r"\b301\b|PermanentRedirect|AuthorizationHeaderMalformed", text):
+    if status == "301" or re.search("without LOCATION|PermanentRedirect|AuthorizationHeaderMalformed", text):
         if url.startswith("http"):
             return error(
                 "has moved, and where to cannot be followed", path=url, hint=_hint(url), code="remote"
             )
         return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
     # Any other refusal is about this object, and not the store.
-    code = "refused" if re.search(rf"{_STATUS} 4(?!29|08)\d\d", text) else "remote"
+    code = "refused" if re.fullmatch(r"4(?!29|08)\d\d", status) else "remote"
     return error(_first_line(text, failure), path=url, hint=_hint(url), code=code)
 
 
