@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -398,3 +400,129 @@ def test_a_replaced_object_that_fails_leaves_the_rows_as_they_were(
         bucket.put(f"runs/a/{NAME}", events(5, "other"))
         follower.poll()
         assert len(follower.table()) == 25
+
+
+def raw(status: str, body: bytes = b"", **headers: object) -> bytes:
+    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + body
+
+
+def of_a(table: tbq.Table) -> int:
+    return table.to_arrow()["run"].to_pylist().count("a")
+
+
+WHOLE = events(20)
+DATE = "Mon, 02 Jan 2023 00:00:00 GMT"
+#: What a server says and sends of its one file, by the method; and whether the file can be read.
+LIES = {
+    "no length for HEAD": (raw("200 OK", Last_Modified=DATE), None, True),
+    "no bytes for HEAD": (raw("200 OK", Content_Length=0, Last_Modified=DATE), None, True),
+    "another length for HEAD": (raw("200 OK", Content_Length=9_000, Last_Modified=DATE), None, True),
+    "another etag for HEAD": (raw("200 OK", Content_Length=len(WHOLE), ETag='W/"a"'), None, True),
+    "half of the bytes": (None, raw("200 OK", WHOLE[:400], Content_Length=len(WHOLE)), False),
+    "a date that is none": (
+        raw("200 OK", Content_Length=len(WHOLE), Last_Modified="soon"),
+        raw("200 OK", WHOLE, Content_Length=len(WHOLE), Last_Modified="soon"),
+        False,
+    ),
+    "no length at all": (raw("200 OK"), raw("200 OK", WHOLE), False),
+    "no answer": (b"hello", b"hello", False),
+}
+
+
+@pytest.mark.parametrize("storage", [None, {"header.X-Key": "0815"}], ids=["plain", "header"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_server_that_says_one_thing_and_sends_another(lie: str, storage: Any, web: Web) -> None:
+    head, get, readable = LIES[lie]
+    name = f"runs/a/{NAME}"
+    web.put(name, WHOLE)
+    web.answer = lambda asked: (
+        None if NAME not in asked.path or "/a/" not in asked.path else head if asked.method == "HEAD" else get
+    )
+    log = tbq.open(f"{web.url}/runs", storage=storage)
+    assert of_a(log.table("scalars", on_error="ignore")) == (20 if readable else 0)
+    assert readable == (not [each for each in log.problems if each.path == f"{web.url}/{name}"])
+    with tbq.follow(f"{web.url}/runs", storage=storage, on_error="ignore") as follower:
+        for _ in range(2):
+            follower.poll()
+        assert of_a(follower.table()) == (20 if readable else 0)
+        web.answer = lambda asked: None
+        follower.poll()
+        assert of_a(follower.table()) == 20
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("wrong", ["other bytes", "an early end"])
+def test_a_large_file_with_a_header_whose_parts_are_wrong(
+    ranges: bool, wrong: str, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tbq.source import fetch
+
+    monkeypatch.setattr(fetch, "PIECE", 1000)
+    data = events(200)
+    web.put(f"runs/a/{NAME}", data)
+    web.ranges = ranges
+
+    def answer(asked: Asked) -> bytes | None:
+        if asked.method == "HEAD" or "/a/" not in asked.path or NAME not in asked.path:
+            return None
+        etag = f'"{hashlib.sha1(data).hexdigest()}"'
+        if not ranges:
+            return (
+                raw("200 OK", data[:5000], Content_Length=len(data), ETag=etag)
+                if wrong == "an early end"
+                else None
+            )
+        if asked.headers.get("range") != "bytes=2000-2999":
+            return None
+        said = "bytes 1000-1999" if wrong == "other bytes" else "bytes 2000-2999"
+        body = data[1000:2000] if wrong == "other bytes" else data[2000:2500]
+        return raw("206 Part", body, Content_Length=1000, ETag=etag, Content_Range=f"{said}/{len(data)}")
+
+    web.answer = answer
+    storage = {"header.X-Key": "0815"}
+    log = tbq.open(f"{web.url}/runs", storage=storage)
+    rows = of_a(log.table("scalars", on_error="ignore"))
+    damaged = [each.code for each in log.problems if each.path and "/a/" in each.path]
+    assert (rows, damaged) == ((200, []) if not ranges and wrong == "other bytes" else (0, ["unreadable"]))
+    web.answer = lambda asked: None
+    assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
+
+
+def test_a_store_that_lists_the_same_page_for_ever(bucket: Bucket, s3_server: S3Server) -> None:
+    names = "".join(
+        f"<Contents><Key>runs/{i}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
+        for i in range(store.PAGE)
+    )
+    again = "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
+    page = f"<ListBucketResult>{again}{names}</ListBucketResult>".encode()
+    asked = itertools.count()
+
+    def answer(request: Request) -> tuple[str, bytes] | None:
+        listing = "list-type" in request.query
+        return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
+
+    s3_server.before = answer
+    with pytest.raises(SourceError, match="again and again"):
+        tbq.open(bucket.url("runs"))
+
+
+def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:
+    for key in ("runs/a", "other/b", "runsb/c"):
+        bucket.put(f"{key}/{NAME}", events(2))
+    listed = "".join(
+        f"<Contents><Key>{key}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
+        for key in ("runs/a", "other/b", "runsb/c")
+    )
+    page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode()
+    s3_server.before = lambda request: ("200 OK", page) if "list-type" in request.query else None
+    assert tbq.open(bucket.url("runs")).runs == ["a"]
+
+
+@pytest.mark.parametrize("run", ["301", "401", "403"])
+def test_numbers_in_names_are_not_those_of_answers(run: str, bucket: Bucket, s3_server: S3Server) -> None:
+    bucket.put(f"runs/{run}/{NAME}", events(2))
+    s3_server.before = lambda request: None if "list-type" in request.query else ("500 Oops", run.encode())
+    with pytest.raises(SourceError, match="500") as raised:
+        tbq.open(bucket.url("runs")).scalars()
+    assert raised.value.code == "remote"

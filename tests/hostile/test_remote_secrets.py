@@ -223,3 +223,59 @@ def test_commands_do_not_show_a_password(web: Web, tmp_path: Path) -> None:
         assert done.returncode
         clean(done.stdout, done.stderr)
     clean_files(tmp_path)
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "418 Odd", "500 Oops"])
+@pytest.mark.parametrize("storage", [None, {"header.Authorization": BASIC}, {"header.X-Key": SECRET}])
+def test_a_server_that_repeats_what_it_was_sent(
+    status: str, storage: dict[str, str] | None, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tbq.source import store
+
+    monkeypatch.setattr(store, "_retries", lambda patient: {"max_retries": 0})
+    store._connect.cache_clear()
+
+    def answer(asked: Asked) -> bytes | None:
+        if NAME not in asked.path:
+            return None
+        said = f"{asked.headers} {USER}:{SECRET}".encode()
+        return (
+            f"HTTP/1.1 {status}\r\nContent-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said
+        )
+
+    web.answer = answer
+    log = tbq.open(given(web) if storage is None else f"{web.url}/runs", storage=storage)
+    with pytest.raises(TbqError) as raised:
+        log.scalars()
+    for text in (*traceback.format_exception(raised.value), repr(log.problems)):
+        clean(text)
+        assert BASIC.split()[1] not in text
+    store._connect.cache_clear()
+
+
+KEYS = ["header.Authorization", "header.X-Key", "header.X Key", "aws_session_token"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *((key, f"hunter2{end}") for key in KEYS for end in ("\n", "\r\nX: y", "\0")),
+        ("header.Authorization", "hunter2\u20ac"),
+        ("header.X-Key", "hunter2\u20ac"),
+    ],
+)
+def test_a_value_that_cannot_be_sent_is_not_shown(key: str, value: str, web: Web) -> None:
+    url = "s3://bucket/runs" if key.startswith("aws") else f"{web.url}/runs"
+    with pytest.raises(TbqError) as raised:
+        tbq.open(url, storage={key: value})
+    assert key in raised.value.message
+    clean(*traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    "path", ["https://host/runs?sig=hunter2", "x:https://host/runs?sig=a/hunter2", "https://hunter2@host"]
+)
+def test_the_title_of_a_page_shows_no_secret(path: str) -> None:
+    from tbq.serve.places import places_of, title_of, without_paths
+
+    clean(title_of([path]), without_paths(f"{path}: cannot be read", places_of([path])))

@@ -6,15 +6,19 @@ import os
 import re
 from pathlib import Path
 
-from tbq.text import shown_name
+from tbq.text import shown_name, without_secrets
 
 Places = list[tuple[str, str]]
 _INSIDE = r"(?<![/\\])"  # nothing goes before a relative path
 
 
 def title_of(paths: list[str]) -> str:
-    """The names of the paths alone."""
-    return ", ".join(shown_name(Path(path).name or Path(path).absolute().name or "/") for path in paths)
+    """The names of the paths alone, without what is secret in a URL."""
+    return ", ".join(_name(Path(without_secrets(path))) for path in paths)
+
+
+def _name(path: Path) -> str:
+    return shown_name(path.name or path.absolute().name or "/")
 
 
 def places_of(paths: list[str]) -> Places:
@@ -30,7 +34,7 @@ def places_of(paths: list[str]) -> Places:
         for each in (path, str(plain), str(absolute), os.path.realpath(plain)):
             each = each.rstrip("/" + os.sep)  # what follows a directory starts with one
             if os.sep in each:  # a mere name gives nothing away
-                shown[each] = shown_name(absolute.name)
+                shown[each] = shown_name(Path(without_secrets(str(absolute))).name)
         shown |= {str(parent): "…" for parent in absolute.parents if not _is_root(parent)}
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - as it is if there is no home
     if home.is_absolute() and not _is_root(home):

@@ -12,7 +12,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -31,21 +31,39 @@ class Answer(NamedTuple):
 
     meta: dict[str, Any]
     body: http.client.HTTPResponse
-    size: int  # of the body; -1 if it was not said
+    size: int  # of the body
+    until: float  # when it must have come, by the monotonic clock
+    again: Callable[[], Answer] | None = None  # asks once more
 
     def stream(self, min_chunk_size: int) -> Iterator[bytes]:
-        """The body, a piece at a time."""
-        with self.body as body:
-            while data := body.read(min_chunk_size):
-                yield data
+        """The body, about so many bytes at a time; raises if it is not whole."""
+        left = self.size
+        try:
+            with self.body as body:
+                while left:
+                    pieces: list[bytes] = []
+                    while left and sum(map(len, pieces)) < min_chunk_size:
+                        piece = body.read1(min(left, 1 << 20))
+                        if not piece or time.monotonic() > self.until:
+                            raise TimeoutError if piece else EOFError
+                        pieces.append(piece)
+                        left -= len(piece)
+                    yield b"".join(pieces)
+        except TimeoutError:
+            raise _generic("error sending request: operation timed out") from None
+        except (http.client.HTTPException, OSError, EOFError):
+            raise _generic("error sending request: the answer ended early") from None
 
     def to_bytes(self) -> bytes:
         """All of the body."""
-        with self.body as body:
-            data = body.read()
-        if 0 <= self.size != len(data):
-            raise OSError("error sending request: the answer ended early")
-        return data
+        from obstore.exceptions import GenericError
+
+        try:
+            return b"".join(self.stream(1 << 20))
+        except GenericError:
+            if self.again is None or time.monotonic() > self.until:
+                raise
+        return self.again().to_bytes()
 
 
 class Guarded:
@@ -60,6 +78,8 @@ class Guarded:
             self._headers["User-Agent"] = str(options["user_agent"])
         self._timeout = _seconds(str(options.get("timeout", "120s")))
         self._retries = int(retries.get("max_retries", 0))
+        limit = retries.get("retry_timeout")
+        self._give_up = limit.total_seconds() if limit is not None else self._timeout
         self._pause = retries.get("backoff", {}).get("init_backoff")
         context = ssl.create_default_context()
         if options.get("root_certificate"):
@@ -81,8 +101,6 @@ class Guarded:
 
     def get(self, key: str, options: Mapping[str, Any] | None = None) -> Answer:
         """An object, or some bytes of it."""
-        from obstore.exceptions import NotSupportedError
-
         headers = {}
         given = (options or {}).get("range")
         if isinstance(given, tuple):
@@ -91,31 +109,50 @@ class Guarded:
             headers["Range"] = f"bytes={given['offset']}-"
         if (options or {}).get("if_match"):
             headers["If-Match"] = str((options or {})["if_match"])
+        return self._got(key, headers, given, self._retries)
+
+    def _got(self, key: str, headers: Mapping[str, str], given: Any, retries: int) -> Answer:
+        from obstore.exceptions import NotSupportedError
+
         answer = self._ask("GET", key, headers)
-        if given is not None and answer.body.status != 206:
-            answer.body.close()
-            raise NotSupportedError("the server sent the whole object")
+        if given is not None:
+            wrong: Exception | None = None
+            if answer.body.status != 206:
+                wrong = NotSupportedError("the server sent the whole object")
+            elif not _is_range(answer.body.headers, given):
+                wrong = _generic("the server sent other bytes than it was asked for")
+            if wrong is not None:
+                answer.body.close()
+                raise wrong
+        if retries:
+            return answer._replace(again=lambda: self._got(key, headers, given, retries - 1))
         return answer
 
     def _ask(self, method: str, key: str, more: Mapping[str, str]) -> Answer:
         url = f"{self._store}/{quote(key, errors='surrogateescape')}"
         pause = self._pause.total_seconds() if self._pause is not None else 0.0
+        began = time.monotonic()
         for left in range(self._retries, -1, -1):
+            is_last = not left or time.monotonic() - began > self._give_up
             request = urllib.request.Request(url, headers={**self._headers, **more}, method=method)
+            until = time.monotonic() + self._timeout
             try:
                 response = self._opener.open(request, timeout=self._timeout)
             except urllib.error.HTTPError as refusal:
                 refusal.close()
-                if (refusal.code < 500 and refusal.code not in (408, 429)) or not left:
+                if (refusal.code < 500 and refusal.code not in (408, 429)) or is_last:
                     raise _error(refusal.code, method, key) from None
             except (urllib.error.URLError, http.client.HTTPException, OSError) as failure:
-                if not left:
+                if is_last:
                     reason = getattr(failure, "reason", failure)
                     raise _generic(f"error sending request: {reason}") from None
             else:
-                return Answer(
-                    _meta(response.headers), response, int(response.headers.get("Content-Length") or -1)
-                )
+                try:
+                    meta, size = _meta(response.headers)
+                except BaseException:
+                    response.close()
+                    raise
+                return Answer(meta, response, size, until)
             time.sleep(pause)
             pause = min(2 * pause, _MOST_BACKOFF)
         raise AssertionError("the last attempt returns or raises")
@@ -140,16 +177,35 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
-def _meta(headers: Any) -> dict[str, Any]:
-    total = re.fullmatch(r"bytes \d+-\d+/(\d+)", headers.get("Content-Range") or "")
-    modified = (
-        email.utils.parsedate_to_datetime(headers["Last-Modified"]) if headers.get("Last-Modified") else None
-    )
-    return {
-        "size": int(total[1]) if total else int(headers.get("Content-Length") or 0),
-        "e_tag": headers.get("ETag"),
-        "last_modified": modified or datetime.fromtimestamp(0, UTC),
-    }
+_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+def _is_range(headers: Any, given: Any) -> bool:
+    """Whether an answer has the bytes that were asked for, up to the end of the object."""
+    got = _RANGE.fullmatch(headers.get("Content-Range") or "")
+    if got is None:
+        return False
+    first, last, total = map(int, got.groups())
+    begin, end = given if isinstance(given, tuple) else (given["offset"], total)
+    return (first, last) == (begin, min(end, total) - 1)
+
+
+def _meta(headers: Any) -> tuple[dict[str, Any], int]:
+    """What an answer says of its object, and the size of the answer."""
+    length = headers.get("Content-Length")
+    if length is None:
+        raise _generic("Content-Length Header missing from response")
+    if not re.fullmatch(r"[0-9]{1,18}", length):
+        raise _generic("Invalid Content-Length")
+    total = _RANGE.fullmatch(headers.get("Content-Range") or "")
+    modified = datetime.fromtimestamp(0, UTC)
+    if headers.get("Last-Modified"):
+        try:
+            modified = email.utils.parsedate_to_datetime(headers["Last-Modified"])
+        except (ValueError, TypeError):
+            raise _generic("Invalid last modified") from None
+    size = int(total[3]) if total else int(length)
+    return {"size": size, "e_tag": headers.get("ETag"), "last_modified": modified}, int(length)
 
 
 def _error(status: int, method: str, key: str) -> Exception:

@@ -171,7 +171,7 @@ class Mirror:
         return not self._live or time.time() - version.modified > _SETTLED
 
     def _bring(self, url: str, store: Store, version: Object) -> None:
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             try:
                 if version.is_known:
                     self._bring_version(url, store, version)
@@ -180,9 +180,12 @@ class Mirror:
                 raise _deleted(url) from None
             except ChangedError:
                 pass
-            newer = store.head(version.key)
+            # A server that says one thing and sends another is asked for what it sends.
+            newer = (store.head_of_get if attempt and store.place.is_http else store.head)(version.key)
             if newer is None:
                 raise _deleted(url)
+            if self._have(url, newer):
+                return
             version = newer
         raise ChangedError("changes faster than it can be read", path=url, code="changed")
 

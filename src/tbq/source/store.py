@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,7 +88,7 @@ class Store:
         self._has_checksums: bool | None = None  # whether etags are those of the bytes, if that is known
         # A first answer must come soon; a download of hours may sit out a minute of trouble.
         given = tuple(sorted(with_user(storage, user).items()))
-        environment = tuple(sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT)))
+        environment = tuple(_environment())
         self._asked = _connect(place.store, given, environment, patient=False)
         self._data = _connect(place.store, given, environment, patient=True)
 
@@ -109,14 +110,20 @@ class Store:
         """The newest version; None if there is none."""
         try:
             with self._explained(key):
-                return _object(self._asked.head(self._key(key)), key)
+                found = _object(self._asked.head(self._key(key)), key)
+            if found.size or not self.place.is_http:
+                return found
         except MissingObjectError:
             if not self.place.is_http:
                 return None
         except SourceError as failure:
-            if not self.place.is_http or not (failure.code == "denied" or _STATUS in failure.message):
+            answered = failure.code == "denied" or _STATUS in failure.message or _LENGTH in failure.message
+            if not self.place.is_http or not answered:
                 raise
-        # Not every web server answers this kind of request, or answers it rightly.
+        return self.head_of_get(key)
+
+    def head_of_get(self, key: str) -> Object | None:
+        """The same, as a request for the object itself says it: not every web server answers others, or rightly."""
         try:
             return self._head_of_get(key)
         except MissingObjectError:
@@ -230,7 +237,8 @@ class Store:
             text = str(failure)
             if isinstance(failure, ValueError) and _NOT_A_PATH not in text:
                 raise
-            raise _in_words(failure, _hushed(text, self.storage), self._url(key), error) from None
+            secrets = with_user(self.storage, self._user)
+            raise _in_words(failure, _hushed(text, secrets), self._url(key), error) from None
 
 
 def with_user(storage: Mapping[str, str], user: str | None) -> dict[str, str]:
@@ -247,14 +255,24 @@ def with_user(storage: Mapping[str, str], user: str | None) -> dict[str, str]:
 
 _SECRET = re.compile(r"(?i)secret|key|token|password|credential|sas|^header\.|proxy_url")
 _MD5 = re.compile(r"[0-9a-f]{32}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f]")
+_WHOLE_FILE = re.compile(
+    r"(?i)certificate|service_account|credentials"
+)  # options that may hold a file's text
 
 
 def _hushed(text: str, storage: Mapping[str, str]) -> str:
     """What a library says, without the secrets among the options that it was given."""
-    for key, value in storage.items():
+    for key, value in (*storage.items(), *_environment()):
         if _SECRET.search(key) and len(value) > 3:
             text = text.replace(value, "…")
     return text
+
+
+def _environment() -> list[tuple[str, str]]:
+    """The variables that obstore reads."""
+    return sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT))
 
 
 def _is_strong(etag: str) -> bool:
@@ -284,6 +302,7 @@ def _connect(
     except ImportError:
         raise missing("obstore", needed_for="reading from and writing to a URL", extra="remote") from None
 
+    _refuse_unsendable(store, storage, environment)
     client: dict[str, Any] = {"connect_timeout": "5s", "timeout": "120s" if patient else "20s"}
     config: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -314,6 +333,24 @@ def _connect(
         raise SourceError(text, path=store, hint=_hint(store), code="remote") from None
 
 
+def _refuse_unsendable(store: str, *options: tuple[tuple[str, str], ...]) -> None:
+    """Raise if an option cannot be sent, as a key with the line break of its file. Its value may be a secret."""
+    for key, value in itertools.chain(*options):
+        name = key.removeprefix(_HEADER)
+        if name != key and not _HEADER_NAME.fullmatch(name):
+            what, hint = f"{key!r} does not name a header", "want header.NAME=VALUE"
+        elif _UNSENDABLE.search(value) and not _WHOLE_FILE.search(key):
+            what, hint = f"the value of {key} has a line break or a control character", "remove it"
+        elif name != key and not value.isascii():
+            what, hint = (
+                f"the value of {key} has letters that are not ASCII",
+                "encode it as the server wants it",
+            )
+        else:
+            continue
+        raise SourceError(what, path=store, hint=hint, code="remote")
+
+
 def _no_option(store: str, config: Mapping[str, str]) -> SourceError:
     what = f"a web server has no option {next(iter(config))!r}"
     return SourceError(what, path=store, hint=_hint(store), code="remote")
@@ -341,6 +378,8 @@ def _retries(patient: bool) -> dict[str, Any]:
 
 #: What obstore says before the number, if there was an answer at all.
 _STATUS = "status code:"
+#: What obstore says if an answer does not say how long it is.
+_LENGTH = "Content-Length"
 #: What obstore says, as a ValueError, of a name with control characters.
 _NOT_A_PATH = "Could not parse path"
 
@@ -371,20 +410,22 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
         return error(
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
-    if isinstance(failure, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or re.search(
-        r"\b(401|403)\b", _first_line(text, failure)
-    ):
+    # The number of an answer stands after these words; names and times in the text have numbers too.
+    said = re.search(rf"{_STATUS} (\d+)", text)
+    status = said[1] if said else ""
+    refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
+    if isinstance(failure, refused) or status in ("401", "403"):
         return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
         return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
-    if re.search(r"\b301\b|PermanentRedirect|AuthorizationHeaderMalformed", text):
+    if status == "301" or re.search("without LOCATION|PermanentRedirect|AuthorizationHeaderMalformed", text):
         if url.startswith("http"):
             return error(
                 "has moved, and where to cannot be followed", path=url, hint=_hint(url), code="remote"
             )
         return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
     # Any other refusal is about this object, and not the store.
-    code = "refused" if re.search(rf"{_STATUS} 4(?!29|08)\d\d", text) else "remote"
+    code = "refused" if re.fullmatch(r"4(?!29|08)\d\d", status) else "remote"
     return error(_first_line(text, failure), path=url, hint=_hint(url), code=code)
 
 
@@ -395,6 +436,8 @@ def _exists(url: str, error: type[TbqError]) -> TbqError:
 def _first_line(text: str, failure: Exception) -> str:
     """What a library says, without what is for its authors."""
     text = text.partition("\n\nDebug source")[0].strip()
+    # Nor what a server says of its answer: some repeat what they were sent, secrets too.
+    text = re.sub(rf"({_STATUS} \d+[^:\n]*).*", r"\1", text, flags=re.DOTALL)
     text = re.sub(r"<\?xml.*", "", text, flags=re.DOTALL).strip(" :\n")
     return text.splitlines()[0][:300] if text else type(failure).__name__
 
