@@ -213,3 +213,19 @@ def test_an_expression_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
     with pytest.raises(SelectionError, match="no run matches"):
         tbq.open(tmp_path, merge_runs="re:(.*)/x")
+
+
+def test_an_expression_takes_no_run_that_it_does_not_match(tmp_path: Path) -> None:
+    for name in ("a", "a/v1", "a/v2"):
+        write(tmp_path / name, "1", *session(100.0, 0))
+    with pytest.raises(UsageError, match="run 'a' exists and is not one of the runs to merge"):
+        tbq.open(tmp_path, merge_runs=r"re:(.*)/v\d")
+    assert tbq.open(tmp_path, merge_runs=r"re:(a)(/v\d)?").runs == ["a"]
+
+
+def test_relative_and_absolute_paths_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "first", "1", *session(100.0, 0, 1))
+    write(tmp_path / "second", "2", *session(200.0, 2))
+    monkeypatch.chdir(tmp_path)
+    log = tbq.open({"x": "first", "y": tmp_path / "second"}, merge_runs="x,y=z")
+    assert [row[:2] for row in rows(log.scalars())] == [("z", 0), ("z", 1), ("z", 2)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq.arrays import without_overflow
 from tbq.columns.codes import values_of
 from tbq.errors import TbqError
 from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
@@ -117,7 +118,7 @@ def _statistics(values: Any) -> dict[str, Any]:
         with np.errstate(all="ignore"):
             low, *_, high = quantiles = np.quantile(finite, _QUANTILES).tolist()
             about |= {
-                "min": low, "max": high, "mean": float(finite.mean()), "std": float(finite.std()),
+                "min": low, "max": high, "mean": float(without_overflow(np.mean, finite)), "std": float(without_overflow(np.std, finite)),
                 "zeros": int((finite == 0).sum()), "quantiles": quantiles, "levels": _QUANTILES,
             }  # fmt: skip
             edges = np.linspace(low, high, 41) if low < high else np.array([low - 0.5, high + 0.5])

@@ -57,6 +57,11 @@ def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:
             if run in names:
                 raise UsageError(f"run {run!r} is merged twice")
             names[run] = name
+    for new in sorted({*names.values()} & {*runs} - {*names}):
+        raise UsageError(
+            f"run {new!r} exists and is not one of the runs to merge",
+            hint=f"choose another name, or merge {new!r} too",
+        )
     return names
 
 
@@ -102,11 +107,6 @@ def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]
                 f"no run is called {part!r}, so it cannot be merged into {new!r}",
                 hint=f"closest: {', '.join(near)}" if near else None,
             )
-    if new in runs and new not in parts:
-        raise UsageError(
-            f"run {new!r} exists and is not one of the runs to merge",
-            hint=f"choose another name, or merge {new!r} too",
-        )
     return list(dict.fromkeys(parts))
 
 
@@ -135,4 +135,6 @@ def _above(first: str, other: str) -> str:
     """The directory that both lie in."""
     if is_remote(first) or is_remote(other):
         return "/".join(common_parts([path.rstrip("/").split("/") for path in (first, other)]))
+    if os.path.isabs(first) != os.path.isabs(other):
+        first, other = os.path.abspath(first), os.path.abspath(other)
     return os.path.commonpath([first, other])
