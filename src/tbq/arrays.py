@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import missing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -25,6 +27,28 @@ STORED_AS = {
     "float8_e8m0fnu": "u1",
     "float4_e2m1fn": "u1",
 }
+
+
+_LESS = 2.0**-600  # squares of the largest floats, times this, are floats
+
+
+def without_overflow(compute: Callable[..., Any], *values: Array) -> Any:
+    """What `compute` gives for these floats, also if it overflows on the way to a number that does not.
+
+    `compute` is one that gives half as much of half the values, as a mean does, and a standard deviation.
+
+    >>> import numpy as np
+    >>> float(without_overflow(np.mean, np.array([1.5e308, 1.5e308])))
+    1.5e+308
+    """
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        result = compute(*values)
+        if np.isfinite(result).all():
+            return result
+        # A power of two changes no digit of what counts beside values so large.
+        return np.where(np.isfinite(result), result, compute(*(each * _LESS for each in values)) / _LESS)
 
 
 def dtype_name(array: Any) -> str:

@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import logs
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
-from tbq.query.groups import group_runs
+from tbq.query.groups import Grouping, group_runs
 from tbq.query.leaderboard import ranked
+from tbq.query.moments import Moments, merged
+from tbq.query.reduce import reduce
+from tbq.table import Table
 from tbq.write.reduced import folders
 
 RUNS = ["lr=0.1/seed0", "lr=0.1/seed1", "lr=1/seed0", "other"]
@@ -169,3 +173,45 @@ def test_compare_wants_two_runs(root: Path) -> None:
         log.compare("other", "othr")
     with pytest.raises(SelectionError, match="3 runs match"):
         log.compare("other", "lr*")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(0.1234567, 0.1234568), (1234567890.0, 1234567891.0), (999999.25, 999999.5), (1e300, 1.0000001e300)],
+)
+def test_two_values_of_a_hyperparameter_are_two_groups(values: tuple[float, float]) -> None:
+    grouping = Grouping.of_values(
+        ["a", "b"], ["lr"], dict(zip("ab", ({"lr": v} for v in values), strict=True))
+    )
+    assert len(grouping.names) == 2
+    assert [float(name.removeprefix("lr=").replace(",", "")) for name in grouping.names] == sorted(values)
+
+
+def test_a_hyperparameter_may_be_no_number() -> None:
+    hparams = {run: {"lr": lr} for run, lr in zip("abcd", (math.nan, 1.0, math.nan, math.inf), strict=True)}
+    grouping = Grouping.of_values("abcd", ["lr"], hparams)
+    assert grouping.names == ["lr=nan", "lr=1", "lr=inf"]
+    assert grouping.of_run["a"] == grouping.of_run["c"]
+
+
+def test_groups_by_nothing_are_refused(root: Path) -> None:
+    with pytest.raises(UsageError, match="by: got"):
+        tbq.open(root).reduce(by=[])
+
+
+def test_statistics_of_huge_values_are_finite() -> None:
+    """Sums and squares of them are not."""
+    values = [1.0e308, 1.5e308, 1.2e308, 1.7e308]
+    table = pa.table({"run": list("abcd"), "tag": ["x"] * 4, "step": [0] * 4, "value": values})
+    want = pytest.approx([1.35e308, np.std(np.array(values) / 1e300, ddof=1) * 1e300])
+    for general_only in (False, True):
+        (row,) = reduce(table, dict.fromkeys("abcd", "g"), "mean,std", general_only=general_only).to_pylist()
+        assert [row["mean"], row["std"]] == want
+    both = merged([Moments.of(table.slice(0, 1)), Moments.of(table.slice(1, 3))])
+    assert [both.mean[0], both.std[0]] == want
+    steps = Table(pa.table({"run": ["a"] * 4, "tag": ["x"] * 4, "step": range(4), "value": values}))
+    (row,) = steps.summary(stats="mean,std").to_dicts()
+    assert [row["x.mean"], row["x.std"]] == want
+    endless = table.set_column(3, "value", pa.array([1.7e308, 1.7e308, math.inf, 1.0]))
+    (row,) = reduce(endless, dict.fromkeys("abcd", "g"), "mean").to_pylist()
+    assert row["mean"] == math.inf

@@ -367,3 +367,11 @@ def test_an_unfinished_line_of_csv_is_left_out_with_a_warning(tmp_path):
             "a": [(1, 2)],
             "b": [(1, 3)],
         }
+
+
+@pytest.mark.parametrize("text", ["step,note\n0,a\n1,b\n", "step;loss\n0;1,5\n"])
+@pytest.mark.filterwarnings("ignore:metric 'loss'")
+def test_steps_alone_are_no_metric(tmp_path, text):
+    with pytest.raises(SourceError, match="has no metrics"):
+        metrics(write(tmp_path / "x.csv", text))
+    assert found(metrics(write(tmp_path / "y.csv", "step,epoch\n5,0\n6,1\n"))) == {"epoch": [(5, 0), (6, 1)]}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tbq
-from tbq.errors import SelectionError, UsageError
+from tbq.errors import SelectionError, TbqWarning, UsageError
 
 
 def write(root: Path, name: str, *events: bytes) -> None:
@@ -213,3 +213,36 @@ def test_an_expression_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "a", "1", *session(100.0, 0))
     with pytest.raises(SelectionError, match="no run matches"):
         tbq.open(tmp_path, merge_runs="re:(.*)/x")
+
+
+def test_an_expression_takes_no_run_that_it_does_not_match(tmp_path: Path) -> None:
+    for wall, name in enumerate(("a", "a/v1", "a/v2")):
+        write(tmp_path / name, "1", *session(100.0 + wall, 0))
+    with pytest.raises(UsageError, match="run 'a' exists and is not one of the runs to merge"):
+        tbq.open(tmp_path, merge_runs=r"re:(.*)/v\d")
+    assert tbq.open(tmp_path, merge_runs=r"re:(a)(/v\d)?").runs == ["a"]
+
+
+def test_relative_and_absolute_paths_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "first", "1", *session(100.0, 0, 1))
+    write(tmp_path / "second", "2", *session(200.0, 2))
+    monkeypatch.chdir(tmp_path)
+    log = tbq.open({"x": "first", "y": tmp_path / "second"}, merge_runs="x,y=z")
+    assert [row[:2] for row in rows(log.scalars())] == [("z", 0), ("z", 1), ("z", 2)]
+
+
+@pytest.mark.filterwarnings("ignore:.*is a copy of:tbq.TbqWarning")
+def test_a_copy_in_another_of_the_merged_directories_counts_once(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "v0", "1", *session(100.0, 0, 1))
+    write(tmp_path / "in" / "v1", "2", *session(200.0, 2, 3))
+    write(tmp_path / "in" / "v0", "2", *session(200.0, 2, 3))
+    write(tmp_path / "in" / "v1", "2.copy", *session(200.0, 2, 3))
+    expression = r"re:v\d()"
+    log = tbq.open(tmp_path / "in", merge_runs=expression)
+    assert [row[:2] for row in rows(log.scalars(restarts="keep"))] == [(".", step) for step in range(4)]
+    told = [problem for problem in log.problems if problem.code == "copy"]
+    assert [problem.run for problem in told] == [".", "."]
+    assert any("v0" in problem.message for problem in told)  # the other file is called like this one
+    with pytest.warns(TbqWarning, match="is a copy of"):
+        tbq.rewrite(tmp_path / "in", tmp_path / "out", merge_runs=expression)
+    assert [row[1] for row in rows(tbq.open(tmp_path / "out").scalars(restarts="keep"))] == [0, 1, 2, 3]

@@ -225,3 +225,14 @@ def test_twenty_sub_runs_are_many(tmp_path: Path) -> None:
         write(tmp_path, *add_hparams({"lr": 1.0}), scalar("acc", 1.0), run=f"17000000{i:02d}.5")
     found = tbq.doctor(tmp_path, select="TBQ604")
     assert [finding.message for finding in found] == ["add_hparams created 20 sub-runs, below ."]
+
+
+def test_a_part_of_a_summary_keeps_its_curves_and_its_best(tmp_path: Path) -> None:
+    write(tmp_path, scalar("loss", 4.0), scalar("loss", 2.0))
+    table = tbq.open(tmp_path).summary(best={"loss": "min"})
+    assert "<svg" in table._repr_html_()
+    for part in (table.head(1), table.sort("loss"), table.filter([True]), table.select(table.columns)):
+        assert "<svg" in part._repr_html_()
+        assert part.best == table.best
+    assert "<svg" not in table.select("loss")._repr_html_()
+    assert table.select("run,loss").best == {}

@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from tbq.errors import TbqWarning, UsageError
@@ -220,3 +223,33 @@ def test_a_selection_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_no_condition_or_column_is_named(table: Table) -> None:
+    for where in (pc.field("nope") > 1, pc.field("step") + 1, pc.field("run")):
+        with pytest.raises(UsageError, match="where: got"):
+            table.filter(where)
+    for wrong in (None, 5):
+        with pytest.raises(UsageError, match="select: got"):
+            table.select(wrong)  # type: ignore[arg-type]
+    for wrong in (None, 5, [1]):
+        with pytest.raises(UsageError, match="sort: got"):
+            table.sort(wrong)  # type: ignore[arg-type]
+    empty = table.head(0)
+    assert len(empty.filter([value > 2 for value in empty["value"]])) == 0
+
+
+def test_rows_without_a_tag_are_of_no_tag(tmp_path: Path) -> None:
+    columns = {
+        "run": ["a", "a"],
+        "tag": ["x", None],
+        "step": [0, 0],
+        "value": [1.0, 2.0],
+        "more": pa.nulls(2),
+    }
+    table = Table(pa.table(columns))
+    assert table.wide("x").to_dicts() == [{"run": "a", "step": 0, "x": 1.0}]
+    assert table.summary("x").to_dicts() == [{"run": "a", "x": 1.0}]
+    assert len(table.filter(tag="*")) == 1
+    table.head(0).write(tmp_path / "x.parquet")
+    assert pq.read_table(tmp_path / "x.parquet").column_names == list(columns)

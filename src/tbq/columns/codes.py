@@ -100,6 +100,18 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     )
 
 
+def complete(table: pa.Table) -> pa.Table:
+    """The rows of a scalar table that have a run, a tag, a step and a value.
+
+    >>> complete(pa.table({"run": ["a", "a"], "tag": ["x", None], "step": [1, 2], "value": [0.5, 0.5]})).num_rows
+    1
+    """
+    for name in ("run", "tag", "step", "value"):
+        if table.column(name).null_count:
+            table = table.filter(table.column(name).is_valid())
+    return table
+
+
 @dataclass(frozen=True)
 class Series:
     """The rows of a scalar table grouped by run and tag, each group in the order of the table."""
@@ -116,8 +128,7 @@ class Series:
     @classmethod
     def of(cls, table: pa.Table, walls: bool = False) -> Series:
         """Group the table; one in order of run and tag, as tbq's are, is not copied. `walls` keeps wall times."""
-        if table.column("value").null_count:
-            table = table.filter(table.column("value").is_valid())
+        table = complete(table)
         run, run_names = codes_of(table.column("run"))
         tag, tag_names = codes_of(table.column("tag"))
         step, value = numbers(table.column("step")), numbers(table.column("value"))

@@ -121,7 +121,9 @@ def _without_nulls(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     fields = [
-        field.with_nullable(table.column(i).null_count > 0) if not pa.types.is_nested(field.type) else field
+        field
+        if pa.types.is_nested(field.type) or pa.types.is_null(field.type)
+        else field.with_nullable(table.column(i).null_count > 0)
         for i, field in enumerate(table.schema)
     ]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))

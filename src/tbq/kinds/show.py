@@ -85,6 +85,7 @@ def _text(rows: pa.Table, _key: dict[str, Any]) -> str:
 def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
     import numpy as np
 
+    from tbq.arrays import without_overflow
     from tbq.kinds.tensors import array, corner
 
     dtype, shape = rows["dtype"][0].as_py(), rows["shape"][0].as_py()
@@ -96,9 +97,8 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
         wide = values.astype(np.float64)
         finite = wide[np.isfinite(wide)]
         if finite.size:
-            lines.append(
-                f"min {finite.min():.6g}  max {finite.max():.6g}  mean {finite.mean():.6g}  std {finite.std():.6g}"
-            )
+            mean, std = (float(without_overflow(each, finite)) for each in (np.mean, np.std))
+            lines.append(f"min {finite.min():.6g}  max {finite.max():.6g}  mean {mean:.6g}  std {std:.6g}")
         odd = wide.size - finite.size
         lines += [f"{odd:,} NaN or infinite"] if odd else []
     shown = corner(values)

@@ -147,8 +147,13 @@ class SummaryTable(Table):
         2
         """
         table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
-        table.best, table.curves = self.best, self.curves
+        names = arrow.column_names
+        table.best = {tag: both for tag, both in self.best.items() if {*both} <= {*names}}
+        table.curves = self.curves if names.count("run") == 1 else None  # a curve is found by its run
         return table
+
+    def _same(self, arrow: pa.Table) -> SummaryTable:
+        return self.having(arrow)
 
     def _repr_html_(self) -> str:
         from tbq.table.draw import page

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.arrays import without_overflow
 from tbq.columns.codes import codes_of, numbers
 
 if TYPE_CHECKING:
@@ -45,23 +46,15 @@ class Aligned:
 
     @cached_property
     def mean(self) -> Floats:
-        with np.errstate(all="ignore"):
-            return self._joined([_sum(runs) / len(runs) for _, _, runs in self.blocks])
+        return self._joined([without_overflow(_mean, *runs) for _, _, runs in self.blocks])
 
     @cached_property
     def std(self) -> Floats:
         parts = []
         at = 0
-        with np.errstate(all="ignore"):
-            for _, steps, runs in self.blocks:
-                mean = self.mean[at : at + len(steps)]
-                at += len(steps)
-                total = np.zeros(len(steps))
-                for run in runs:
-                    off = run - mean
-                    off *= off
-                    total += off
-                parts.append(np.sqrt(total / (len(runs) - 1)))
+        for _, steps, runs in self.blocks:
+            parts.append(without_overflow(_std, self.mean[at : at + len(steps)], *runs))
+            at += len(steps)
         return self._joined(parts)
 
     def least(self) -> Floats:
@@ -83,7 +76,7 @@ class Aligned:
 
 def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:
     """The rows of a table, if the runs of each group have the same ascending steps, and no value is NaN."""
-    if table.column("value").null_count or table.column("step").null_count or not len(table):
+    if not len(table):
         return None
     run, run_names = codes_of(table.column("run"))
     tag, tag_names = codes_of(table.column("tag"))
@@ -117,9 +110,18 @@ def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:
     return Aligned([(key, *blocks[key]) for key in sorted(blocks)], group_names, tags) if blocks else None
 
 
-def _sum(runs: list[Floats]) -> Floats:
-    """In the order of rows, from zero, as `bincount` adds."""
+def _mean(*runs: Floats) -> Floats:
+    """Added in the order of rows, from zero, as `bincount` adds."""
     total = np.zeros(len(runs[0]))
     for run in runs:
         total += run
-    return total
+    return total / len(runs)
+
+
+def _std(mean: Floats, *runs: Floats) -> Floats:
+    total = np.zeros(len(mean))
+    for run in runs:
+        off = run - mean
+        off *= off
+        total += off
+    return np.asarray(np.sqrt(total / np.float64(len(runs) - 1)))

@@ -96,6 +96,8 @@ def _expressions(by: str | Sequence[str]) -> list[str]:
     if not isinstance(by, str) and not isinstance(by, Iterable):
         raise bad("by", by, f"{_WANT}, or a list of those")
     given = [by] if isinstance(by, str) else list(by)
+    if not given:
+        raise bad("by", by, _WANT)
     for each in given:
         if not isinstance(each, str):
             raise bad("by", each, _WANT)
@@ -138,7 +140,9 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if not _is_number(value):
         return str(value)
-    return f"{value:g}" if abs(value) < 1e6 else number(value)
+    short = f"{value:g}" if abs(value) < 1e6 else number(value)
+    # Two values are never one group because their first digits are the same.
+    return short if float(short.replace(",", "")) == value else repr(value).removesuffix(".0")
 
 
 def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = False) -> dict[str, str]:
@@ -161,7 +165,7 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = 
         for run, group in _matching(runs, expression, foreign).items():
             groups.setdefault(run, group)
     if not groups:
-        near = closest(given[0], list(runs)) if given else []
+        near = closest(given[0], list(runs))
         raise SelectionError(
             f"no run matches the group {' or '.join(map(repr, given))}",
             hint=None if foreign else _hint(given, near, runs),

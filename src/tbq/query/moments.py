@@ -78,7 +78,7 @@ def merged(parts: Iterable[Moments]) -> Moments:
         return listed[0]
     step = np.unique(np.concatenate([part.step for part in listed])) if listed else np.zeros(0, np.int64)
     count = np.zeros(len(step), np.int64)
-    mean, squares = np.zeros(len(step)), np.zeros(len(step))
+    mean, spread = np.zeros(len(step)), np.zeros(len(step))  # the second: the root of the sum of squares
     smallest, greatest = np.full(len(step), np.nan), np.full(len(step), np.nan)
     for part in listed:
         at = np.searchsorted(step, part.step)
@@ -87,8 +87,9 @@ def merged(parts: Iterable[Moments]) -> Moments:
         both = before + more
         with np.errstate(all="ignore"):
             off = part.mean[some] - mean[at]
-            inside = np.where(more > 1, part.std[some] ** 2 * (more - 1), 0.0)
-            squares[at] += inside + np.where(before > 0, off * off * (before * more / both), 0.0)
+            inside = np.where(more > 1, part.std[some] * np.sqrt(more - 1), 0.0)
+            between = np.where(before > 0, off * np.sqrt(before * (more / both)), 0.0)
+            spread[at] = np.hypot(np.hypot(spread[at], inside), between)  # squares might overflow
             # The distance of two infinite means is not a number, and that of two huge ones may be infinite.
             shares = mean[at] * (before / both) + part.mean[some] * (more / both)
             mean[at] = np.where(np.isfinite(off), mean[at] + off * (more / both), shares)
@@ -98,5 +99,5 @@ def merged(parts: Iterable[Moments]) -> Moments:
         count[at] = both
     with np.errstate(all="ignore"):
         known = (count > 1) & np.isfinite(mean)  # the distance from an infinite mean is not a number
-        std = np.where(known, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
+        std = np.where(known, spread / np.sqrt(np.maximum(count - 1, 1)), np.nan)
     return Moments(step, count, np.where(count > 0, mean, np.nan), std, smallest, greatest)

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
-from tbq.columns.codes import codes_of, numbers
+from tbq.arrays import without_overflow
+from tbq.columns.codes import codes_of, complete, numbers
 from tbq.errors import warn
 from tbq.query import student
 from tbq.query.aligned import Aligned, aligned
@@ -45,6 +46,7 @@ def reduce(
     [{'group': 'a', 'tag': 'loss', 'step': 1, 'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]
     """
     names = parse(stats)
+    scalars = complete(scalars)
     short = None if general_only else aligned(scalars, groups)
     rows = _Rows.of(scalars, groups) if short is None else short
     groups_of, tags_of = _labels(rows)
@@ -109,14 +111,16 @@ class _Rows:
 
     @cached_property
     def mean(self) -> Floats:
-        with np.errstate(all="ignore"):
-            return self._sum(np.where(self.there, self.value, 0.0)) / self.count
+        values = np.where(self.there, self.value, 0.0)
+        return np.asarray(without_overflow(lambda values: self._sum(values) / self.count, values))
 
     @cached_property
     def std(self) -> Floats:
-        with np.errstate(all="ignore"):
-            off = np.where(self.there, self.value - self.mean[self.cell], 0.0)
+        def spread(values: Floats, mean: Floats) -> Floats:
+            off = np.where(self.there, values - mean[self.cell], 0.0)
             return np.sqrt(self._sum(off * off) / (self.count - 1))
+
+        return np.asarray(without_overflow(spread, self.value, self.mean))
 
     @cached_property
     def ordered(self) -> tuple[Floats, Ints]:

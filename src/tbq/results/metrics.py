@@ -188,7 +188,8 @@ def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
     numbers and blanks, where a blank row gets the step of the row before it. One column counts for the whole file,
     as steps of two columns cannot be compared. The other columns stay metrics.
     """
-    judged = [(number, row) for number, row in enumerate(rows, 1) if any(map(_is_metric, row.items()))]
+    numbered = list(enumerate(rows, 1))
+    judged = [each for each in numbered if any(map(_is_metric, each[1].items()))] or numbered
     partial: tuple[str, str] | None = None
     refused = []
     for name in STEP_COLUMNS:

@@ -67,14 +67,14 @@ def execute(
         raise SourceError(
             first.message, path=first.path, hint="--repair continues without it", code=first.code
         )
-    for copy in discovered.copies:
-        warn(str(copy.problem()))
     unpacked = Unpacked(max_unpacked)
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:
         folded, notes = plan.folds(discovered.runs, _survey(discovered.runs, unpacked, threads))
     grouped = plan.group(discovered.runs, options, folded)
+    for copy in [*discovered.copies, *grouped.copies]:
+        warn(str(copy.problem()))
     survey = _survey(grouped.runs, unpacked, threads)
     reports = survey.files
     packed = _problems.of_unpacking(unpacked.failures, reports, grouped.runs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import UsageError, warn
 from tbq.select import MAX_STEP, MIN_STEP
 from tbq.source import Run
-from tbq.source.merge import merged_names
+from tbq.source.merge import joined_run, merged_names
 from tbq.text import shell_word, system_name
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tbq._core import Result, Rules
     from tbq.rewrite.options import Options
+    from tbq.source.copies import Copy
 
 #: Kinds that mark places in a log and hold no data: a selection of tags keeps them.
 _MARKS = ("logs",)
@@ -30,7 +31,7 @@ class Grouped:
     """The new runs, each with all of its source files."""
 
     runs: list[Run]
-    notes: list[str]
+    copies: list[Copy]  # files that are not read, since runs that became one have them twice
 
 
 def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Grouped:
@@ -56,16 +57,8 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
                 hint=f"to join them: --merge-runs {shell_word(f'{other},{name}={new}')}",
             )
         final[new] = members
-    grouped = [
-        Run(
-            name,
-            members[0].path,
-            [path for member in members for path in member.files],
-            remote=members[0].remote,
-        )
-        for name, members in final.items()
-    ]
-    return Grouped(sorted(grouped, key=lambda run: run.name), [])
+    joined = [joined_run(name, final[name]) for name in sorted(final)]
+    return Grouped([run for run, _ in joined], [copy for _, copies in joined for copy in copies])
 
 
 def _check_run_name(name: str) -> None:

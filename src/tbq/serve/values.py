@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq.arrays import without_overflow
 from tbq.columns.codes import values_of
 from tbq.errors import TbqError
 from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
@@ -116,8 +117,9 @@ def _statistics(values: Any) -> dict[str, Any]:
     if finite.size:
         with np.errstate(all="ignore"):
             low, *_, high = quantiles = np.quantile(finite, _QUANTILES).tolist()
+            mean, std = (float(without_overflow(each, finite)) for each in (np.mean, np.std))
             about |= {
-                "min": low, "max": high, "mean": float(finite.mean()), "std": float(finite.std()),
+                "min": low, "max": high, "mean": mean, "std": std,
                 "zeros": int((finite == 0).sum()), "quantiles": quantiles, "levels": _QUANTILES,
             }  # fmt: skip
             edges = np.linspace(low, high, 41) if low < high else np.array([low - 0.5, high + 0.5])

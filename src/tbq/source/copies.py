@@ -40,7 +40,8 @@ class Copy(NamedTuple):
     @property
     def message(self) -> str:
         """What it is, and what is done about it."""
-        name = shown_path(os.path.basename(self.of))
+        beside = os.path.dirname(self.of) == os.path.dirname(self.path)
+        name = shown_path(os.path.basename(self.of) if beside else self.of)
         if self.exact:
             return f"is a copy of {name}, so its rows count once"
         return f"is an older copy of {name}, which begins with all of its bytes, so its rows count once"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError
 from tbq.select import closest
+from tbq.source.copies import Copy, without_copies
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
 from tbq.text import is_text, shown_name, shown_path
@@ -32,16 +33,25 @@ def merge_runs(found: Found, merging: Merging) -> Found:
     except SelectionError as failure:
         failure.path = ", ".join(map(shown_path, found.paths))
         raise
-    merged: dict[str, Run] = {}
+    parts: dict[str, list[Run]] = {}
     for run in found.runs:
-        name = names.get(run.name, run.name)
-        before = merged.get(name)
-        if before is None:
-            merged[name] = run._replace(name=name)
-        else:
-            folder = _above(before.path, run.path) if before.path and run.path else before.path
-            merged[name] = before._replace(path=folder, files=[*before.files, *run.files])
-    return replace(found, runs=sorted(merged.values(), key=lambda run: run.name))
+        parts.setdefault(names.get(run.name, run.name), []).append(run)
+    joined = [joined_run(name, parts[name]) for name in sorted(parts)]
+    copies = [copy._replace(run=names.get(copy.run, copy.run)) for copy in found.copies]
+    copies += [copy for _, of_run in joined for copy in of_run]
+    return replace(found, runs=[run for run, _ in joined], copies=copies)
+
+
+def joined_run(name: str, parts: Sequence[Run]) -> tuple[Run, list[Copy]]:
+    """One run of several, and the files that it does not read since they are copies of others in it."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first._replace(name=name), []
+    folder = first.path
+    for part in parts[1:]:
+        folder = _above(folder, part.path) if folder and part.path else folder
+    files, copies = without_copies(name, [path for part in parts for path in part.files], first.remote)
+    return first._replace(name=name, path=folder, files=files), copies
 
 
 def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:
@@ -57,6 +67,11 @@ def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:
             if run in names:
                 raise UsageError(f"run {run!r} is merged twice")
             names[run] = name
+    for new in sorted({*names.values()} & {*runs} - {*names}):
+        raise UsageError(
+            f"run {new!r} exists and is not one of the runs to merge",
+            hint=f"choose another name, or merge {new!r} too",
+        )
     return names
 
 
@@ -102,11 +117,6 @@ def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]
                 f"no run is called {part!r}, so it cannot be merged into {new!r}",
                 hint=f"closest: {', '.join(near)}" if near else None,
             )
-    if new in runs and new not in parts:
-        raise UsageError(
-            f"run {new!r} exists and is not one of the runs to merge",
-            hint=f"choose another name, or merge {new!r} too",
-        )
     return list(dict.fromkeys(parts))
 
 
@@ -135,4 +145,6 @@ def _above(first: str, other: str) -> str:
     """The directory that both lie in."""
     if is_remote(first) or is_remote(other):
         return "/".join(common_parts([path.rstrip("/").split("/") for path in (first, other)]))
+    if os.path.isabs(first) != os.path.isabs(other):
+        first, other = os.path.abspath(first), os.path.abspath(other)
     return os.path.commonpath([first, other])

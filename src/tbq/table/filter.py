@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
-from tbq.columns.codes import values_of
+from tbq.columns.codes import names_in
 from tbq.columns.rows import having
 from tbq.errors import UsageError
 from tbq.select import Selection
@@ -33,11 +33,15 @@ def filtered(
     import pyarrow.compute as pc
 
     if where is not None:
-        table = table.filter(where if isinstance(where, pc.Expression) else _mask(where, table.num_rows))
+        table = (
+            _having(table, where)
+            if isinstance(where, pc.Expression)
+            else table.filter(_mask(where, len(table)))
+        )
     for column, names in (("run", run), ("tag", tag)):
         if names is not None:
             _check(table, column)
-            known = sorted({str(name) for name in values_of(table[column])})
+            known = names_in(table[column])
             table = having(table, column, Selection.of(names, column).require(known, where=origin))
     if steps is not None:
         _check(table, "step")
@@ -46,11 +50,24 @@ def filtered(
     return table
 
 
+def _having(table: pa.Table, where: pc.Expression) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        return table.filter(where)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as wrong:
+        raise bad(
+            "where", str(where), "an expression of its columns that is true or false", hint=str(wrong)
+        ) from None
+
+
 def _mask(where: ArrayLike, rows: int) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
     mask = np.asarray(where)
+    if not rows and mask.shape == (0,):
+        mask = mask.astype(bool)  # what an empty list holds is not known
     if mask.dtype != np.bool_ or mask.shape != (rows,):
         raise bad("where", f"{mask.dtype} of shape {mask.shape}", f"one bool for each of the {rows:,} rows")
     return pa.array(mask)

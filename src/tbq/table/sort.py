@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tbq.arguments import bad
 from tbq.columns.codes import values_of
 from tbq.columns.rows import take
 from tbq.errors import UsageError
@@ -21,6 +22,8 @@ def sort_key(given: str, columns: Sequence[str]) -> tuple[str, bool]:
     >>> sort_key("lr:desc", ["run", "lr"])
     ('lr', True)
     """
+    if not isinstance(given, str):
+        raise bad("sort", given, 'columns, e.g. "value" or "value:desc"')
     name, _, way = given.rpartition(":")
     if given in columns or way not in ("asc", "desc"):
         name, way = given, "asc"

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choices
+from tbq.arrays import without_overflow
 from tbq.columns.codes import Series, numbers_array
 from tbq.columns.names import TAG, distinct
 
@@ -106,14 +107,18 @@ class _Groups:
         return self._once("numbers", lambda: self._sum((~np.isnan(self.rows.value)).astype(np.float64)))
 
     def mean(self) -> Floats:
-        with np.errstate(all="ignore"):
-            return self._once("mean", lambda: self._sum(self._no_nan(self.rows.value)) / self.numbers())
+        def mean(values: Floats) -> Floats:
+            return self._sum(values) / self.numbers()
+
+        return self._once("mean", lambda: without_overflow(mean, self._no_nan(self.rows.value)))
 
     def std(self) -> Floats:
-        with np.errstate(all="ignore"):
-            off = self.rows.value - np.repeat(self.mean(), self.lengths)
-            squares = self._sum(np.where(np.isnan(self.rows.value), 0.0, off * off))
-            return np.sqrt(squares / np.where(self.numbers() > 1, self.numbers() - 1, np.nan))
+        def spread(values: Floats, mean: Floats) -> Floats:
+            off = values - np.repeat(mean, self.lengths)
+            squares = self._sum(np.where(np.isnan(values), 0.0, off * off))
+            return np.asarray(np.sqrt(squares / np.where(self.numbers() > 1, self.numbers() - 1, np.nan)))
+
+        return np.asarray(without_overflow(spread, self.rows.value, self.mean()))
 
     def step_of(self, extreme: Floats) -> Values:
         """The first step at which each group has its extreme; absent where all values are NaN."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from tbq.arguments import StrPath, choice, keywords, whole
+from tbq.arguments import StrPath, bad, choice, keywords, whole
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
 
@@ -148,7 +149,7 @@ class Table:
         >>> log.scalars().select("run,value").columns
         ['run', 'value']
         """
-        names = columns.split(",") if isinstance(columns, str) else list(columns)
+        names = columns.split(",") if isinstance(columns, str) else _listed("select", columns)
         return self._same(self._arrow.select([self._index(name) for name in names]))
 
     def sort(self, columns: Sequence[str] | str) -> Table:
@@ -159,7 +160,7 @@ class Table:
         """
         from tbq.table.sort import sort_key, sorted_rows
 
-        keys = [columns] if isinstance(columns, str) else columns
+        keys = [columns] if isinstance(columns, str) else _listed("sort", columns)
         return self._same(sorted_rows(self._arrow, [sort_key(each, self.columns) for each in keys]))
 
     def filter(
@@ -427,10 +428,12 @@ class Table:
         return self._arrow
 
     def _order(self, tag: Names) -> list[str] | None:
+        from tbq.columns.codes import names_in
+
         if tag is None:
             return self._tags
         selection = Selection.of(tag)
-        known = self._arrow.column("tag").unique().to_pylist()
+        known = names_in(self._arrow.column("tag"))
         if known:  # a table without rows has the columns that were asked for
             selection.require(known, where=self.logdir)
         return selection.columns(known)
@@ -441,6 +444,12 @@ class Table:
 
     def _derived(self, arrow: pa.Table, kind: str) -> Table:
         return Table(arrow, kind, logdir=self.logdir, began=self.began)
+
+
+def _listed(argument: str, columns: object) -> list[str]:
+    if not isinstance(columns, Iterable):
+        raise bad(argument, columns, "the names of columns")
+    return list(columns)
 
 
 class MissingColumnError(UsageError, KeyError):
