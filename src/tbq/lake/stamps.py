@@ -21,10 +21,11 @@ _FIELDS = 5
 
 
 def stamps_of(run: Run) -> str:
-    """The stamps of the files of a run, as text: the same text, the same bytes."""
+    """The stamps of the files of a run, and of the copies that are told of, as text: the same text, the same bytes."""
+    paths = [*run.files, *(copy.path for copy in run.copies)]
     if run.remote is not None:
-        return "\0".join([field for path in run.files for field in _stamp(run.remote, path)])
-    return "\0".join([field for path in run.files for field in stamp_of(path)])
+        return "\0".join([field for path in paths for field in _stamp(run.remote, path)])
+    return "\0".join([field for path in paths for field in stamp_of(path)])
 
 
 def stamps_in(text: str) -> list[Stamp]:

@@ -40,7 +40,9 @@ def merge_runs(found: Found, merging: Merging) -> Found:
             merged[name] = run._replace(name=name)
         else:
             folder = _above(before.path, run.path) if before.path and run.path else before.path
-            merged[name] = before._replace(path=folder, files=[*before.files, *run.files])
+            merged[name] = before._replace(
+                path=folder, files=[*before.files, *run.files], copies=[*before.copies, *run.copies]
+            )
     return replace(found, runs=sorted(merged.values(), key=lambda run: run.name))
 
 
