@@ -421,7 +421,7 @@ def _count(table: LakeTable) -> int:
 
 
 def _found(job: Job) -> Found:
-    """The runs; raises if there are none."""
+    """The runs; raises if there are none, and says what could not be listed."""
     if job.found is not None:
         found, job.found = job.found, None
         return found
@@ -434,6 +434,8 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
+    for line in brief(found.problems):
+        warn(f"{line}; what the lake has of it stays, and the next sync looks again")
     return found
 
 
