@@ -216,9 +216,9 @@ def _settled_round(job: Job, done: Synced) -> bool:
         if run.name in names and not (run.path in cut_short and run.name in position.stamps)
     ]
     known = _known_names(job, tables)
-    if known != position.known:  # rows were read by another selection
+    if (known, positions.RULES) != (position.known, position.rules):  # rows were made otherwise
         position.forget(list(position.stamps))
-        position.known = known
+        position.known, position.rules = known, positions.RULES
     selected = replace(job.selected, tag=job.selected.tag.settled(known))
     # A directory that cannot be listed may hold runs: what is not seen then is not gone.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
