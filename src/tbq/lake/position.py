@@ -88,7 +88,9 @@ def load(place: Place, version: int) -> Position | None:
     if head is None:
         return None
     about = json.loads(head.schema.metadata[_META])
-    position = Position(version, about["tables"], about["complete"], about.get("known", []), about.get("rules", 0))
+    position = Position(
+        version, about["tables"], about["complete"], about.get("known", []), about.get("rules", 0)
+    )
     position.parts = [*about["parts"], version]
     for part in about["parts"]:
         table = _table(place, part)
@@ -125,7 +127,13 @@ def save(
             if run not in changes:
                 table, row = base._places[run]
                 merged[run] = Change(base.stamps[run], table["state"][row].as_py())
-    about = {"tables": dict(tables), "complete": complete, "known": base.known, "rules": base.rules, "parts": parts}
+    about = {
+        "tables": dict(tables),
+        "complete": complete,
+        "known": base.known,
+        "rules": base.rules,
+        "parts": parts,
+    }
     table = pa.table(
         {
             "run": pa.array(list(merged), pa.string()),

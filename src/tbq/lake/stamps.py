@@ -25,9 +25,7 @@ def stamps_of(run: Run) -> str:
     remote = run.remote
     stamps = [stamp_of(path) if remote is None else _stamp(remote, path) for path in run.files]
     # Of a copy no byte is read.
-    stamps += [
-        (path_text(copy.path), "-1", path_text(copy.of), str(copy.exact), "") for copy in run.copies
-    ]
+    stamps += [(path_text(copy.path), "-1", path_text(copy.of), str(copy.exact), "") for copy in run.copies]
     return "\0".join([field for stamp in stamps for field in stamp])
 
 
