@@ -66,10 +66,9 @@ def read(
         raise UsageError("no run was selected", hint="omit run=")
     ray = started()
     tags = Selection.of(tag)
-    if tags.names_of_patterns:
-        tag = _settled(ray, log, chosen, tags)
+    asked = _settled(ray, log, chosen, tags) if tags.names_of_patterns else tag
     wanted = None if columns is None else list(columns)
-    source = _datasource(log, chosen, table, wanted, {"tag": tag, **selected})
+    source = _datasource(log, chosen, table, wanted, {"tag": asked, **selected})
     return ray.data.read_datasource(source, override_num_blocks=parallelism if parallelism > 0 else None)
 
 
