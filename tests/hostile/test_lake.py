@@ -337,6 +337,18 @@ def test_places_that_are_not_lakes(tmp_path: Path) -> None:
         tbq.lake.open(folder)
 
 
+def test_a_lake_that_holds_a_password(tmp_path: Path) -> None:
+    """Older versions kept URLs as they were given: it is said what is wrong, and the word is not."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    make_log(log)
+    tbq.lake.sync(log, lake)
+    config = lake / "_tbq" / "lake.json"
+    config.write_text(config.read_text().replace(str(log), "http://me:HIDDEN@127.0.0.1:1/log"))
+    with pytest.raises(UsageError, match="this lake holds a password") as failure:
+        tbq.lake.sync("http://me:HIDDEN@127.0.0.1:1/log", lake)
+    assert "HIDDEN" not in str(failure.value)
+
+
 def test_lakes_of_others(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)

@@ -277,10 +277,15 @@ def test_a_listing_that_fails(
 
     with monkeypatch.context() as patched:
         patched.setattr(walk.os, "scandir", failing)
-        try:
-            tbq.lake.sync(log, lake)
-        except SourceError:  # nothing was found at all
-            assert folder == ""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                tbq.lake.sync(log, lake)
+            except SourceError:  # nothing was found at all
+                assert folder == ""
+            else:
+                (warning,) = told
+                assert str(warning.message).startswith(f"{log / folder}: cannot be listed")
     assert rows(lake) == before
     assert not tbq.lake.sync(log, lake)
     assert_same(lake, log)

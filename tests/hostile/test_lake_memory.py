@@ -63,7 +63,7 @@ def test_memory_levels_off(tmp_path: Path) -> None:
             str(log),
             str(tmp_path / "lake"),
             "--watch",
-            "--every",
+            "--interval",
             "0.05",
         ]
         process = subprocess.Popen(command, stderr=stream)

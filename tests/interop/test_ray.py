@@ -163,6 +163,34 @@ def test_a_worker_that_dies(
     assert_same(tmp_path / "lake", runs)
 
 
+def test_an_object_that_a_worker_cannot_read(cluster: None, tmp_path: Path) -> None:
+    """The lake keeps the rows of its run, and the next sync tries again."""
+    from webserver import scripted
+
+    def events(count: int, wall: float) -> bytes:
+        return ef.event_file([ef.version(wall), *(ef.scalar("loss", i, i, wall + i) for i in range(count))])
+
+    def counts() -> dict[str, int]:
+        return {row["run"]: row["events"] for row in tbq.open(tmp_path / "lake").table("runs").to_dicts()}
+
+    def sync() -> tbq.lake.Synced:
+        return tbq.lake.sync(f"{web.url}/logs", tmp_path / "lake", engine="ray", cache=tmp_path / "cache")
+
+    with scripted() as web:
+        for run in "ab":
+            web.put(f"logs/{run}/events.out.tfevents.1.h", events(10, 100.0))
+        sync()
+        web.put("logs/b/events.out.tfevents.1.h", events(15, 50.0))
+        web.put("logs/c/events.out.tfevents.1.h", events(5, 100.0))
+        web.answer = lambda asked: 403 if asked.method == "GET" and "/b/events" in asked.path else None
+        done = sync()
+        assert (done.unread, done.added, counts()) == (1, 1, {"a": 10, "b": 10, "c": 5})
+        web.answer = lambda asked: None
+        assert sync().replaced == 1
+        assert counts() == {"a": 10, "b": 15, "c": 5}
+        assert not sync()
+
+
 def test_a_task_that_fails(
     cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,6 +147,28 @@ def test_a_lake_counts_a_copy_once(folder, copied, tmp_path):
     assert len(tbq.open(tmp_path / "lake").scalars()) == 20
 
 
+@COPIES
+def test_a_lake_tells_of_a_copy_while_it_is_there(folder, copied, tmp_path):
+    pytest.importorskip("deltalake")
+    lake = tmp_path / "lake"
+    tbq.lake.sync(folder.parent, lake)
+    path = folder / copied(folder)
+    for there in (True, False):
+        tbq.lake.sync(folder.parent, lake)
+        told = tbq.open(lake).table("problems").to_dicts()
+        assert [(each["code"], each["path"]) for each in told] == [("copy", str(path))] * there
+        if there:
+            assert told == [
+                {name: getattr(each, name) for name in told[0]} for each in opened(folder.parent).problems
+            ]
+            path.unlink()
+
+
+def opened(path):
+    with pytest.warns(TbqWarning, match="cop"):
+        return tbq.open(path)
+
+
 def test_what_is_not_a_copy_stays(folder, recwarn):
     data = bytearray((folder / NAME).read_bytes())
     data[-6] ^= 1

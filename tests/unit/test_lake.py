@@ -23,6 +23,7 @@ from lakes import assert_same, exact_rows, lake_rows
 import tbq
 import tbq.lake
 from tbq.errors import TbqError, UsageError
+from tbq.lake import syncing
 from tbq.lake.layout import TABLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -345,6 +346,37 @@ def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert tbq.lake.sync(log, lake).replaced == 3
     assert_same(lake, log)
     assert len(list((lake / "_tbq" / "positions").iterdir())) < 6
+
+
+def test_rows_that_were_made_by_other_rules_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the sync that does it is stopped in between."""
+    log, lake = tmp_path / "log", tmp_path / "lake"
+    for run in "abc":
+        (log / run).mkdir(parents=True)
+        (log / run / "events.out.tfevents.1.h").write_bytes(
+            ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)])
+        )
+    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    tbq.lake.sync(log, lake)
+    assert not tbq.lake.sync(log, lake)
+    monkeypatch.setattr("tbq.lake.position.RULES", 2)
+    commit, calls = syncing.Committer.commit, []
+
+    def stopped(self: Any, *args: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        commit(self, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syncing.Committer, "commit", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            tbq.lake.sync(log, lake)
+    assert tbq.lake.sync(log, lake).replaced == 2
+    assert not tbq.lake.sync(log, lake)
+    assert_same(lake, log)
 
 
 def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import OutputError, SourceError, UsageError
 from tbq.schema import KINDS, SERIES, schema
 from tbq.source.urls import LAKE
-from tbq.text import shown_path
+from tbq.text import shown_path, without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,6 +132,13 @@ def refuse_others(place: Place, names: Sequence[str]) -> None:
 
 def check_config(place: Place, config: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raise if a lake was made from other paths, or of another selection."""
+    sources = repr(config.get("sources"))
+    if without_secrets(sources) != sources:
+        raise UsageError(
+            "this lake holds a password, as those that older versions of tbq made of such URLs do",
+            path=place.url,
+            hint="delete it, then run tbq sync again: a new one holds none",
+        )
     for name, value in wanted.items():
         if config.get(name) != value:
             raise UsageError(

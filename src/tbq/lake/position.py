@@ -23,6 +23,8 @@ _FOLDER = f"{OWN}/positions"
 _META = b"tbq.position"
 _COLUMNS = ("run", "stamps", "state", "changed")
 _MOST_PARTS = 16  # files in a chain
+#: The rules by which records are rows: one more whenever the same records give other rows, so that runs are read anew.
+RULES = 1
 _KEEP_SECONDS = 3600.0  # another sync may still be reading what it found
 
 
@@ -44,6 +46,8 @@ class Position:
     complete: int = 0
     #: the names that items of the selection of tags turned out to be, when the rows were read
     known: list[str] = field(default_factory=list)
+    #: the rules that rows were made by; lakes had no number of them at first
+    rules: int = RULES
     #: the files of the chain, oldest first
     parts: list[int] = field(default_factory=list)
     #: run → the stamps of its files
@@ -84,7 +88,9 @@ def load(place: Place, version: int) -> Position | None:
     if head is None:
         return None
     about = json.loads(head.schema.metadata[_META])
-    position = Position(version, about["tables"], about["complete"], about.get("known", []))
+    position = Position(
+        version, about["tables"], about["complete"], about.get("known", []), about.get("rules", 0)
+    )
     position.parts = [*about["parts"], version]
     for part in about["parts"]:
         table = _table(place, part)
@@ -121,7 +127,13 @@ def save(
             if run not in changes:
                 table, row = base._places[run]
                 merged[run] = Change(base.stamps[run], table["state"][row].as_py())
-    about = {"tables": dict(tables), "complete": complete, "known": base.known, "parts": parts}
+    about = {
+        "tables": dict(tables),
+        "complete": complete,
+        "known": base.known,
+        "rules": base.rules,
+        "parts": parts,
+    }
     table = pa.table(
         {
             "run": pa.array(list(merged), pa.string()),
@@ -136,7 +148,7 @@ def save(
     pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
     if not place.create(_key(version), sink.getvalue().to_pybytes()):
         return None
-    position = Position(version, dict(tables), complete, base.known, [*parts, version])
+    position = Position(version, dict(tables), complete, base.known, base.rules, [*parts, version])
     if parts:
         position.stamps, position.changed = dict(base.stamps), dict(base.changed)
         position._places = dict(base._places)

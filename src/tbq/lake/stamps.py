@@ -21,10 +21,12 @@ _FIELDS = 5
 
 
 def stamps_of(run: Run) -> str:
-    """The stamps of the files of a run, as text: the same text, the same bytes."""
-    if run.remote is not None:
-        return "\0".join([field for path in run.files for field in _stamp(run.remote, path)])
-    return "\0".join([field for path in run.files for field in stamp_of(path)])
+    """The stamps of the files of a run, as text: the same text, the same bytes, and the same said of copies."""
+    remote = run.remote
+    stamps = [stamp_of(path) if remote is None else _stamp(remote, path) for path in run.files]
+    # Of a copy no byte is read.
+    stamps += [(path_text(copy.path), "-1", path_text(copy.of), str(copy.exact), "") for copy in run.copies]
+    return "\0".join([field for stamp in stamps for field in stamp])
 
 
 def stamps_in(text: str) -> list[Stamp]:

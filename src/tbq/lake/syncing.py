@@ -216,9 +216,9 @@ def _settled_round(job: Job, done: Synced) -> bool:
         if run.name in names and not (run.path in cut_short and run.name in position.stamps)
     ]
     known = _known_names(job, tables)
-    if known != position.known:  # rows were read by another selection
+    if (known, positions.RULES) != (position.known, position.rules):  # rows were made otherwise
         position.forget(list(position.stamps))
-        position.known = known
+        position.known, position.rules = known, positions.RULES
     selected = replace(job.selected, tag=job.selected.tag.settled(known))
     # A directory that cannot be listed may hold runs: what is not seen then is not gone.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
@@ -421,7 +421,7 @@ def _count(table: LakeTable) -> int:
 
 
 def _found(job: Job) -> Found:
-    """The runs; raises if there are none."""
+    """The runs; raises if there are none, and says what could not be listed."""
     if job.found is not None:
         found, job.found = job.found, None
         return found
@@ -434,6 +434,8 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
+    for line in brief(found.problems):
+        warn(f"{line}; what the lake has of it stays, and the next sync looks again")
     return found
 
 

@@ -72,17 +72,17 @@ def execute(
     notes: list[str] = []
     if options.flatten_hparams:
         folded, notes = plan.folds(discovered.runs, _survey(discovered.runs, unpacked, threads))
-    grouped = plan.group(discovered.runs, options, folded)
-    for copy in [*discovered.copies, *grouped.copies]:
+    runs = plan.group(discovered.runs, options, folded)
+    for copy in (copy for run in runs for copy in run.copies):
         warn(str(copy.problem()))
-    survey = _survey(grouped.runs, unpacked, threads)
+    survey = _survey(runs, unpacked, threads)
     reports = survey.files
-    packed = _problems.of_unpacking(unpacked.failures, reports, grouped.runs)
-    _refuse_damage(reports, packed, grouped.runs, options)
-    rules, empty = plan.make_rules(survey, grouped.runs, options)
-    execution = _Execution(survey, reports, packed, grouped.runs, options, rules, unpacked, progress)
+    packed = _problems.of_unpacking(unpacked.failures, reports, runs)
+    _refuse_damage(reports, packed, runs, options)
+    rules, empty = plan.make_rules(survey, runs, options)
+    execution = _Execution(survey, reports, packed, runs, options, rules, unpacked, progress)
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
-        runs = [execution.run(index, beside, run.name in empty) for index, run in enumerate(grouped.runs)]
+        runs = [execution.run(index, beside, run.name in empty) for index, run in enumerate(runs)]
         if not any(run.file for run in runs):
             raise _nothing_left(runs, ", ".join(map(shown_path, discovered.paths)))
     return Report(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +19,16 @@ if TYPE_CHECKING:
 
     from tbq._core import Result, Rules
     from tbq.rewrite.options import Options
-    from tbq.source.copies import Copy
 
 #: Kinds that mark places in a log and hold no data: a selection of tags keeps them.
 _MARKS = ("logs",)
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """The new runs, each with all of its source files."""
+def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> list[Run]:
+    """The new runs, merged and renamed, each with all of its source files.
 
-    runs: list[Run]
-    copies: list[Copy]  # files that are not read, since runs that became one have them twice
-
-
-def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Grouped:
-    """Merge and rename runs; `folds` maps add_hparams sub-runs to the runs above them."""
+    `folds` maps add_hparams sub-runs to the runs above them.
+    """
     names = [run.name for run in runs]
     options.rename_run.require(names)
     becomes = {name: folds.get(name, name) for name in names}
@@ -57,8 +50,7 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
                 hint=f"to join them: --merge-runs {shell_word(f'{other},{name}={new}')}",
             )
         final[new] = members
-    joined = [joined_run(name, final[name]) for name in sorted(final)]
-    return Grouped([run for run, _ in joined], [copy for _, copies in joined for copy in copies])
+    return [joined_run(name, final[name]) for name in sorted(final)]
 
 
 def _check_run_name(name: str) -> None:

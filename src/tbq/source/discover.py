@@ -53,6 +53,7 @@ class Run(NamedTuple):
         None  # of tags, if it is only a part of a run that may say it elsewhere
     )
     remote: Remote | None = None  # where files come from that are URLs
+    copies: Sequence[Copy] = ()  # files that are not read: one of `files` has their bytes
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,11 @@ class Found:
     others: int = 0  # files that are not event files
     lakes: list[str] = field(default_factory=list)  # URLs that are lakes
     remote: Remote | None = None  # if one of the paths is a URL
-    copies: list[Copy] = field(default_factory=list)  # files that are not read: another one has their bytes
+
+    @property
+    def copies(self) -> list[Copy]:
+        """The files of all runs that are not read: another one has their bytes."""
+        return [copy for run in self.runs for copy in run.copies]
 
     @property
     def notices(self) -> list[Problem]:
@@ -208,16 +213,15 @@ def find(
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
                 _add(files, places, run, folder, event_files)
     runs: list[Run] = []
-    copies: list[Copy] = []
     for name, event_files in files.items():
+        copies: list[Copy] = []
         if len(event_files) > 1:
-            event_files, of_run = without_copies(_shown(name), sorted(event_files, key=_by_name), remote)
-            copies += of_run
-        runs.append(Run(_shown(name), places[name], event_files, remote=remote))
+            event_files, copies = without_copies(_shown(name), sorted(event_files, key=_by_name), remote)
+        runs.append(Run(_shown(name), places[name], event_files, remote=remote, copies=copies))
     runs.sort()
     if remote is not None:
         problems += remote.problems
-    return Found([path for _, path in roots], runs, problems, others, lakes, remote, copies)
+    return Found([path for _, path in roots], runs, problems, others, lakes, remote)
 
 
 def _shown(name: str) -> str:

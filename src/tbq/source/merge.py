@@ -10,7 +10,7 @@ from dataclasses import replace
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError
 from tbq.select import closest
-from tbq.source.copies import Copy, without_copies
+from tbq.source.copies import without_copies
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
 from tbq.text import is_text, shown_name, shown_path
@@ -36,22 +36,20 @@ def merge_runs(found: Found, merging: Merging) -> Found:
     parts: dict[str, list[Run]] = {}
     for run in found.runs:
         parts.setdefault(names.get(run.name, run.name), []).append(run)
-    joined = [joined_run(name, parts[name]) for name in sorted(parts)]
-    copies = [copy._replace(run=names.get(copy.run, copy.run)) for copy in found.copies]
-    copies += [copy for _, of_run in joined for copy in of_run]
-    return replace(found, runs=[run for run, _ in joined], copies=copies)
+    return replace(found, runs=[joined_run(name, parts[name]) for name in sorted(parts)])
 
 
-def joined_run(name: str, parts: Sequence[Run]) -> tuple[Run, list[Copy]]:
-    """One run of several, and the files that it does not read since they are copies of others in it."""
+def joined_run(name: str, parts: Sequence[Run]) -> Run:
+    """One run of several; a file that is a copy of another in it is not read."""
     first = parts[0]
+    copies = [copy._replace(run=name) for part in parts for copy in part.copies]
     if len(parts) == 1:
-        return first._replace(name=name), []
+        return first._replace(name=name, copies=copies)
     folder = first.path
     for part in parts[1:]:
         folder = _above(folder, part.path) if folder and part.path else folder
-    files, copies = without_copies(name, [path for part in parts for path in part.files], first.remote)
-    return first._replace(name=name, path=folder, files=files), copies
+    files, more = without_copies(name, [path for part in parts for path in part.files], first.remote)
+    return first._replace(name=name, path=folder, files=files, copies=[*copies, *more])
 
 
 def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:
