@@ -60,7 +60,7 @@ class Scratch:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process made the folder: a forked child has a copy of this object, but must not remove the folder."""
+        """Whether this process made the folder: a forked child has a copy of this object, but does not own it."""
         return os.getpid() == self._process
 
     @contextlib.contextmanager

@@ -464,7 +464,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     for given, said in wrong:
         with pytest.raises(UsageError, match=said):
             tbq.follow(tmp_path, **given)
-    with pytest.raises(SelectionError, match="no run was selected"):
+    with pytest.raises(SelectionError, match="no run was asked for"):
         tbq.follow(tmp_path, run=[])
     with pytest.raises(SourceError, match="is not supported"):
         tbq.follow("hdfs://bucket/runs").poll()

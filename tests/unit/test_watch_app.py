@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 import tbq
 from tbq.plot.cells import plain
 from tbq.watch.app import WatchApp
-from tbq.watch.feed import Feed, News
+from tbq.watch.feed import Feed, FeedUpdate
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
 
@@ -253,7 +253,7 @@ def test_news_that_come_while_the_app_ends(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: drawn(app))
         await app.screen.remove_children()
-        app._take(News())
+        app._take(FeedUpdate())
         app._tick()
 
     play(app, script)

@@ -126,7 +126,7 @@ def command(
             kind == "scalars"
             and layout == "long"
             and out.is_file
-            and all(value is None for value in given.values())
+            and all(value is None for value in curve_options.values())
         ):
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)
