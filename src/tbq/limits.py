@@ -76,12 +76,12 @@ class Limit:
         """Why this many bytes may not be unpacked, and what to do; None if they may."""
         if unpacked <= self.bytes_of(packed):
             return None
-        limit = self._said(self.bytes_of(packed))
+        limit = self._shown(self.bytes_of(packed))
         return f"{what} unpacks to {sized(unpacked)}, the limit is {limit}; {_raise(unpacked)}"
 
     def exceeded(self, packed: int, floor: int = FLOOR) -> str:
         """The message for a file whose beginning alone was unpacked."""
-        limit = self._said(self.bytes_of(packed, floor))
+        limit = self._shown(self.bytes_of(packed, floor))
         return f"unpacks to more than the limit of {limit}: only its beginning is read; {_raise(DEFLATE * packed)}"
 
     def _shown(self, size: int) -> str:

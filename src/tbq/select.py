@@ -146,7 +146,7 @@ class Selection:
         selected: dict[str, None] = {}
         unmatched = []
         for item in self.items:
-            matches = self._found(item, known, all_names)
+            matches = self._matching(item, known, all_names)
             selected.update(dict.fromkeys(matches))
             if not matches:
                 unmatched.append(Unmatched(item, closest(item, self._as_asked(known))))
@@ -160,7 +160,7 @@ class Selection:
         all_names = set(known)
         selected: dict[str, None] = {}
         for item in self.items:
-            matches = self._found(item, known, all_names)
+            matches = self._matching(item, known, all_names)
             selected.update(dict.fromkeys(matches if matches or _is_pattern(item) else [item]))
         return list(selected)
 

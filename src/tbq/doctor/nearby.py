@@ -19,10 +19,10 @@ _DEEP = 4
 
 
 def near(survey: Survey) -> list[str]:
-    """Directories with event files near the only path, which has none: around it first, then above it. Cached.
+    """Directories with event files near the only path, which has none: first around it, then above it. Cached.
 
-    Empty if something at the path cannot be read, or is on another machine: the logs may be there, and the user did
-    not ask about others.
+    Empty if something at the path cannot be read, or is on another machine: the logs may be in it, and the user did
+    not ask about other directories.
     """
     if survey.near is None:
         elsewhere = survey.unreadable or any(error.code in ("remote", "denied") for error in survey.errors)

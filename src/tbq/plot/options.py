@@ -96,10 +96,10 @@ class Options:
     max_runs: int = 100
 
     @classmethod
-    def of(cls, keywords_given: Plotting) -> Options:
+    def of(cls, plotting: Plotting) -> Options:
         """Options from keywords; raises for an invalid value."""
-        keywords("plot", keywords_given, PLOTTING)
-        options: dict[str, Any] = dict(keywords_given)
+        keywords("plot", plotting, PLOTTING)
+        options: dict[str, Any] = dict(plotting)
         if options.get("kind") is not None:
             choice("kind", options["kind"], KINDS)
         if not isinstance(options.get("x", ""), str):
@@ -234,9 +234,9 @@ def _styles(value: Any) -> tuple[str, ...]:
     return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)
 
 
-def split(function: str, plotting: PlotSelected) -> tuple[Options, dict[str, Any]]:
+def split(function: str, passed: PlotSelected) -> tuple[Options, dict[str, Any]]:
     """Split the keywords of a log's method into drawing options and reading options."""
-    keywords(function, plotting, ("tag", "run", *PLOTTING, "steps", *READING))
-    plotting: Any = {name: value for name, value in plotting.items() if name in PLOTTING}
+    keywords(function, passed, ("tag", "run", *PLOTTING, "steps", *READING))
+    plotting: Any = {name: value for name, value in passed.items() if name in PLOTTING}
     typed: Plotting = plotting
-    return Options.of(typed), {name: value for name, value in plotting.items() if name not in PLOTTING}
+    return Options.of(typed), {name: value for name, value in passed.items() if name not in PLOTTING}

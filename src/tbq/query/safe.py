@@ -41,8 +41,8 @@ def connect(unsafe: bool, memory: str | None = None) -> duckdb.DuckDBPyConnectio
 
     Safe connections share an empty, locked database, because creating one takes 12 ms. A query (see `statements_of`)
     changes none of its settings, and its transaction cannot write to it. The connection's own objects, such as the
-    log's tables, end with the connection. A query that may do more (see `alone`) gets its own database. All queries with
-    the same `memory` limit ("1GB") share that memory.
+    log's tables, end with the connection. A query that may do more (see `alone`) gets its own database. All queries
+    with the same `memory` limit ("1GB") share that memory.
     """
     if unsafe:
         return duckdb.connect()

@@ -74,7 +74,7 @@ class Scanning:
             tell(problems, self.on_error)
 
     def overview(self, reader: Reader, kind: str) -> pa.Table:
-        """A table about the log, read with these options; its rows contain the damage, which is raised only on request."""
+        """A table about the log, read with these options; its rows contain damage, which raises only on request."""
         options = {"restarts": self.restarts, "threads": self.threads, "on_error": self.on_error}
         usual = {"restarts": "resume", "threads": None, "on_error": "warn"}
         reading = {

@@ -52,9 +52,9 @@ def execute(
 ) -> Report:
     """Rewrite `source` to `out` as `options` say."""
     named = sources(source)
-    refuse_lakes(named, "a rewrite is made of event files")
+    refuse_lakes(named, "tbq rewrite needs event files")
     discovered = discover(source, remote_for(named, storage, cache))
-    refuse_remote_lakes(discovered, "a rewrite is made of event files")
+    refuse_remote_lakes(discovered, "tbq rewrite needs event files")
     target = check(out, discovered.paths)
     if not discovered.runs:
         raise SourceError(

@@ -70,7 +70,7 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> Group
 
 def _check_run_name(name: str) -> None:
     parts = system_name(name).split("/")
-    # A part must not contain what the system takes for a separator, a drive or the parent folder.
+    # A part must not contain a separator, a drive or the parent folder of the system.
     if name != "." and any(
         part in ("", ".", "..") or "\0" in part or Path(part).name != part for part in parts
     ):
@@ -80,7 +80,7 @@ def _check_run_name(name: str) -> None:
 
 
 def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
-    """The sub-runs of `add_hparams` with the run above each; and notes on those that stay as they are."""
+    """The sub-runs of `add_hparams` with the run above each; and notes on those that stay separate."""
     import pyarrow as pa
 
     from tbq.kinds.hparam_runs import sub_runs
@@ -135,7 +135,7 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
         left[run] = left.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
-        if not new and tag:  # a value without a tag may stay without
+        if not new and tag:  # a value without a tag may stay so
             raise UsageError(f"tag {tag!r} cannot be renamed to an empty name")
         other = names.setdefault((run, new), tag)
         if other != tag:

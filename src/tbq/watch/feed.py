@@ -67,7 +67,7 @@ class Feed:
         self._follower = follower
         self._view = View(follower)
         self._lock = threading.Lock()
-        self._taker: Callable[[FeedMessage], None] | None = None
+        self._receiver: Callable[[FeedMessage], None] | None = None
         self._waiting: list[FeedMessage] = []
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
@@ -87,17 +87,17 @@ class Feed:
     def connect(self, receiver: Callable[[FeedMessage], None]) -> None:
         """Call `taker` in the feed's thread with every message, and now with the messages so far."""
         with self._lock:
-            self._taker = receiver
+            self._receiver = receiver
             for message in self._waiting:
                 receiver(message)
             self._waiting = []
 
     def _send(self, message: FeedMessage) -> None:
         with self._lock:
-            if self._taker is None:
+            if self._receiver is None:
                 self._waiting.append(message)
             else:
-                self._taker(message)
+                self._receiver(message)
 
     def stop(self) -> None:
         """Stop, and wait for the current read."""
