@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tbq._core import Accumulator
 
 _AT_ONCE = 256  # records
-_MANY = 1 << 20  # events that are read before Python looks whether it was interrupted
+_MANY = 1 << 20  # events to read between two checks for an interrupt
 
 
 class RawEventFileLoader:
-    """Gives the serialized events of a file, each of them once."""
+    """Yields each serialized event of a file once."""
 
     def __init__(self, file_path: str | os.PathLike[str], detect_file_replacement: bool = False) -> None:
-        """`detect_file_replacement`: read on in a file that was replaced by a longer one of the same name."""
+        """`detect_file_replacement`: continue in a longer file that replaced the file under the same name."""
         if file_path is None:
             raise ValueError("A file path is required")
         self._file_path = os.fspath(file_path)
@@ -37,8 +37,8 @@ class RawEventFileLoader:
         self._file_size: int | None = None
         self._unpacked: Unpacked | None = None
         self._unpacked_size = -1
-        self._pending: deque[bytes] = deque()  # records that were read and not yet given
-        if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
+        self._pending: deque[bytes] = deque()  # read records that were not yielded yet
+        if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # opening a pipe would block
             raise OSError(errno.EINVAL, "not a regular file", self._file_path)
         with open(self._file_path, "rb"):  # raises if it cannot be read
             pass
@@ -47,7 +47,7 @@ class RawEventFileLoader:
         self._records = RecordFile(os.fsencode(self._file_path))
 
     def Load(self) -> Iterator[Any]:
-        """What has not been given yet. Nothing is taken before it is iterated over."""
+        """The events that were not yielded yet. Reads nothing before the iteration starts."""
         yield from self._Records()
 
     def _Records(self) -> Iterator[bytes]:
@@ -56,18 +56,18 @@ class RawEventFileLoader:
         while True:
             try:
                 record = self._pending.popleft()
-            except IndexError:  # another thread may have taken the last one
-                came = self._records.records(_AT_ONCE)
+            except IndexError:  # another thread may have taken the last record
+                batch = self._records.records(_AT_ONCE)
                 self._Log()
-                if not came:
+                if not batch:
                     break
-                self._pending.extend(came)
+                self._pending.extend(batch)
             else:
                 yield record
         self._LogEnd()
 
     def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
-        """The same into the core, at most so many events; returns how many came."""
+        """Feed at most `most` events to the core; returns how many came."""
         if not self._Prepare():
             return 0
         count = 0
@@ -75,16 +75,16 @@ class RawEventFileLoader:
             core.add(self._pending.popleft(), purge)
             count += 1
         while count < most:
-            came = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
+            batch = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
             self._Log()
-            if came == 0:
+            if batch == 0:
                 self._LogEnd()
                 break
-            count += came
+            count += batch
         return count
 
     def _Prepare(self) -> bool:
-        """Get ready to read on; false if there is nothing to read."""
+        """Prepare to continue reading; False if there is nothing to read."""
         logger.debug("Loading events from %s", self._file_path)
         if self._detect_file_replacement:
             has_increased = self.CheckForIncreasedFileSize()
@@ -103,7 +103,7 @@ class RawEventFileLoader:
         return True
 
     def _Unpack(self, unpacked: Unpacked) -> None:
-        """Unpack a compressed file, again if it has changed, and read on in what was in it."""
+        """Unpack a compressed file, again if it has changed, and continue reading its content."""
         try:
             size = os.stat(self._file_path).st_size
         except OSError:
@@ -119,7 +119,7 @@ class RawEventFileLoader:
             self._records = RecordFile(plain, self._records.offset)
 
     def _Log(self) -> None:
-        """Damage that was passed over; TensorBoard stops there, and says so at the same level."""
+        """Log skipped damage; TensorBoard stops there, and logs at the same level."""
         faults, more = self._records.faults()
         for what, offset, length in faults:
             logger.debug(
@@ -138,7 +138,7 @@ class RawEventFileLoader:
         logger.debug("No more events in %s", self._file_path)
 
     def CheckForIncreasedFileSize(self) -> bool | None:
-        """Whether the file has grown since the last call; None if that is not known."""
+        """Whether the file has grown since the last call; None if unknown."""
         previous = self._file_size
         try:
             size = os.stat(self._file_path).st_size
@@ -154,7 +154,7 @@ class RawEventFileLoader:
 
 
 class LegacyEventFileLoader(RawEventFileLoader):
-    """Gives events as they were written."""
+    """Yields events as they were written."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class LegacyEventFileLoader(RawEventFileLoader):
         *,
         protobuf: bool | None = None,
     ) -> None:
-        """`protobuf=True` gives messages of the tensorboard package."""
+        """`protobuf=True` yields messages of the tensorboard package."""
         super().__init__(file_path, detect_file_replacement)
         self._protobuf = wants_protobuf(protobuf)
 
@@ -174,7 +174,7 @@ class LegacyEventFileLoader(RawEventFileLoader):
 
 
 class EventFileLoader(LegacyEventFileLoader):
-    """Gives events in which every value is a tensor with its data class, as TensorBoard's plugins read them."""
+    """Yields events in which every value is a tensor with its data class, as TensorBoard's plugins expect."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class EventFileLoader(LegacyEventFileLoader):
 
 
 class TimestampedEventFileLoader(EventFileLoader):
-    """Gives pairs of a wall time and an event."""
+    """Yields pairs of a wall time and an event."""
 
     def Load(self) -> Iterator[Any]:
         for event in super().Load():
