@@ -318,7 +318,7 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
         (["--fail-on", "loss==nan"], "use --fail-on nan"),
         (["--fail-on", "stall=soon"], "want a duration such as"),
         (["--fail-on", "re:(>1"], "regular expression"),
-        (["--exec", "true"], "--exec needs something to watch for"),
+        (["--exec", "true"], "--exec needs a check"),
         (["--timeout", "-1"], "want a duration"),
         (["--idle", ""], "want a duration"),
         (["--interval", "1x"], "want a duration"),
