@@ -114,15 +114,15 @@ _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 def collected_warnings() -> Iterator[list[str]]:
     """Collect the warnings of this context (a thread, a task) in a list, for servers that have no user to warn.
 
-    >>> with collected_warnings() as said:
+    >>> with collected_warnings() as messages:
     ...     warn("3 runs have no group")
-    >>> said
+    >>> messages
     ['3 runs have no group']
     """
-    said: list[str] = []
-    token = _collected.set(said)
+    messages: list[str] = []
+    token = _collected.set(messages)
     try:
-        yield said
+        yield messages
     finally:
         _collected.reset(token)
 
@@ -130,9 +130,9 @@ def collected_warnings() -> Iterator[list[str]]:
 def warn(message: str) -> None:
     """Warn at the line of the user's code that called into tbq."""
     message = without_secrets(message)
-    said = _collected.get()
-    if said is not None:
-        said.append(message)
+    messages = _collected.get()
+    if messages is not None:
+        messages.append(message)
         return
     _, level = _user_frame()
     warnings.warn(message, TbqWarning, stacklevel=level)

@@ -51,14 +51,14 @@ class ChangeTracker:
             )
         going = _keys_of_retracted(retracted.to_arrow())
         gone = self._gone.union(going)
-        came: set[Key] = set()
+        returned: set[Key] = set()
         old = self._keys_before(shown)
         # Not shown when they return: this update retracts them and contains them again.
         restored = set(going)
 
         def fresh(table: tbq.Table, kind: str, without: Callable[[Key], bool]) -> tbq.Table:
             keys = _keys(table.to_arrow(), kind)
-            came.update(gone.intersection(keys))
+            returned.update(gone.intersection(keys))
             return _only(table, [not without(key) for key in keys])
 
         if unseen is not None:
@@ -67,8 +67,8 @@ class ChangeTracker:
             kind: fresh(table, shown[kind], lambda key: key in restored or (key in gone and key in old))
             for kind, table in tables.items()
         }
-        self._gone = gone - came
-        visible = _only(retracted, [key not in came and key not in old for key in going])
+        self._gone = gone - returned
+        visible = _only(retracted, [key not in returned and key not in old for key in going])
         return Changes({kind: selected(table) for kind, table in rows.items()}, unseen, selected(visible))
 
     def _keys_before(self, shown: Mapping[str, str]) -> set[Key]:

@@ -343,13 +343,13 @@ class Session:
         return FAILED
 
 
-def _refuse_unreachable(until_step: int, given: str | None) -> None:
+def _refuse_unreachable(until_step: int, step_range: str | None) -> None:
     """Raise if no selected row can have this step."""
     from tbq.select import MAX_STEP, steps
 
-    last = steps(given)[1]
+    last = steps(step_range)[1]
     if until_step > last:
-        reason = f"--steps {given} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
+        reason = f"--steps {step_range} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
         raise UsageError(
             f"--until-step {until_step:,} is never reached: {reason}", hint="choose a step inside the range"
         )

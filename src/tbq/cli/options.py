@@ -297,9 +297,9 @@ def sparks(
     return log.sparklines(tag, **{**selection, **reading, "on_error": "ignore"})
 
 
-def names(given: tuple[str, ...]) -> list[str] | None:
+def names(values: tuple[str, ...]) -> list[str] | None:
     """A repeated option as the library's keyword: None if the option is absent."""
-    return list(given) or None
+    return list(values) or None
 
 
 def quiet(reading: dict[str, Any]) -> dict[str, Any]:

@@ -61,11 +61,11 @@ def command(
     out.emit(opened(logdir, reading).sql(text, params=params, unsafe=unsafe, **reading))
 
 
-def _parameter(given: str) -> tuple[str, Any]:
+def _parameter(argument: str) -> tuple[str, Any]:
     """Parse NAME=VALUE: numbers, true, false, null and "text" as in JSON; anything else is plain text."""
-    name, equals, text = given.partition("=")
+    name, equals, text = argument.partition("=")
     if not name or not equals:
-        raise UsageError(f"--param {given}: want NAME=VALUE", hint="e.g. --param tag=loss")
+        raise UsageError(f"--param {argument}: want NAME=VALUE", hint="e.g. --param tag=loss")
     try:
         value = json.loads(text)
     except ValueError:

@@ -26,14 +26,16 @@ def near(survey: Survey) -> list[str]:
     """
     if survey.near is None:
         elsewhere = survey.unreadable or any(error.code in ("remote", "denied") for error in survey.errors)
-        elsewhere = elsewhere or any(map(is_remote, survey.given))
-        nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.given) == 1
+        elsewhere = elsewhere or any(map(is_remote, survey.named_paths))
+        nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.named_paths) == 1
         survey.near = _near(survey) if nothing else []
     return survey.near
 
 
 def _near(survey: Survey) -> list[str]:
-    path = Path(os.path.normpath(Path.cwd() / Path(survey.given[0]).expanduser()))  # links are not followed
+    path = Path(
+        os.path.normpath(Path.cwd() / Path(survey.named_paths[0]).expanduser())
+    )  # links are not followed
     parent = path.parent
     while not parent.is_dir() and parent != parent.parent:
         parent = parent.parent

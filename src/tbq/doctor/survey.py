@@ -56,8 +56,8 @@ class Survey:
         named = sources(source)
         refuse_lakes(named, _WANT)
         self._remote = remote_for(named, storage, cache)
-        self.given = [path for _, path in named]
-        items = source if isinstance(source, Mapping) else self.given
+        self.named_paths = [path for _, path in named]
+        items = source if isinstance(source, Mapping) else self.named_paths
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         self.near: list[str] | None = None  # filled in by nearby.py on first use
@@ -65,10 +65,10 @@ class Survey:
         try:
             self.discovered = self._discover(items)
         except UsageError as clash:
-            if len(self.given) < 2:
+            if len(self.named_paths) < 2:
                 raise
             self.clash = clash
-            self.discovered = Found(self.given, [])
+            self.discovered = Found(self.named_paths, [])
         refuse_remote_lakes(self.discovered, _WANT)
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
@@ -87,7 +87,7 @@ class Survey:
             else:
                 present.append((key, path))
         if not present:
-            return Found(self.given, [])
+            return Found(self.named_paths, [])
         if isinstance(items, Mapping):
             return discover({str(key): path for key, path in present}, self._remote)
         return discover([path for _, path in present], self._remote)

@@ -98,7 +98,7 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
         schema,
         use_dictionary=labels or False,
         column_encoding=encodings or None,
-        # Statistics of numbers leave out NaN, and readers treat NaN as larger than all, or as unequal to a value.
+        # None for floats: statistics leave out NaN, but readers treat NaN as larger than all, or as unequal.
         write_statistics=[path for field in schema for path in _exact(field)],
         write_page_index=True,
         write_batch_size=1 << 16,

@@ -232,16 +232,16 @@ class Chart:
             if (at := self._column(x, plot * 2)) is not None
         }
         letters = ["─"] * plot
-        taken = set(broken)
+        occupied = set(broken)
         for place, label in zip(places, labels, strict=True):
             at = self._column(place, plot * 2)
             if at is None or len(label) > plot:
                 continue
             start = min(max(at // 2 - (len(label) - 1) // 2, 0), plot - len(label))
             cells = range(start, start + len(label))
-            if taken.isdisjoint(cells):
+            if occupied.isdisjoint(cells):
                 letters[cells.start : cells.stop] = label
-                taken.update(range(start - 1, cells.stop + 1))
+                occupied.update(range(start - 1, cells.stop + 1))
         line = [Span(" " * gutter + "└", dim=True)]
         for i, letter in enumerate(letters):
             line.append(Span(BROKEN, broken[i] or RED, bold=True) if i in broken else Span(letter, dim=True))

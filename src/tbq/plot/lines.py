@@ -178,9 +178,9 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
     for run, tag, part in rows.blocks():
         if tag != name and run in axis and len(axis[run][0]):
             x[part] = along(rows.step[part], axis[run])
-    left = np.isnan(x) & (rows.tag != rows.tags.index(name))
-    if left.any():
-        warn(f"{counted(int(left.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
+    omitted = np.isnan(x) & (rows.tag != rows.tags.index(name))
+    if omitted.any():
+        warn(f"{counted(int(omitted.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
              f"left out: {name} has no values around their steps")  # fmt: skip
     return _only(replace(rows, x=x), ~np.isnan(x))
 
@@ -192,8 +192,8 @@ def _with_finite_x(rows: _Rows, name: str) -> _Rows:
     finite = np.isfinite(rows.x)
     if finite.all():
         return rows
-    left = counted(int((~finite).sum()), "point")
-    warn(f"{left} left out: the {'time' if name in AXES else 'value'} on the x axis is not finite")
+    omitted = counted(int((~finite).sum()), "point")
+    warn(f"{omitted} left out: the {'time' if name in AXES else 'value'} on the x axis is not finite")
     return _only(rows, finite)
 
 
@@ -202,9 +202,9 @@ def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
     keep = (rows.x > 0) & drawn
     if not keep.any():
         raise SelectionError("a log axis needs x above 0, but there is none", hint="omit log_x, --log-x")
-    left = int((drawn & ~keep).sum())
-    if left:
-        warn(f"{counted(left, 'point')} at x ≤ 0 left out: a log axis cannot show them")
+    omitted = int((drawn & ~keep).sum())
+    if omitted:
+        warn(f"{counted(omitted, 'point')} at x ≤ 0 left out: a log axis cannot show them")
     return _only(rows, keep)
 
 

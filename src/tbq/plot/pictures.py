@@ -41,7 +41,7 @@ def picture(
         from tbq.plot.hyper import hyperparameters
 
         return hyperparameters(reader, tag, run, steps, options, reading, options.kind, ax)
-    drawn = found(reader, tag, run, steps, options, reading)
+    drawn = chart_or_table(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
         return _of_table(reader, drawn[0], tag, run, steps, options, reading, ax)
     if options.kind == "difference":
@@ -53,7 +53,7 @@ def picture(
     return draw(drawn, ax, vectors)
 
 
-def found(
+def chart_or_table(
     reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: dict[str, Any]
 ) -> Chart | tuple[str]:
     """The chart of scalars, or the name of the table that holds the tag's data."""

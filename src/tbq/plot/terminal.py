@@ -15,7 +15,7 @@ from tbq.plot.cells import Span, clipped, filled, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
-from tbq.plot.pictures import found
+from tbq.plot.pictures import chart_or_table
 from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
 from tbq.table.pixels import Columns, columns_of, grid
@@ -57,7 +57,7 @@ def text(
         return painted(
             lines_of_trials(trials(reader, tag, run, steps, options, reading), room, height), colour
         )
-    drawn = found(reader, tag, run, steps, options, reading)
+    drawn = chart_or_table(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
         from tbq.kinds.tables import table
         from tbq.plot.terminal_kinds import lines_of_table

@@ -46,7 +46,7 @@ def scan(
     steps = _steps(selected.pop("steps", None))
     runs = reader.choose(selected.pop("run", None))
     seen: set[str] = set()
-    condition = None if where is None else Filter(where, pa.schema([*schema(kind), *_made(extra)]))
+    condition = None if where is None else Filter(where, pa.schema([*schema(kind), *_computed_fields(extra)]))
     also = EVERYTHING
     needed = None if columns is None else set(columns)
     if condition is not None:
@@ -82,7 +82,7 @@ def runs_of(condition: Filter, runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.name in names]
 
 
-def _made(extra: Mapping[str, object]) -> list[pa.Field]:
+def _computed_fields(extra: Mapping[str, object]) -> list[pa.Field]:
     return [pa.field(name, pa.float64()) for name in extra]
 
 

@@ -121,7 +121,7 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
     kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
     rules = _core.Rules(survey)
     names: dict[tuple[str, str], str] = {}
-    left: dict[str, bool] = {}
+    has_data: dict[str, bool] = {}
     low, high = MAX_STEP, MIN_STEP
     renamed = {tag: options.rename.apply(tag) for tag in tags} if options.rename.pairs else {}
     for index, (run, tag, kind) in enumerate(zip(table["run"], table["tag"], table["kind"], strict=True)):
@@ -130,9 +130,9 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
             not mark and (tag in gone or (kept is not None and tag not in kept))
         ):
             rules.drop(index)
-            left.setdefault(run, False)
+            has_data.setdefault(run, False)
             continue
-        left[run] = left.get(run, False) or not mark
+        has_data[run] = has_data.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
         if not new and tag:  # a value without a tag may stay so
@@ -150,4 +150,4 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
     ):
         raise UsageError(f"offset_steps={options.offset_steps} moves steps {low}…{high} out of int64")
     selecting = bool(gone or kept is not None or options.drop_kind)
-    return rules, {run for run, any_left in left.items() if selecting and not any_left}
+    return rules, {run for run, any_data in has_data.items() if selecting and not any_data}

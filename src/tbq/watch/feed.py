@@ -85,7 +85,7 @@ class Feed:
         self._thread.start()
 
     def connect(self, receiver: Callable[[FeedMessage], None]) -> None:
-        """Call `taker` in the feed's thread with every message, and now with the messages so far."""
+        """Call `receiver` in the feed's thread with every message, and now with the messages so far."""
         with self._lock:
             self._receiver = receiver
             for message in self._waiting:

@@ -165,7 +165,9 @@ class Model:
     def shown_run(self, tag: str) -> str | None:
         """The run whose image, text or histogram is shown: the selected run, or the first that has the tag."""
         names = [self.run, *self.drawn] if self.run else self.drawn
-        return next((name for name in names if name and (self.kind, tag) in self.runs[name].others), None)
+        return next(
+            (name for name in names if name and (self.kind, tag) in self.runs[name].non_scalars), None
+        )
 
     @property
     def cards(self) -> list[str]:

@@ -38,13 +38,13 @@ class Run(RunState):
     """One run with its series, as of the last poll."""
 
     scalars: dict[str, Series] = field(default_factory=dict)
-    others: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
+    non_scalars: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
 
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
         """Apply a poll's result; `first` if the data existed before."""
         super().update(latest, now, first)
         self.scalars = {each.tag: each for each in latest.series if each.kind == "scalars"}
-        self.others = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
+        self.non_scalars = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
 
 
 def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
@@ -54,5 +54,5 @@ def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
         if kind == "scalars":
             tags.update(run.scalars)
         else:
-            tags.update(tag for of_kind, tag in run.others if of_kind == kind)
+            tags.update(tag for of_kind, tag in run.non_scalars if of_kind == kind)
     return sorted(tags, key=lambda tag: (natural(tag), tag))
