@@ -95,8 +95,8 @@ def command(
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="omit --layout")
-    curve_options = {"--smooth": smooth, "--every": every, "--max-points": max_points}
-    for option, value in curve_options.items():
+    curve_values = {"--smooth": smooth, "--every": every, "--max-points": max_points}
+    for option, value in curve_values.items():
         if value is not None and kind != "scalars":
             raise UsageError(f"{option} is for scalars, not for {kind}", hint=f"omit {option}")
     if wall_time and layout != "wide":
@@ -126,7 +126,7 @@ def command(
             kind == "scalars"
             and layout == "long"
             and out.is_file
-            and all(value is None for value in curve_options.values())
+            and all(value is None for value in curve_values.values())
         ):
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)

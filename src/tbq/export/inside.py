@@ -16,19 +16,19 @@ def place(root: Path, path: str, force: bool) -> Path:
     `root` itself may be a link: the user named it.
     """
     *folders, name = path.split("/")
-    folder = root
-    make_folder(folder)
+    current = root
+    make_folder(current)
     for folder in folders:
-        folder /= folder
-        if _is_link(folder):
+        current /= folder
+        if _is_link(current):
             raise OutputError(
                 "is a link, and tbq does not write through links",
-                path=folder,
+                path=current,
                 hint="remove the link, or write to a new folder",
             )
-        make_folder(folder)
-    clear(folder / name, force)
-    return folder / name
+        make_folder(current)
+    clear(current / name, force)
+    return current / name
 
 
 def clear(target: Path, force: bool) -> None:

@@ -31,8 +31,8 @@ def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] 
     >>> spark_text(np.arange(4.0), np.array([3.0, 1, np.nan, np.nan]), 4)
     '█▁✕ '
     """
-    finite = np.isfinite(x)
-    x, y = x[finite], y[finite]
+    has_x = np.isfinite(x)
+    x, y = x[has_x], y[has_x]
     if not len(x):
         return " " * width
     low, high = ends if ends is not None else (float(x.min()), float(x.max()))
@@ -71,8 +71,8 @@ def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
     >>> spark_svg(np.arange(2.0), np.array([0.0, 1.0]))[:4]
     '<svg'
     """
-    finite = np.isfinite(x)
-    x, y = x[finite], y[finite]
+    has_x = np.isfinite(x)
+    x, y = x[has_x], y[has_x]
     finite = np.isfinite(y)
     if not finite.any():
         return ""
