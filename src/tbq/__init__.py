@@ -6,7 +6,7 @@ import sys
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # as typing has it, which takes as long to import as Python to start
+TYPE_CHECKING = False  # instead of typing's, whose import takes as long as Python's start
 if TYPE_CHECKING:
     from typing import Any
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tbq.write.demo import demo as demo
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
-# Public name -> the module that defines it; imported when first used, so that `import tbq` stays quick.
+# Public name -> the module that defines it. Imported on first use, so that `import tbq` stays quick.
 _LAZY = {
     "AudioTable": "tbq.kinds.audio",
     "Finding": "tbq.doctor",
@@ -128,14 +128,14 @@ __all__ = [
     "watch",
 ]
 
-# Parts that are used as `tbq.results.weights(...)` without an import of their own.
+# Modules that `tbq.results.weights(...)` reaches without its own import.
 _MODULES = {"compat", "errors", "lake", "ray", "results"}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
-    """`tbq.board`, `tbq.doctor`, `tbq.watch`, … are functions, although packages of these names may be imported too.
+    """Keeps `tbq.board`, `tbq.doctor`, `tbq.watch`, … functions, although packages of the same names exist.
 
-    Python sets a package as an attribute of the one above it once it is imported; here the function keeps the name.
+    When Python imports a package, it sets it as an attribute of its parent; here the function keeps the name.
     """
 
     def __setattr__(self, name: str, value: object) -> None:

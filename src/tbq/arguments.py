@@ -1,4 +1,4 @@
-"""What callers pass, checked: an argument that cannot be right is a UsageError that names it and what it takes."""
+"""Checks of arguments: an invalid argument raises a UsageError that names it and what it accepts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from tbq.errors import UsageError
 
-#: A path, as every function takes it.
+#: A path argument, for every function.
 StrPath = str | os.PathLike[str]
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 
 def bad(argument: str, value: object, want: str, hint: str | None = None) -> UsageError:
-    """The error for an argument that cannot be right.
+    """The error for an invalid argument.
 
     >>> print(bad("threads", "2", "a whole number"))
     threads: got '2' (str), want a whole number
@@ -25,10 +25,10 @@ def bad(argument: str, value: object, want: str, hint: str | None = None) -> Usa
 
 
 def described(value: object) -> str:
-    """A value in a message: short, with its type unless that is obvious."""
+    """A value for a message: short, with its type unless that is obvious."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # somebody's own repr, or an int of more than 4,300 digits
+    except Exception:  # a custom repr that fails, or an int of more than 4,300 digits
         text = "…"
     if len(text) > 60:
         text = text[:57] + "..."
@@ -36,7 +36,7 @@ def described(value: object) -> str:
 
 
 def whole(argument: str, value: Any, least: int = MIN_INT, most: int = MAX_INT) -> int:
-    """A whole number, also NumPy's; not a bool, and not a float that only looks like one.
+    """Check a whole number, also NumPy's; not a bool, and not a float such as 3.0.
 
     >>> whole("top", 3, least=1)
     3
@@ -54,14 +54,14 @@ def whole(argument: str, value: Any, least: int = MIN_INT, most: int = MAX_INT) 
 
 
 def choice(argument: str, value: Any, allowed: Sequence[str]) -> str:
-    """One of a few words."""
+    """Check that the value is one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         raise bad(argument, value, f"one of {', '.join(allowed)}")
     return value
 
 
 def choices(argument: str, value: Any, allowed: Sequence[str]) -> list[str]:
-    """Some of a few words, each once: a list, or one text with commas between them.
+    """Check some of a few words, each once: a list, or one text with commas between them.
 
     >>> choices("stats", "last, min,last", ["last", "min", "max"])
     ['last', 'min']
@@ -69,30 +69,30 @@ def choices(argument: str, value: Any, allowed: Sequence[str]) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable) or isinstance(parts, bytes):
         raise bad(argument, value, f"some of {', '.join(allowed)}")
-    given = [part.strip() if isinstance(part, str) else part for part in parts]
-    if not given:
+    words = [part.strip() if isinstance(part, str) else part for part in parts]
+    if not words:
         raise bad(argument, value, f"some of {', '.join(allowed)}")
-    return list(dict.fromkeys(choice(argument, part, allowed) for part in given))
+    return list(dict.fromkeys(choice(argument, part, allowed) for part in words))
 
 
 def path(argument: str, value: Any) -> str:
-    """A path as text, whichever way it was given."""
+    """A path as text, from any kind of path."""
     if not isinstance(value, str | bytes | os.PathLike):
         raise bad(argument, value, "a path")
     return os.fsdecode(value)
 
 
 def mapping(argument: str, value: Any, example: str) -> Mapping[Any, Any]:
-    """A mapping; `example` shows one."""
+    """Check a mapping; `example` shows a valid one."""
     if not isinstance(value, Mapping):
         raise bad(argument, value, f"a mapping such as {example}")
     return value
 
 
-def keywords(function: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise for a keyword that the function does not take."""
+def keywords(function: str, names: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise for a keyword that the function does not accept."""
     known = list(allowed)
-    for name in given:
+    for name in names:
         if name not in known:
             import difflib
 

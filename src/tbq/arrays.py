@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: The floats that NumPy does not have -> the type that holds their bits.
+#: The float types that NumPy lacks -> the type that holds their bits.
 STORED_AS = {
     "bfloat16": "<u2",
     "float8_e4m3fn": "u1",
@@ -73,7 +73,7 @@ def raw(value: Any) -> tuple[Array, str]:
         return _of_torch(value)
     if isinstance(value, np.ndarray):
         array = value
-    elif callable(getattr(value, "numpy", None)):  # TensorFlow, whose __array__ fails for bfloat16, and Keras
+    elif callable(getattr(value, "numpy", None)):  # TensorFlow (its __array__ fails for bfloat16) and Keras
         return raw(value.numpy())
     elif isinstance(value, list | tuple) and any(hasattr(item, "__array__") for item in value):
         array = np.stack([widen(*raw(item)) for item in value])
@@ -88,7 +88,7 @@ def raw(value: Any) -> tuple[Array, str]:
 
 
 def _of_torch(tensor: Any) -> tuple[Array, str]:
-    """A torch tensor, off the graph and the device; torch is imported, since there is a tensor."""
+    """A torch tensor, detached and on the CPU. torch is already imported, because the tensor exists."""
     import numpy as np
 
     tensor = tensor.detach()

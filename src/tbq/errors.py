@@ -1,16 +1,16 @@
 """Every error that tbq raises on purpose.
 
     TbqError
-    ├── UsageError           an argument that cannot be right (exit code 2); also a ValueError
+    ├── UsageError           an invalid argument (exit code 2); also a ValueError
     │   └── SelectionError   a run, tag or step selection that leaves nothing
     ├── SourceError          a path that cannot be read: missing, empty, no permission, no event file
-    ├── DamageError          damage found while `strict` was asked for
+    ├── DamageError          damage found in strict mode
     ├── OutputError          a target that exists, cannot be written, or cannot hold the table
     ├── QueryError           an SQL query that does not run
     └── DependencyError      an extra that is not installed
 
-A message says what, where, got / want; `hint` says what to do next. As text (`str`) they are harmless on a terminal;
-their attributes are exact, but for secrets in URLs, which they do not hold.
+A message says what, where, got / want; `hint` says what to do next. Their text (`str`) is harmless on a terminal.
+Their attributes are exact, except that URLs hold no secrets.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class DependencyError(TbqError):
 
 
 class TbqWarning(UserWarning):
-    """Something the caller should know, although nothing was lost or stopped."""
+    """A notice for the caller; nothing was lost or stopped."""
 
     def __str__(self) -> str:
         return paragraph(super().__str__())
@@ -112,17 +112,17 @@ _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 @contextlib.contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Warnings of this context (a thread, a task) go into the list: who answers requests has nobody to warn.
+    """Collect the warnings of this context (a thread, a task) in a list, for servers that have no user to warn.
 
-    >>> with collected_warnings() as said:
+    >>> with collected_warnings() as messages:
     ...     warn("3 runs have no group")
-    >>> said
+    >>> messages
     ['3 runs have no group']
     """
-    said: list[str] = []
-    token = _collected.set(said)
+    messages: list[str] = []
+    token = _collected.set(messages)
     try:
-        yield said
+        yield messages
     finally:
         _collected.reset(token)
 
@@ -130,9 +130,9 @@ def collected_warnings() -> Iterator[list[str]]:
 def warn(message: str) -> None:
     """Warn at the line of the user's code that called into tbq."""
     message = without_secrets(message)
-    said = _collected.get()
-    if said is not None:
-        said.append(message)
+    messages = _collected.get()
+    if messages is not None:
+        messages.append(message)
         return
     _, level = _user_frame()
     warnings.warn(message, TbqWarning, stacklevel=level)

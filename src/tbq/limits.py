@@ -1,4 +1,4 @@
-"""How much a compressed file may unpack to: the one bound on small files that would fill a disk or the memory."""
+"""How much a compressed file may unpack to: the one guard against small files that would fill a disk or the memory."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 #: What `max_unpacked=` takes: bytes, or text with a unit ("4GB").
 Size = int | str
 
-# Logs and weights rarely shrink to less than a fiftieth; a file of zeros shrinks to a thousandth.
+# Logs and weights rarely compress to less than a fiftieth; a file of zeros compresses to a thousandth.
 RATIO = 100
 FLOOR = 256 << 20
-DEFLATE = 1032  # the most that gzip and zlib can shrink anything by
+DEFLATE = 1032  # the highest compression ratio of gzip and zlib
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b?", re.IGNORECASE)
-_given: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
+_command_limit: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
 
 
 def size_of(text: Size, name: str = "max_unpacked") -> int:
-    """A size as bytes; `name` is what was given it.
+    """A size as bytes; `name` is the argument for error messages.
 
     >>> size_of("4GB"), size_of("1.5 GiB"), size_of(1000)
     (4000000000, 1610612736, 1000)
@@ -43,17 +43,17 @@ def size_of(text: Size, name: str = "max_unpacked") -> int:
 
 @contextlib.contextmanager
 def allowing(max_unpacked: Size) -> Iterator[None]:
-    """What `--max-unpacked` of a command does: everything in the block that names no limit of its own has this one."""
-    before = _given.set(size_of(max_unpacked))
+    """Apply `--max-unpacked` of a command: the limit of every call in the block that sets none itself."""
+    before = _command_limit.set(size_of(max_unpacked))
     try:
         yield
     finally:
-        _given.reset(before)
+        _command_limit.reset(before)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that a file may unpack to: `most` bytes, or without that 256 MiB and a hundred times its size.
+    """The most that a file may unpack to: `most` bytes, or by default 256 MiB and a hundred times its size.
 
     >>> Limit.of("1GB").refusal(2_000_000_000, 1_000_000)
     'it unpacks to 2.0 GB, the limit is 1.0 GB; to raise it: --max-unpacked 2.1GB, max_unpacked="2.1GB"'
@@ -65,31 +65,31 @@ class Limit:
 
     @classmethod
     def of(cls, max_unpacked: Size | None) -> Limit:
-        """The limit that a keyword asks for, else that of the command, else the default."""
-        return cls(_given.get() if max_unpacked is None else size_of(max_unpacked))
+        """The limit of a keyword, else of the command, else the default."""
+        return cls(_command_limit.get() if max_unpacked is None else size_of(max_unpacked))
 
     def bytes_of(self, packed: int, floor: int = FLOOR) -> int:
-        """How many bytes a file of this size may unpack to; `floor` is what is left if several files share it."""
+        """How many bytes a file of this size may unpack to; files that share an allowance pass the rest as `floor`."""
         return max(floor, 0) + RATIO * packed if self.most is None else self.most
 
     def refusal(self, unpacked: int, packed: int, what: str = "it") -> str | None:
-        """Why so many bytes out of so few are not unpacked, and what to do; None if they may be."""
+        """Why this many bytes may not be unpacked, and what to do; None if they may."""
         if unpacked <= self.bytes_of(packed):
             return None
-        limit = self._said(self.bytes_of(packed))
+        limit = self._shown(self.bytes_of(packed))
         return f"{what} unpacks to {sized(unpacked)}, the limit is {limit}; {_raise(unpacked)}"
 
     def exceeded(self, packed: int, floor: int = FLOOR) -> str:
-        """The same of a file of which only the beginning was unpacked."""
-        limit = self._said(self.bytes_of(packed, floor))
+        """The message for a file whose beginning alone was unpacked."""
+        limit = self._shown(self.bytes_of(packed, floor))
         return f"unpacks to more than the limit of {limit}: only its beginning is read; {_raise(DEFLATE * packed)}"
 
-    def _said(self, size: int) -> str:
+    def _shown(self, size: int) -> str:
         return sized(size) if self.most is not None else f"{sized(size)} (256 MiB and {RATIO} times its size)"
 
 
 class Budget:
-    """What the arrays of one file may unpack to, each and together: many names can lead to the same few bytes.
+    """What the arrays of one file may unpack to, each and together: many names can point to the same few bytes.
 
     >>> budget = Budget(Limit(None), 1_000)
     >>> [budget.refusal(200_000_000, 900) is None for _ in range(3)]
@@ -102,7 +102,7 @@ class Budget:
         self._taken = 0
 
     def refusal(self, unpacked: int, packed: int) -> str | None:
-        """Why an array is not unpacked, and what to do; None if it may be, which counts against the others."""
+        """Why an array may not be unpacked, and what to do; if it may, returns None and counts it."""
         refusal = self._limit.refusal(unpacked, packed)
         if refusal is None and self._limit.most is None:
             together = f"it and the arrays before it, in a file of {sized(self._size)}, together"
@@ -112,6 +112,6 @@ class Budget:
         return refusal
 
 
-def _raise(wanted: int) -> str:
-    raised = sized(wanted * 21 // 20).replace(" ", "")
+def _raise(size: int) -> str:
+    raised = sized(size * 21 // 20).replace(" ", "")
     return f'to raise it: --max-unpacked {raised}, max_unpacked="{raised}"'

@@ -1,6 +1,6 @@
-"""`LogDir`: everything that can be asked of a log, each a short method over the stage that answers it.
+"""`LogDir`: every question that a log answers, each a short method over the stage that answers it.
 
-It is long, and in one file, so that all there is stands on one page.
+It is long, and in one file, so that the whole interface stands on one page.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def restored(found: Found, limit: int | None) -> LogDir:
-    """A log that was pickled: the same files, read anew."""
+    """Rebuild a pickled log: the same files, read anew."""
     return LogDir(Reader(found, Unpacked(limit)))
 
 
@@ -50,11 +50,11 @@ class LogDir:
     """The runs below a path. Made by `tbq.open`.
 
     Tables take `run`, `tag`, `steps`, `restarts`, `threads`, `progress` and `on_error`, as `scalars` explains them.
-    What gives one value takes `run` if several have the tag, and `step`; else it is the last value.
+    Methods that return one value take `run`, needed if several runs have the tag, and `step` (default: the last).
     """
 
     def __init__(self, reader: Reader, reopen: Callable[[], LogDir] | None = None) -> None:
-        self._reader, self._reopen = reader, reopen  # the second opens it again where it is unpickled
+        self._reader, self._reopen = reader, reopen  # `reopen` opens the log again when it is unpickled
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is not None:
@@ -66,7 +66,7 @@ class LogDir:
 
     @property
     def path(self) -> str:
-        """Where it was opened: the paths that were given, joined by commas.
+        """The opened paths, joined by commas.
 
         >>> log.path
         'runs'
@@ -93,7 +93,7 @@ class LogDir:
 
     @property
     def problems(self) -> list[Problem]:
-        """What was lost or dropped in what has been read so far; reads everything once if nothing was.
+        """What was lost or dropped in the data read so far; reads everything once if nothing was read yet.
 
         >>> log.problems[0].code
         'restart'
@@ -115,8 +115,8 @@ class LogDir:
     ) -> Table:
         """Every scalar: one row per value, columns `run, tag, step, wall_time, value`.
 
-        `run` and `tag` take names, globs, `re:` expressions or lists; `steps` includes both ends. `restarts` says which
-        rows of a resumed run count, `on_error` what damage does. `progress` is True for a bar, or a callable.
+        `run` and `tag` take names, globs, `re:` expressions or lists; `steps` includes both ends. `restarts` chooses
+        the rows of a resumed run that count, `on_error` what damage does. `progress` is True for a bar, or a callable.
 
         >>> log.scalars("val/loss", run="lr=0.1", steps="100:").shape
         (10, 5)
@@ -139,7 +139,7 @@ class LogDir:
         return series(self._reader.given(reading), tag, run, steps, **reading)
 
     def tags(self, tag: Names = None, *, run: Names = None, **reading: Unpack[Reading]) -> TagTable:
-        """What was logged: one row per run and tag, with its kind, count and steps. No value is stored for it.
+        """What was logged: one row per run and tag, with its kind, count and steps. Values are skipped, not stored.
 
         >>> log.tags(run="media").by_kind()["audio"]
         ['tone']
@@ -147,7 +147,7 @@ class LogDir:
         return tables.table(self._reader.given(reading), "tags", tag, run=run, **reading)
 
     def table(self, name: TableName, *, tag: Names = None, **selected: Unpack[Selected]) -> Table:
-        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (`tbq.schema.KINDS` has all).
+        """A table by its name: "scalars", "images", "tags", "runs", "problems", … (all are in `tbq.schema.KINDS`).
 
         >>> log.table("runs")["health"][0]
         'ok'
@@ -171,7 +171,7 @@ class LogDir:
         return tables.table(self._reader.given(selected), "tensors", tag, **selected)
 
     def tensor(self, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
-        """One tensor as a NumPy array: that of `step`, else the last one; of any plugin, known or not.
+        """One tensor as a NumPy array, at `step` or else the last; of any plugin, known or not.
 
         >>> log.tensor("embedding").dtype
         dtype('float32')
@@ -179,7 +179,7 @@ class LogDir:
         return single.tensor(self._reader.given(which), tag, **which)
 
     def histograms(self, tag: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
-        """Every histogram, old and new alike: statistics if they were logged, and lists `left, right, count`.
+        """Every histogram, of any format: statistics if they were logged, and lists `left, right, count`.
 
         >>> log.histograms().quantiles([0.5]).columns
         ['run', 'tag', 'step', 'wall_time', 'q0.5']
@@ -245,7 +245,7 @@ class LogDir:
     def hparams(self, tag: Names = None, **selected: Unpack[Selected]) -> HparamTable:
         """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
 
-        `log.table("hparam_metrics")` and `log.table("hparam_domains")` have what an experiment says of them.
+        `log.table("hparam_metrics")` and `log.table("hparam_domains")` hold an experiment's metrics and domains.
 
         >>> log.hparams(run="diverged")["name"].tolist()
         ['lr', 'seed', 'optimizer', 'augment']
@@ -316,10 +316,10 @@ class LogDir:
     ) -> SummaryTable:
         """One row per run: statistics of its scalars, and `hparam.<name>`; with `media`, its last texts and images.
 
-        The sub-run that `add_hparams` made is folded into its parent. `best={"val/loss": "min"}` adds `val/loss.best`
-        and the step it was reached at, and puts the best run first; `sort` takes columns ("lr", "lr:desc"), `top` keeps
-        so many rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images that
-        are not named in `tag` or `require`.
+        The sub-run of `add_hparams` is folded into its parent. `best={"val/loss": "min"}` adds `val/loss.best` and its
+        step, and puts the best run first; `sort` takes columns ("lr", "lr:desc"), `top` limits the number of
+        rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images even if `tag`
+        or `require` does not name them.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'
@@ -332,7 +332,7 @@ class LogDir:
         )  # fmt: skip
 
     def show(self, tag: str, **which: Unpack[Which]) -> str:
-        """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show.
+        """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show.
 
         >>> print(log.show("lr", run="diverged"))
         scalars · tag lr · 20 points, steps 0 to 190
@@ -347,9 +347,9 @@ class LogDir:
     def write(
         self, path: StrPath, *, kind: TableName | Literal["all"] = "all", **options: Unpack[Export]
     ) -> Paths:
-        """Write every table into a folder or into one xlsx, sqlite or duckdb file, or the one `kind` into a file.
+        """Write every table into a folder or into one xlsx, sqlite or duckdb file, or only `kind` into a file.
 
-        Takes the keywords of a table, and those of `table.write`. Returns the paths that were written.
+        Takes the keywords of a table, and those of `table.write`. Returns the written paths.
 
         >>> log.write("out", run="diverged")
         ['out/scalars.parquet', 'out/hparams.parquet', 'out/hparam_metrics.parquet', 'out/hparam_domains.parquet']
@@ -370,8 +370,8 @@ class LogDir:
     ) -> Table:
         """Write images, audio, texts, tensors (NPY), meshes (PLY) and graphs as files below `path`: run/tag/step.
 
-        Returns what `manifest.csv` there says. `every=10` takes each tenth value of a tag; `kinds` some of images,
-        audio, texts, tensors, meshes, graphs; files that are there already are kept unless `force`.
+        Returns the rows of `manifest.csv`. `every=10` takes each tenth value of a tag; `kinds` takes some of images,
+        audio, texts, tensors, meshes, graphs. Existing files stay unless `force`.
 
         >>> len(log.write_media("media", kinds="images"))
         3
@@ -388,9 +388,9 @@ class LogDir:
         unsafe: bool = False,
         **reading: Unpack[Reading],
     ) -> Table:
-        """Ask in SQL: all tables are there by name, with `wide` and `summary`; `$name` in the query is a parameter.
+        """Query all tables by name in SQL, `wide` and `summary` included; `$name` in the query is a parameter.
 
-        Only what the query needs is read. It cannot write files or load extensions unless `unsafe`.
+        Reads only what the query needs. The query cannot write files or load extensions unless `unsafe`.
 
         >>> log.sql("select count(*) as n from scalars where tag = $tag", params={"tag": "lr"}).to_dicts()
         [{'n': 160}]
@@ -402,7 +402,7 @@ class LogDir:
     def dataset(
         self, *, kind: TableName = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
     ) -> LogDataset:
-        """A table as a `pyarrow.dataset.Dataset`, whose scans read no more than they are asked for.
+        """A table as a `pyarrow.dataset.Dataset`: a scan reads only the rows and columns it needs.
 
         `relative_time` adds a column of that name: seconds since the run began.
 
@@ -456,8 +456,8 @@ class LogDir:
     ) -> Table:
         """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
 
-        `by` is "hparam.lr", a glob, or `re:` with brackets around what names the group; of several, the first that
-        fits a run counts. Statistics: mean, std, min, max, median, ci95, sem, q25, q75.
+        `by` is "hparam.lr", a glob, or `re:` with brackets around the group's name; if several match a run, the first
+        counts. Statistics: mean, std, min, max, median, ci95, sem, q25, q75.
 
         >>> log.reduce("val/loss", by="re:(lr=.*)/seed=.*", stats="mean").columns
         ['group', 'tag', 'step', 'mean', 'n']
@@ -475,7 +475,7 @@ class LogDir:
         stats: str | Sequence[str] = ("mean", "std", "min", "max"),
         **selected: Unpack[Selected],
     ) -> list[str]:
-        """Write what `reduce` gives as event files that TensorBoard shows, to a new directory; returns its runs.
+        """Write the table of `reduce` as event files for TensorBoard, to a new directory; returns its runs.
 
         >>> log.write_reduced("seeds", by="re:(lr=.*)/seed=.*", stats="mean", tag="val/loss")
         ['lr=0.01/mean', 'lr=0.01/n', 'lr=0.03/mean', 'lr=0.03/n', 'lr=0.1/mean', 'lr=0.1/n']
@@ -514,10 +514,10 @@ class LogDir:
         ax: Axes | None = None,
         **plotting: Unpack[PlotSelected],
     ) -> Figure | Axes:
-        """A matplotlib figure of curves, or of what else the tag has; with `ax`, drawn there. Needs the extra `plot`.
+        """A matplotlib figure of curves, or of the tag's other data; with `ax`, drawn on it. Needs the extra `plot`.
 
         `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
-        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; docs/plot.md has `smooth`, `log_y`, `style`, …
+        their mean with "std", "sem", "ci95", "minmax" or "quantiles"; see docs/plot.md for `smooth`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()
         'val/loss'
@@ -539,7 +539,7 @@ class LogDir:
         force: bool = False,
         **plotting: Unpack[PlotSelected],
     ) -> str:
-        """Write what `plot` draws to a png, svg, pdf, pgf or html file, by its ending; returns the path.
+        """Write the figure of `plot` to a png, svg, pdf, pgf or html file, by extension; returns the path.
 
         >>> log.write_plot("loss.svg", tag="val/loss")
         'loss.svg'
@@ -568,7 +568,7 @@ class LogDir:
         colour: bool = False,
         **plotting: Unpack[PlotSelected],
     ) -> str:
-        """What `plot` draws as text for a terminal, in braille, `width` cells wide; `colour` adds its escapes.
+        """The figure of `plot` as braille text for a terminal, `width` cells wide; `colour` adds escape codes.
 
         >>> "val/loss" in log.plot_text("val/loss", width=60)
         True
@@ -589,7 +589,7 @@ class LogDir:
         protocol: Literal["blocks", "kitty", "iterm"] = "blocks",
         **which: Unpack[Which],
     ) -> str:
-        """One image as text for a terminal: half blocks in colours, or what kitty or iTerm understand. Needs Pillow.
+        """One image as text for a terminal: coloured half blocks, or kitty's or iTerm's protocol. Needs Pillow.
 
         >>> log.image_text("samples", width=8).count("▀")
         32
@@ -601,7 +601,7 @@ class LogDir:
     def sparklines(
         self, tag: str, *, run: Names = None, width: int = 16, steps: Steps = None, **reading: Unpack[Reading]
     ) -> dict[str, str]:
-        """The curve of a tag in a few letters, for each run that is selected; blank if it does not have the tag.
+        """The curve of a tag as a few characters, for each selected run; blank if the run lacks the tag.
 
         >>> log.sparklines("val/loss", width=8)["lr=0.1/seed=0"]
         '█▃▂▁▁▁▁▁'
@@ -634,7 +634,7 @@ class LogDir:
         """Write the page of `tbq serve` with its data into one HTML file, to send to someone; returns the path.
 
         It has the runs, the curves of the chosen tags with the band of each group (`by` as in `plot`), thumbnails of
-        images, texts, what the doctor finds, and `text` in Markdown at the top.
+        images, texts, the doctor's findings, and `text` in Markdown at the top.
 
         >>> log.report("report.html", tag="val/*", by="hparam.lr", title="Learning rates")
         'report.html'

@@ -1,4 +1,4 @@
-"""Memory given back to the system by processes that work again and again for ever."""
+"""Returns free memory to the system, for processes that run forever in rounds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 
 
 def give_back() -> None:
-    """Give back what is free. Allocators keep that for later, one share per thread: beside threads that come and go, it
-    grows with every round, whatever is in use."""
+    """Return free memory to the system. Allocators keep it for reuse, separately for each thread. With threads that
+    come and go, it would grow every round, however little is in use."""
     from tbq import _core
 
     _core.release_memory()
@@ -26,10 +26,10 @@ def give_back() -> None:
 
 
 def keep_little() -> None:
-    """Let allocators keep little for later, so that `give_back` reaches it: for a process that does nothing else.
+    """Make allocators keep little free memory, so that `give_back` can return it. For a process that does nothing else.
 
-    Arrow's pools keep some for each thread. glibc has one heap per thread, and lets blocks of up to 32 MB lie in them,
-    with small ones after them.
+    Arrow's pools keep some memory for each thread. glibc has one heap per thread, and keeps blocks of up to 32 MB in it
+    as long as small blocks follow them.
     """
     import pyarrow as pa
 
@@ -43,5 +43,5 @@ def keep_little() -> None:
 
 @cache
 def _trim() -> Any:
-    """The function of glibc; None elsewhere."""
+    """glibc's `malloc_trim`; None on other systems."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -26,7 +26,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def compact(value: float) -> str:
-    """A count or a tick in few letters.
+    """A count or a tick in few characters.
 
     >>> compact(950), compact(1204), compact(20_000), compact(3_400_000), compact(-1500)
     ('950', '1.2k', '20k', '3.4M', '-1.5k')
@@ -73,7 +73,7 @@ def ago(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """How fast steps go: per second, or the seconds that one takes.
+    """The speed in steps per second, or in seconds per step.
 
     >>> rate(3.14), rate(1204), rate(0.02), rate(0.0)
     ('3.1 it/s', '1.2k it/s', '50s/it', '')
@@ -87,7 +87,7 @@ def rate(per_second: float) -> str:
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
-    """Numbers with their decimal points below each other; nan, inf and powers of ten end where the digits end.
+    """Numbers with aligned decimal points; nan, inf and powers of ten end where the digits end.
 
     >>> aligned(["0.1939", "12", "nan"])
     [' 0.1939', '12     ', '    nan']

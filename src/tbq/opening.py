@@ -1,4 +1,4 @@
-"""`tbq.open`: the log that lies at a path, or at several."""
+"""`tbq.open`: opens the log at a path, or at several."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tbq.source.merge import Merging
     from tbq.storage import Storage
 
-# The endings of files of metrics: if there is none, the code that reads them is not imported.
+# The extensions of metrics files: without any, the code that reads them is not imported.
 _METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
 
 
@@ -34,20 +34,20 @@ def open(  # noqa: A001 - tbq.open, as users read it
     storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> LogDir:
-    """Look for event files below a directory; or take a file, a glob, `name:path`, a list of those, or {name: path}.
+    """Find event files below a directory; or open a file, a glob, `name:path`, a list of those, or {name: path}.
 
-    Nothing is decoded before a table is asked for. A file of metrics (Keras' or Lightning's CSV, `trainer_state.json`
-    and others that `tbq.results.metrics` reads) is taken too if it is named itself.
-    So is a lake that `tbq.lake.sync` made.
+    Decodes nothing before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json` and
+    others that `tbq.results.metrics` reads) opens too if you name it itself.
+    So does a lake that `tbq.lake.sync` made.
 
-    `merge_runs` makes one run of several: `{"job": ["job1", "job2"]}`, or all that a `re:` expression gives the same
-    name in its first brackets (`merge_runs=r"re:(.*)/version_\\d+"`).
+    `merge_runs` merges several runs into one: `{"job": ["job1", "job2"]}`, or all runs with the same name in the first
+    brackets of a `re:` expression (`merge_runs=r"re:(.*)/version_\\d+"`).
 
-    `max_unpacked` is the most that a compressed event file may unpack to, in bytes or with a unit ("4GB"); without it
-    a hundred times its size, and 256 MiB more for all of them. What is past that is not read, and is in `problems`.
+    `max_unpacked` limits the unpacked size of a compressed event file, in bytes or with a unit ("4GB"); the default is
+    a hundred times its size, and 256 MiB more for all of them. tbq does not read past the limit, and adds a problem.
 
-    A path may be a URL: `s3://`, `gs://`, `az://`, `http://`, `https://`, `file://`. `storage` has options of the store
-    by name ({"aws_region": "eu-west-1"}); objects are fetched when they are needed, and kept in the folder `cache`.
+    A path may be a URL: `s3://`, `gs://`, `az://`, `http://`, `https://`, `file://`. `storage` sets the store's options
+    by name ({"aws_region": "eu-west-1"}); tbq fetches objects when needed, and keeps them in the folder `cache`.
 
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>
@@ -58,20 +58,20 @@ def open(  # noqa: A001 - tbq.open, as users read it
         from tbq.lake.opened import open as open_lake
 
         return open_lake(named[0][1])
-    refuse_lakes(named, "it is opened alone, without a name and without merge_runs")
+    refuse_lakes(named, "open it alone, without a name and without merge_runs")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
-    found = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
-    if not found.runs:
+    listing = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
+    if not listing.runs:
         lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
-            raise _nothing(found)
+            raise _nothing(listing)
         return lake
     if merge_runs is not None:
         from tbq.source.merge import merge_runs as merge
 
-        found = merge(found, merge_runs)
-    for problem in found.notices:
+        listing = merge(listing, merge_runs)
+    for problem in listing.notices:
         warn(str(problem))
     reopen = (
         None
@@ -80,14 +80,14 @@ def open(  # noqa: A001 - tbq.open, as users read it
             open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache
         )
     )
-    log = LogDir(Reader(found, unpacked), reopen)
+    log = LogDir(Reader(listing, unpacked), reopen)
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
 
 
 def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -> LogDir | None:
-    """The lake at a URL that has no event files; None if it is not one."""
+    """The lake at a URL without event files; None if the URL is not a lake."""
     if len(named) != 1 or not is_remote(named[0][1]) or named[0][1].lower().startswith("http"):
         return None
     from tbq.lake.layout import read_config
@@ -101,7 +101,7 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
-    """The source with each file of metrics replaced; None if there is none."""
+    """The source with each metrics file replaced; None without metrics files."""
     if not any(path.lower().endswith(_METRICS) for _, path in named):
         return None
     from tbq.results.opened import MetricsAsEvents
@@ -109,13 +109,15 @@ def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents |
     return MetricsAsEvents.of(named)
 
 
-def _nothing(found: Found) -> SourceError:
-    path = ", ".join(map(shown_path, found.paths))
-    unreadable = next(iter(found.problems), None)
+def _nothing(listing: Found) -> SourceError:
+    path = ", ".join(map(shown_path, listing.paths))
+    unreadable = next(iter(listing.problems), None)
     if unreadable is not None:
         return SourceError(unreadable.message, path=unreadable.path, code="unreadable")
-    others = f"none of its {found.others:,} files is one" if found.others > 1 else "its one file is not one"
-    what = others if found.others else "it contains no files"
+    files = (
+        f"none of its {listing.others:,} files is one" if listing.others > 1 else "its one file is not one"
+    )
+    what = files if listing.others else "it contains no files"
     return SourceError(
         f"no event files here: {what}",
         path=path,

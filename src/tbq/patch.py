@@ -1,6 +1,6 @@
-"""`tbq.patch()`: the writers of torch, tensorboardX and TensorBoard become ours, for a program that cannot be changed.
+"""`tbq.patch()`: replaces the writers of torch, tensorboardX and TensorBoard in a program that you cannot change.
 
-`python -m tbq.patch train.py --lr 0.1` runs a program so; `-m package.train` works too.
+`python -m tbq.patch train.py --lr 0.1` runs a program with tbq's writers; `-m package.train` works too.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _KERAS = "keras.src.callbacks.tensorboard"
 class Writer:
     """The methods of `tensorboard.summary.Writer`, over `SummaryWriter`.
 
-    It writes to a directory. Of another `Output` of the program, TensorBoard's own writer is made.
+    It writes to a directory. For any other `Output`, the constructor returns TensorBoard's own writer.
     """
 
     def __new__(cls, output: Any) -> Any:
-        """A writer of ours, or of TensorBoard."""
+        """A writer of tbq, or of TensorBoard."""
         if not isinstance(output, str | os.PathLike):
             return _theirs[cls](output)
         return super().__new__(cls)
@@ -87,14 +87,14 @@ class Writer:
 
 
 class TorchWriter(Replacement):
-    """What `patch` puts in place of torch's writer: a class of its own, so that `unpatch` finds all its names."""
+    """Replaces torch's writer; a class of its own, so that `unpatch` finds all its names."""
 
 
 class TensorboardXWriter(Replacement):
-    """What `patch` puts in place of tensorboardX's writer."""
+    """Replaces tensorboardX's writer."""
 
 
-# module -> the name of the writer in it, and what replaces it.
+# module -> the name of its writer, and the replacement.
 _TARGETS: dict[str, tuple[str, Any]] = {
     "torch.utils.tensorboard.writer": ("SummaryWriter", TorchWriter),
     "torch.utils.tensorboard": ("SummaryWriter", TorchWriter),
@@ -108,13 +108,13 @@ _theirs: dict[Any, Any] = {}  # our class -> the class that it replaced
 
 
 def patch() -> None:
-    """Make the writers of torch, tensorboardX and TensorBoard ours, also in modules that have imported them already.
+    """Replace the writers of torch, tensorboardX and TensorBoard, also in modules that have imported them already.
 
-    `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer` are
-    replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Open writers stay as they are.
+    Replaces `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer`;
+    modules imported later are patched on import. `tbq.unpatch()` undoes it. Open writers stay as they are.
 
-    Not replaced are TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that
-    a program has bound before: subclasses, attributes and default arguments. A warning names those that exist.
+    TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that a program has
+    bound before (in subclasses, attributes and default arguments) stay. A warning names those that exist.
 
     >>> import tbq
     >>> tbq.patch()
@@ -133,13 +133,13 @@ def patch() -> None:
         held["keras.callbacks.TensorBoard (use tbq.integrations.keras.TbqCallback)"] = None
     if held:
         warn(
-            f"tbq.patch() does not replace {', '.join(held)}: these write with their own writer. Call it before they "
-            "are defined or made"
+            f"tbq.patch() does not replace {', '.join(held)}: they write with their own writer. Call it before they "
+            "are defined or created"
         )
 
 
 def _holders(theirs: Any) -> list[str]:
-    """What has bound a class of another library where it cannot be replaced, as text."""
+    """Descriptions of the places that hold a class of another library and cannot be changed."""
     if not isinstance(theirs, type) or theirs in _OURS:
         return []
     held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in theirs.__subclasses__()]
@@ -157,9 +157,9 @@ def _holders(theirs: Any) -> list[str]:
 
 
 def unpatch() -> None:
-    """Undo `patch()`, also in modules that imported a writer while it was ours.
+    """Undo `patch()`, also in modules that imported a writer while it was replaced.
 
-    Names of modules are restored. Whatever else holds our class keeps it: a subclass, a default argument, an
+    Restores the names in modules. Anything else that holds tbq's class keeps it: a subclass, a default argument, an
     attribute of an object.
 
     >>> import tbq
@@ -172,7 +172,7 @@ def unpatch() -> None:
 
 
 def _replace(module: ModuleType) -> None:
-    """Replace the writer of a module, there and wherever it was imported to."""
+    """Replace the writer of a module, in it and in every module that imported it."""
     attribute, ours = _TARGETS[module.__name__]
     theirs = getattr(module, attribute, None)
     if theirs is not None and theirs is not ours:
@@ -181,7 +181,7 @@ def _replace(module: ModuleType) -> None:
 
 
 def _rename(before: Any, after: Any) -> None:
-    """Let every name of a module that is `before` be `after`, except in the modules of tbq."""
+    """Rebind every name of a module from `before` to `after`, except in the modules of tbq."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] != "tbq":
             for attribute, value in list(getattr(module, "__dict__", {}).items()):
@@ -190,13 +190,13 @@ def _rename(before: Any, after: Any) -> None:
 
 
 class _Finder:
-    """Replaces the writers of a module right after it was imported."""
+    """Replaces the writers of a module right after its import."""
 
     def __init__(self) -> None:
         self._busy: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The module's own spec, with a loader that replaces the writers when it is done."""
+        """The module's own spec, with a loader that replaces the writers after loading."""
         del path, target
         if name not in _TARGETS or name in self._busy:
             return None
@@ -211,7 +211,7 @@ class _Finder:
 
         def load_and_replace(module: ModuleType) -> None:
             load(module)
-            if self in sys.meta_path:  # not if it is loaded again after unpatch()
+            if self in sys.meta_path:  # not if the module is reloaded after unpatch()
                 _replace(module)
 
         spec.loader.exec_module = load_and_replace  # type: ignore[method-assign]
@@ -222,7 +222,7 @@ _finder: Any = _Finder()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run a program with our writers."""
+    """Run a program with tbq's writers."""
     if not arguments or arguments[0] in ("-h", "--help") or (arguments[0] == "-m" and len(arguments) < 2):
         print(
             "usage: python -m tbq.patch SCRIPT.py [ARGUMENTS]\n       python -m tbq.patch -m MODULE [ARGUMENTS]\n\n"

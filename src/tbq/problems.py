@@ -1,4 +1,4 @@
-"""What went wrong while reading, as values: one `Problem` per finding, with where it is and what to do."""
+"""What went wrong while reading, as values: one `Problem` per finding, with its place and the remedy."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class Problem:
         return printable(f"{where}{self.message}" + (f" ({self.hint})" if self.hint else ""))
 
 
-#: What to do about rows that a later session overtook. Messages and findings take it from here.
+#: What to do about rows that a later session overtook, for messages and findings.
 RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 
 
 def brief(problems: Iterable[Problem]) -> list[str]:
-    """One line per file (or run): its first problem, and how many more there are."""
+    """One line per file (or run): its first problem, and the number of further problems."""
     by_place: dict[tuple[str | None, str | None], list[Problem]] = {}
     for problem in problems:
         by_place.setdefault((problem.path, None if problem.path else problem.run), []).append(problem)
     lines = []
-    for there in by_place.values():
-        more = f" (and {counted(len(there) - 1, 'more problem')} there)" if len(there) > 1 else ""
-        lines.append(f"{there[0]}{more}")
+    for of_place in by_place.values():
+        more = f" (and {counted(len(of_place) - 1, 'more problem')} there)" if len(of_place) > 1 else ""
+        lines.append(f"{of_place[0]}{more}")
     return lines
 
 
 def is_damage(problem: Problem) -> bool:
-    """Whether data was lost or could not be read: what `strict` refuses."""
+    """Whether data was lost or could not be read: `strict` refuses this."""
     return problem.severity in ("error", "warning")
 
 
@@ -62,8 +62,8 @@ def to_arrow(problems: Iterable[Problem]) -> pa.Table:
 
     from tbq.schema import schema
 
-    wanted = schema("problems")
-    rows = [{name: getattr(problem, name) for name in wanted.names} for problem in problems]
+    columns = schema("problems")
+    rows = [{name: getattr(problem, name) for name in columns.names} for problem in problems]
     for row in rows:
         row["path"] = None if row["path"] is None else shown_path(row["path"])
-    return pa.Table.from_pylist(rows, schema=wanted)
+    return pa.Table.from_pylist(rows, schema=columns)

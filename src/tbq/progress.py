@@ -1,4 +1,4 @@
-"""Progress of a reading: a callable of the caller's, or a bar with bytes, files, rate and time left on terminals."""
+"""Progress of a read: the caller's callable, or a bar with bytes, files, rate and time left on terminals."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 #: Called as `progress(bytes_done, bytes_total, files_done, files_total)`.
 Call = Callable[[int, int, int, int], object]
-#: What `progress=` takes: such a callable, or True for a bar on the terminal.
+#: What `progress=` accepts: such a callable, or True for a bar on the terminal.
 Progress = Call | bool
 
-# A read that is over before this is not worth a bar, nor the import of rich.
+# A read that ends sooner is not worth a bar, nor the import of rich.
 _PATIENCE = 0.4
 
 
 @contextlib.contextmanager
 def reporting(progress: Progress | None, what: str = "reading") -> Iterator[Call | None]:
-    """What is to be called while something is read: the callable that was given, a bar for True, or None."""
+    """The callable to report to while reading: the caller's, a bar for True, or None."""
     if progress is True:
         with progress_bar(what) as bar:
             yield bar
@@ -36,30 +36,30 @@ def reporting(progress: Progress | None, what: str = "reading") -> Iterator[Call
 
 
 class Parts:
-    """Progress of something that is read part by part, told as one."""
+    """Progress of a read in several parts, reported as one."""
 
     def __init__(self, call: Call | None, size: int, files: int) -> None:
         self._call, self._size, self._files = call, size, files
         self._done = self._files_done = 0
 
     def part(self, size: int, files: int) -> Call | None:
-        """What the reading of the next part calls."""
+        """The callable for the progress of the next part."""
         if self._call is None:
             return None
         call, before, files_before = self._call, self._done, self._files_done
         self._done += size
         self._files_done += files
 
-        def told(done: int, total: int, files_done: int, _all: int) -> None:
+        def report(done: int, total: int, files_done: int, _all: int) -> None:
             share = size * done // total if total else size
             call(before + share, self._size, files_before + files_done, self._files)
 
-        return told
+        return report
 
 
 @contextlib.contextmanager
 def progress_bar(what: str = "reading") -> Iterator[_Bar | None]:
-    """A `progress=` callback that draws a bar on stderr, or None if that is not a terminal."""
+    """A `progress=` callback that draws a bar on stderr, or None if stderr is not a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
@@ -103,7 +103,7 @@ class _Bar:
             TextColumn("{task.fields[files]}"),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True, force_jupyter=False),  # a bar is text, also if a notebook runs it
+            console=Console(stderr=True, force_jupyter=False),  # draw the bar as text, even in a notebook
             transient=True,
         )
         task = bar.add_task(self._what, total=total, files="")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Source
     from tbq.storage import Storage
 
-#: How many bytes a row takes in memory for one byte in its event file, about.
+#: Bytes of a row in memory for one byte in its event file, roughly.
 _INFLATION = {"scalars": 1.2}
 
 __all__ = ["read"]
@@ -46,11 +46,11 @@ def read(
     parallelism: int = -1,
     **selected: Unpack[Selected],
 ) -> Any:
-    """A table of a log directory or a lake as a `ray.data.Dataset`. Ray is started here if there is no cluster.
+    """A table of a log directory or a lake as a `ray.data.Dataset`. Starts Ray if there is no cluster.
 
-    `run`, `tag`, `steps` and `restarts` are those of `log.scalars`; only what they select is decoded. Read tasks have
-    about the same number of bytes each, and a run is never torn apart. Workers must see the same paths. Of Ray's own
-    `select_columns` and `filter(expr=…)` right after it, what they leave out is not decoded either.
+    `run`, `tag`, `steps` and `restarts` are those of `log.scalars`; tbq decodes only what they select. Read tasks get
+    about the same number of bytes each, and never split a run. Workers must see the same paths. Ray's own
+    `select_columns` and `filter(expr=…)` right after it also reduce what is decoded.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
     80
@@ -74,7 +74,7 @@ def read(
 
 
 def _settled(ray: Any, log: LogDir, runs: Sequence[Run], tags: Selection) -> Selection:
-    """The selection for tasks that see some of the runs each; tasks look for tags that are called like a pattern."""
+    """Settle the selection for tasks that each see some of the runs: tasks look for tags spelled like a pattern."""
     if type(log._reader) is not Reader:  # a lake knows its tags
         return log._reader.settled(tags, runs)
     task: Any = ray.remote(max_retries=3)(_known_names)
@@ -91,12 +91,12 @@ def _known_names(log: LogDir, names: list[str], tags: Selection) -> list[str]:
 def _datasource(
     log: LogDir, runs: Sequence[Run], table: str, columns: list[str] | None, selected: dict[str, Any]
 ) -> Any:
-    """The table as Ray's own interface has it."""
+    """The table as a Ray datasource."""
     from ray.data.block import BlockMetadata
     from ray.data.datasource import Datasource, ReadTask
 
     class LogSource(Datasource):  # type: ignore[misc]
-        """A table of a log, in tasks of whole runs. What `select_columns` and `filter` leave out is not read."""
+        """A table of a log, in tasks of whole runs. Reads only what `select_columns` and `filter` keep."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -138,7 +138,7 @@ def _datasource(
             return None if predicate is None else predicate.to_pyarrow()
 
         def _runs(self) -> Sequence[Run]:
-            """Those that the filter may let through; one of the others if it is none, so that there is a task."""
+            """The runs that the filter may let through; if none, the first run, because Ray needs a task."""
             where = self._where()
             return runs if where is None else runs_of(Filter(where, schema(table)), runs) or runs[:1]
 
@@ -156,11 +156,11 @@ def _memory(log: LogDir, runs: Iterable[Run], table: str, columns: Sequence[str]
 
 
 def _of(log: LogDir, runs: Sequence[Run]) -> LogDir:
-    """The log with these runs alone, so that a task carries no others."""
+    """The log with only these runs, so that a task carries no more."""
     from tbq.logdir import LogDir
 
     reader = log._reader
-    if type(reader) is not Reader:  # a lake: what a task carries is where it lies
+    if type(reader) is not Reader:  # a lake: a task carries only its location
         return log
     return LogDir(Reader(replace(reader.found, runs=list(runs)), reader.unpacked))
 
@@ -173,7 +173,7 @@ def _rows(
     where: pc.Expression | None,
     selected: dict[str, Any],
 ) -> Iterator[pa.Table]:
-    """The rows of a task, batch by batch; on the worker."""
+    """The rows of a task, batch by batch; runs on the worker."""
     import warnings
 
     import pyarrow as pa
@@ -181,7 +181,7 @@ def _rows(
     from tbq.errors import SelectionError, TbqWarning
     from tbq.query.scan import scan
 
-    kept = columns or ["run"]  # a table without columns would not tell how many rows it has
+    kept = columns or ["run"]  # a table without columns would lose its row count
     wanted = None if columns is None else kept
     yield _plain(
         pa.schema([schema(table).field(name) for name in wanted or schema(table).names]).empty_table()

@@ -1,7 +1,7 @@
 """What a tag means, judged by the words of its name: a loss, a score or a setting, and which values are better.
 
-Commands, the page and the doctor ask here; the page gets the answers with the list of tags. Whole words count, never
-parts of words: `mAP` and `map50` are scores, `mapping` is not; `win_rate` is, `window` is not.
+Commands, the page and the doctor use these rules; the page gets the answers with the list of tags. Only whole words
+count: `mAP` and `map50` are scores, `mapping` is not; `win_rate` is, `window` is not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SCORES = {
     "sensitivity", "specificity", "mcc", "kappa", "pearson", "spearman", "correlation", "elo", "explained",
     "correct", "solved",
 }  # fmt: skip
-# Larger is better, but they measure the machine: nothing says whether a model learns.
+# Larger is better, but they measure the machine: they do not show whether a model learns.
 _SPEEDS = {"throughput", "fps", "sps", "speed", "speedup"}
 _NEGATED = {"neg", "negative"}
 _SETTINGS = {
@@ -49,8 +49,8 @@ def words_of(tag: str) -> tuple[str, ...]:
     >>> words_of("val/AccuracyErrors")
     ('val', 'accuracy', 'error', 'accuracyerror')
     """
-    found = [(match.end(), -match.start(), match[0]) for each in _PATTERNS for match in each.finditer(tag)]
-    words = (_singular(word.lower()) for _, _, word in sorted(found))
+    matches = [(match.end(), -match.start(), match[0]) for each in _PATTERNS for match in each.finditer(tag)]
+    words = (_singular(word.lower()) for _, _, word in sorted(matches))
     return tuple(dict.fromkeys(words))
 
 
@@ -61,7 +61,7 @@ def _singular(word: str) -> str:
 
 
 def role(tag: str) -> Role:
-    """What a tag is.
+    """The role of a tag.
 
     >>> role("train/loss"), role("val/mAP"), role("lr"), role("loss_weight"), role("mapping"), role("window")
     ('loss', 'score', 'setting', 'setting', 'other', 'other')
@@ -74,7 +74,7 @@ def role(tag: str) -> Role:
 
 
 def better(tag: str) -> Better | None:
-    """Which values of a tag are better, if its name says so: the last word that says it decides.
+    """Which values of a tag are better, judged by its name: the last word that implies a direction decides.
 
     >>> better("val/accuracy"), better("accuracy_error"), better("neg_log_likelihood"), better("mapping")
     ('higher', 'lower', 'lower', None)
@@ -87,7 +87,7 @@ def better(tag: str) -> Better | None:
 
 
 def best_of(tag: str) -> Literal["min", "max"]:
-    """The statistic that is a tag's best value; a tag whose name says nothing is taken for a cost.
+    """The statistic that is a tag's best value; without a hint in its name, a tag counts as a cost.
 
     >>> best_of("val/loss"), best_of("eval/return_mean"), best_of("window")
     ('min', 'max', 'min')
@@ -123,7 +123,7 @@ def is_training(tag: str) -> bool:
 
 
 def is_metric(tag: str) -> bool:
-    """Whether a tag is named like something that training changes, and not like a setting.
+    """Whether a tag is named like a quantity that training changes, and not like a setting.
 
     >>> is_metric("train/loss"), is_metric("lr"), is_metric("loss_weight"), is_metric("gpu/memory")
     (True, False, False, False)
@@ -141,5 +141,5 @@ def is_setting(tag: str) -> bool:
 
 
 def _last(words: Iterable[str], wanted: set[str]) -> str | None:
-    """The last of the words that is among those wanted."""
+    """The last of the words that is in `wanted`."""
     return next((word for word in reversed(tuple(words)) if word in wanted), None)

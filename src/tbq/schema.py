@@ -10,7 +10,7 @@ from tbq.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Every data table begins with these.
+# Every data table begins with these columns.
 _KEYS = "run:label tag:label step:int64 wall_time:float64"
 
 # Kind -> its columns as `name:type`, in order.
@@ -79,7 +79,7 @@ TableName = Literal[
     "runs", "tags", "files", "problems",
 ]  # fmt: skip
 KINDS: tuple[TableName, ...] = get_args(TableName)
-#: Those whose rows are values of series, ordered by run, tag, then as logged.
+#: The tables with one row per value of a series, ordered by run, tag, then as logged.
 SERIES = tuple(kind for kind, columns in _COLUMNS.items() if columns.startswith(_KEYS))
 
 

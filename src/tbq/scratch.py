@@ -1,7 +1,7 @@
-"""Temporary folders: removed after use, at exit, by SIGTERM, and by the next process if this one was killed.
+"""Temporary folders: removed after use, at exit, on SIGTERM, and by the next process if this process was killed.
 
-A folder's name says on which machine it was made, and a file in it is locked for as long as its process lives. A
-folder of this machine whose lock is free belongs to a dead process: whoever makes the next folder beside it removes it.
+A folder's name contains its machine, and its process holds a lock on a file in it. If the lock of a folder of this
+machine is free, its process is dead: the next process that makes a folder beside it removes it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r".+\.tbq-([0-9a-f]{12})-[0-9a-f]{8}\.tmp", re.DOTALL)
 _LOCK = "lock"
-_SWEEP_SECONDS = 60.0  # a folder is searched for leftovers once in this time
+_SWEEP_SECONDS = 60.0  # search a folder for leftovers at most this often
 
-_lock = threading.RLock()  # not held while `termination` is called, which has a lock of its own
+_lock = threading.RLock()  # not held during calls of `termination`, which has its own lock
 _open: dict[int, Scratch] = {}
 _swept: dict[str, float] = {}
 
 
 class Scratch:
-    """A temporary folder in `parent`, readable by nobody else. What it is for is said by `stem`, the start of its name.
+    """A private temporary folder in `parent`. `stem`, the start of its name, says what it is for.
 
     >>> with temporary("example") as scratch:
     ...     _ = (scratch.folder / "file").write_text("gone soon")
@@ -60,23 +60,23 @@ class Scratch:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process made it: a forked child has a copy of this object, not of the folder."""
+        """Whether this process made the folder: a forked child has a copy of this object, but does not own it."""
         return os.getpid() == self._process
 
     @contextlib.contextmanager
     def settled(self) -> Iterator[None]:
-        """While the block runs, no signal removes the folder; after such a signal the block does not run."""
+        """Keep signals from removing the folder while the block runs; after such a signal the block does not run."""
         with _lock:
             yield
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it; the second time does nothing."""
+        """Remove the folder and its contents; a second call does nothing."""
         if not self.is_ours:
             return
         with _lock:
             if _open.pop(id(self), None) is None:
                 return
-            # Windows removes no open file, and elsewhere the lock guards what is being removed.
+            # Windows cannot remove an open file; elsewhere the lock guards the folder during removal.
             if os.name == "nt":
                 os.close(self._locked)
             _erase(self.folder)
@@ -85,7 +85,7 @@ class Scratch:
         termination.release(id(self))
 
     def is_above(self, path: Path) -> bool:
-        """Whether `path` lies below the same folder, in the same file system: so that a file can be renamed to it."""
+        """Whether `path` lies below the same parent, in the same file system, so that a file can be renamed to it."""
         above = self.folder.parent
         try:
             return above in path.parents and above.stat().st_dev == path.parent.stat().st_dev
@@ -102,14 +102,14 @@ class Scratch:
 
 
 def temporary(stem: str) -> Scratch:
-    """A folder in the system's directory for temporary files."""
+    """A folder in the system's temporary directory."""
     import tempfile
 
     return Scratch(tempfile.gettempdir(), f"tbq-{stem}")
 
 
 def beside(target: Path) -> Scratch:
-    """A folder beside `target`, thus in the same file system: what is in it can be renamed to `target`."""
+    """A folder beside `target`, in the same file system, so that its files can be renamed to `target`."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", target.name)[:60]
     return Scratch(target.parent, f".{name}")
 
@@ -124,7 +124,7 @@ def _create(parent: Path, stem: str) -> tuple[Path, int]:
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
             locked = os.open(folder / _LOCK, flags, 0o600)
-        except FileNotFoundError:  # another process took it for a leftover while it was empty
+        except FileNotFoundError:  # another process removed it as a leftover while it was empty
             continue
         except BaseException:
             with contextlib.suppress(OSError):
@@ -136,10 +136,10 @@ def _create(parent: Path, stem: str) -> tuple[Path, int]:
 
 
 def take_lock(descriptor: int) -> str:
-    """Lock a file: "locked"; "taken" if another process has it; "unknown" if there are no locks here."""
+    """Lock a file: "locked"; "taken" if another process has the lock; "unknown" if the file system has no locks."""
     try:
         import fcntl
-    except ImportError:  # Windows: a file that is open cannot be removed, which does as well
+    except ImportError:  # Windows: an open file cannot be removed, which serves as a lock
         return "unknown"
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,7 +157,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 @functools.cache
 def _machine() -> str:
-    """This machine since it was started: a lock of another one may be invisible here, so its folders are let alone."""
+    """An id of this machine since its boot: locks of other machines may be invisible here, so their folders stay."""
     with contextlib.suppress(OSError):
         boot = re.sub("[^0-9a-f]", "", Path("/proc/sys/kernel/random/boot_id").read_text())
         if len(boot) == 32:
@@ -169,7 +169,7 @@ def _machine() -> str:
 
 
 def sweep(parent: str | os.PathLike[str]) -> None:
-    """Remove what dead processes left in this folder."""
+    """Remove the folders that dead processes left in this folder."""
     try:
         with os.scandir(parent) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
@@ -195,7 +195,7 @@ def _remove_if_dead(folder: Path) -> None:
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        folder.rmdir()  # killed before there was a lock, so nothing is in it
+        folder.rmdir()  # its process died before it made a lock, so the folder is empty
         return
     try:
         if take_lock(descriptor) == "locked":
@@ -205,7 +205,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _erase(folder: Path) -> None:
-    """Remove a folder, its lock last: whatever interrupts this, the next process goes on with it."""
+    """Remove a folder, its lock last: if this is interrupted, the next process continues."""
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             if entry.is_dir(follow_symlinks=False):
@@ -218,7 +218,7 @@ def _erase(folder: Path) -> None:
 
 
 def _remove_all() -> None:
-    """A signal ends the process: remove all folders, and let nobody make or use one from here on."""
+    """Remove all folders because a signal ends the process; from here on no folder can be made or used."""
     _lock.acquire(timeout=5)
     for scratch in list(_open.values()):
         _erase(scratch.folder)
@@ -236,7 +236,7 @@ atexit.register(_at_exit)
 
 
 def _in_child() -> None:
-    """After a fork the folders are the parent's."""
+    """Forget the folders after a fork: they belong to the parent."""
     global _lock
     _lock = threading.RLock()
     _open.clear()

@@ -12,15 +12,15 @@ from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.text import is_text, shell_word, shown_name
 
-#: What `run=` and `tag=` take.
+#: What `run=` and `tag=` accept.
 Names = str | Sequence[str] | None
-#: What `steps=` takes: "a:b" with open ends, a pair, or one step.
+#: What `steps=` accepts: "a:b" with open ends, a pair, or one step.
 Steps = str | int | tuple[int | None, int | None] | None
 
 MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
 
 TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
-_OPTIONS = ("run", "tag", "layer")  # what can be selected by an option of its name
+_OPTIONS = ("run", "tag", "layer")  # selections with an option of the same name
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -34,7 +34,7 @@ class Unmatched:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A selection applied to the names there are: what it takes, in order, and the items without a match."""
+    """A selection applied to all names: the selected names in order, and the items without a match."""
 
     names: list[str]
     unmatched: list[Unmatched] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Selection:
-    """A compiled selection of names; `Selection.of(None)` takes all.
+    """A compiled selection of names; `Selection.of(None)` selects all.
 
     >>> chosen = Selection.of(["loss", "val/*"])
     >>> chosen.resolve(["val/acc", "loss", "lr", "val/loss"]).names
@@ -51,20 +51,20 @@ class Selection:
 
     items: tuple[str, ...] | None
     what: str = "tag"
-    #: the names that items turned out to be, as `settled` found them
+    #: the names that items turned out to be, set by `settled`
     known: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, spec: Names | Selection, what: str = "tag") -> Selection:
-        """Compile a selection; `what` ("run" or "tag") is how messages call its names."""
+        """Compile a selection; messages call its names `what` ("run" or "tag")."""
         if isinstance(spec, Selection):
             return spec
         if spec is None:
             return cls(None, what)
         want = "a name, a glob, 're:…', or a list of them"
-        given: object = spec
-        if not isinstance(given, Iterable) or isinstance(given, bytes):
-            raise bad(what, given, want)
+        value: object = spec
+        if not isinstance(value, Iterable) or isinstance(value, bytes):
+            raise bad(what, value, want)
         items = (spec,) if isinstance(spec, str) else tuple(spec)
         for item in items:
             if not isinstance(item, str):
@@ -73,42 +73,44 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing was chosen, so that every name is taken."""
+        """Whether the selection is empty, so that every name is selected."""
         return self.items is None
 
     @property
     def exact(self) -> list[str]:
-        """The items that are plain names, in the order asked for."""
+        """The items that are plain names, in their order."""
         return [item for item in self.items or () if not _is_pattern(item)]
 
     @property
     def named(self) -> frozenset[str] | None:
-        """The names that are asked for, if each item is one; None if there are patterns, or nothing was chosen."""
+        """The names of the items if each is a plain name; None with patterns, or for an empty selection."""
         return self._literal if self.items and len(self.exact) == len(self.items) else None
 
     @property
     def names_of_patterns(self) -> list[str]:
-        """What tags would be called that patterns are the names of: then these take that tag alone."""
+        """The tags that would be spelled like a pattern. An exact tag name wins over a pattern."""
         patterns = [item for item in self.items or () if _is_pattern(item)]
         return [*patterns, *(item + TEXT_SUFFIX for item in patterns)]
 
     def settled(self, names: Iterable[str]) -> Selection:
-        """This selection of tags, where these are among all the names there are: an item that is one takes that alone.
+        """This selection if all names include `names`: an item that is an exact name selects only that name.
 
-        Who sees the names in parts looks for such names in all of them first.
+        A caller that sees the names in parts must first look for such names in all parts.
 
         >>> chosen = Selection.of("loss[0]")
         >>> [each.matches("loss0") for each in (chosen, chosen.settled(["loss[0]", "loss0"]))]
         [True, False]
         """
-        there = {*self.known, *names}
+        all_names = {*self.known, *names}
         pairs = [(item, item + TEXT_SUFFIX) for item in self.items or ()]
-        known = [next(each for each in pair if each in there) for pair in pairs if there.intersection(pair)]
+        known = [
+            next(each for each in pair if each in all_names) for pair in pairs if all_names.intersection(pair)
+        ]
         return replace(self, known=frozenset(known))
 
     @cached_property
     def _open(self) -> frozenset[str]:
-        """The items that are not known to be names."""
+        """The items that are not known to be exact names."""
         return frozenset(
             item for item in self.items or () if not self.known.intersection((item, item + TEXT_SUFFIX))
         )
@@ -123,10 +125,10 @@ class Selection:
         return frozenset(self.items or ())
 
     def matches(self, name: str) -> bool:
-        """Whether the name may be wanted, judged alone.
+        """Whether the name may be selected, judged alone.
 
-        A pattern that turns out to be an exact name (`loss[0]`) takes only that name; that is known once all
-        names are, so `resolve` may take fewer names than `matches` let through, never more.
+        A pattern that is also an exact name (`loss[0]`) selects only that name, which needs all names to decide. So
+        `resolve` may select fewer names than `matches` let through, never more.
         """
         if self.items is None or name in self._literal or name in self.known:
             return True
@@ -136,57 +138,57 @@ class Selection:
         return any(_fits(pattern, name) for item, pattern in self._patterns.items() if item in self._open)
 
     def resolve(self, names: Iterable[str]) -> Resolved:
-        """Apply to all the names there are: items in the order asked for, each pattern's names sorted."""
+        """Apply the selection to all names: items in their order, each pattern's names sorted."""
         known = sorted(set(names))
         if self.items is None:
             return Resolved(known)
-        there = set(known)
-        taken: dict[str, None] = {}
+        all_names = set(known)
+        selected: dict[str, None] = {}
         unmatched = []
         for item in self.items:
-            matches = self._found(item, known, there)
-            taken.update(dict.fromkeys(matches))
+            matches = self._matching(item, known, all_names)
+            selected.update(dict.fromkeys(matches))
             if not matches:
                 unmatched.append(Unmatched(item, closest(item, self._as_asked(known))))
-        return Resolved(list(taken), unmatched)
+        return Resolved(list(selected), unmatched)
 
     def columns(self, names: Iterable[str]) -> list[str]:
-        """The columns of a wide table: like `resolve`, but a plain name that is nowhere keeps its place."""
+        """The columns of a wide table: like `resolve`, but a plain name without a match keeps its place."""
         known = sorted(set(names))
         if self.items is None:
             return known
-        there = set(known)
-        taken: dict[str, None] = {}
+        all_names = set(known)
+        selected: dict[str, None] = {}
         for item in self.items:
-            matches = self._found(item, known, there)
-            taken.update(dict.fromkeys(matches if matches or _is_pattern(item) else [item]))
-        return list(taken)
+            matches = self._matching(item, known, all_names)
+            selected.update(dict.fromkeys(matches if matches or _is_pattern(item) else [item]))
+        return list(selected)
 
     def require(self, names: Iterable[str], *, where: str | None = None) -> list[str]:
         """`resolve`, with a warning for each item that matched nothing and an error when no name is left."""
         known = list(names)
         resolved = self.resolve(known)
         if not resolved.names and self.items is not None:
-            said = (
-                "; ".join(self._say(miss) for miss in resolved.unmatched) or f"no {self.what} was asked for"
+            message = (
+                "; ".join(self._say(miss) for miss in resolved.unmatched) or f"no {self.what} was selected"
             )
-            raise SelectionError(said, path=where, hint=self._hint(known))
+            raise SelectionError(message, path=where, hint=self._hint(known))
         for miss in resolved.unmatched:
             warn(self._say(miss))
         return resolved.names
 
-    def _found(self, item: str, known: list[str], there: set[str]) -> list[str]:
-        if item in there:
+    def _matching(self, item: str, known: list[str], all_names: set[str]) -> list[str]:
+        if item in all_names:
             return [item]
-        if item + TEXT_SUFFIX in there:
+        if item + TEXT_SUFFIX in all_names:
             return [item + TEXT_SUFFIX]
         below = self._below(item, known)
         if below:
             return below
-        if item not in self._open:  # a name that is not among these
+        if item not in self._open:  # an exact name that is not in this part
             return []
         pattern = self._patterns.get(item)
-        if pattern is None and item.startswith("re:"):  # and no name, which it might have been
+        if pattern is None and item.startswith("re:"):  # not a tag of this spelling either
             raise _bad_expression(item, self.what)
         return [name for name in known if _fits(pattern, name)] if pattern else []
 
@@ -201,7 +203,7 @@ class Selection:
         return [name for name in known if name.startswith(folder) or session.fullmatch(name)]
 
     def _as_asked(self, known: list[str]) -> list[str]:
-        """Names as their users know them."""
+        """Names as users know them."""
         return [plain_tag(name) for name in known] if self.what == "tag" else known
 
     def _say(self, miss: Unmatched) -> str:
@@ -223,7 +225,7 @@ class Selection:
 
 
 def plain_tag(tag: str) -> str:
-    """A tag as its user called it: torch appends a suffix to the tag of every text.
+    """A tag as its user spelled it: torch appends a suffix to the tag of every text.
 
     >>> plain_tag("notes/text_summary")
     'notes'
@@ -232,7 +234,7 @@ def plain_tag(tag: str) -> str:
 
 
 def several(what: str, names: Sequence[str]) -> SelectionError:
-    """The error if one run or tag is wanted and several were selected.
+    """The error for several selected runs or tags if only one is possible.
 
     >>> print(several("run", ["a", "b"]))
     2 runs match, want one: a, b
@@ -246,7 +248,7 @@ def several(what: str, names: Sequence[str]) -> SelectionError:
 
 
 def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
-    """The known names most like `name`, best first; case and the folder in front count little.
+    """The known names most like `name`, best first; case and the leading folder count little.
 
     >>> closest("Loss", ["train/loss", "lr", "acc"])
     ['train/loss']
@@ -255,11 +257,9 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     import heapq
 
     low = name.removeprefix("re:").lower()
-    if (
-        len(known) > 500
-    ):  # difflib is slow: let it see only the names that share most of their letters' triples
-        wanted = _triples(low)
-        known = heapq.nlargest(500, known, key=lambda other: len(wanted & _triples(other.lower())))
+    if len(known) > 500:  # difflib is slow: compare only the names with the most trigrams in common
+        wanted = _trigrams(low)
+        known = heapq.nlargest(500, known, key=lambda other: len(wanted & _trigrams(other.lower())))
     by_key: dict[str, str] = {}
     for other in known:
         by_key.setdefault(other.lower(), other)
@@ -270,12 +270,12 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     return matches
 
 
-def _triples(name: str) -> set[str]:
+def _trigrams(name: str) -> set[str]:
     return {name[i : i + 3] for i in range(max(len(name) - 2, 1))}
 
 
 def steps(spec: Steps | Sequence[int | None]) -> tuple[int, int]:
-    """The first and last step to take, both included; an open end reaches the end of int64.
+    """The first and last selected step, both included; an open end reaches the end of int64.
 
     >>> steps("10:20")
     (10, 20)
@@ -334,7 +334,7 @@ def _bad_steps(spec: object) -> UsageError:
 
 
 def _as_shown(item: str) -> str:
-    """A name as tbq shows it, also if the shell passed the bytes that a directory is called by."""
+    """A name as tbq shows it, also if the shell passed a directory's raw bytes."""
     return item if item.startswith("re:") or is_text(item) else shown_name(item)
 
 

@@ -1,4 +1,4 @@
-"""How remote logs are reached and where copies of them are kept: keywords, else what `--storage` and `--cache` say."""
+"""How to reach remote logs and where to keep copies of them: keywords, else `--storage` and `--cache`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tbq.arguments import StrPath, bad
 from tbq.errors import UsageError
 from tbq.limits import size_of
 
-#: What `storage=` takes: options of the object store by name, such as {"aws_region": "eu-west-1"}.
+#: What `storage=` accepts: options of the object store by name, such as {"aws_region": "eu-west-1"}.
 Storage = Mapping[str, object]
 
 _LIMIT = "10GB"
@@ -21,17 +21,17 @@ _storage: ContextVar[dict[str, str] | None] = ContextVar("tbq_storage", default=
 _cache: ContextVar[str | None] = ContextVar("tbq_cache", default=None)
 
 
-def pairs(given: Iterable[str]) -> dict[str, str]:
+def pairs(texts: Iterable[str]) -> dict[str, str]:
     """`KEY=VALUE` texts as options.
 
     >>> pairs(["aws_region=eu-west-1"])
     {'aws_region': 'eu-west-1'}
     """
     options = {}
-    for text in given:
+    for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            # What was given is not shown: it may be a secret.
+            # The message omits the value: it may be a secret.
             raise UsageError("--storage: want KEY=VALUE", hint="e.g. --storage aws_region=eu-west-1")
         options[key.strip()] = value
     return options
@@ -39,7 +39,7 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def using(storage: Storage | None = None, cache: StrPath | None = None) -> Iterator[None]:
-    """Everything in the block that names no storage and no cache of its own has these."""
+    """Set the default storage and cache for every call in the block that sets none itself."""
     options = _storage.set(_storage.get() if storage is None else chosen(storage))
     folder = _cache.set(_cache.get() if cache is None else os.fspath(cache))
     try:
@@ -50,7 +50,7 @@ def using(storage: Storage | None = None, cache: StrPath | None = None) -> Itera
 
 
 def chosen(storage: Storage | None = None) -> dict[str, str]:
-    """The options of a call: those that it was given, else those of the command.
+    """The options of a call: its own, else those of the command.
 
     >>> chosen({"aws_skip_signature": True})
     {'aws_skip_signature': 'true'}
@@ -68,10 +68,10 @@ def chosen(storage: Storage | None = None) -> dict[str, str]:
 
 
 def cache_folder(cache: StrPath | None = None) -> Path:
-    """Where copies of remote objects are kept: `cache`, `--cache`, `TBQ_CACHE`, or the user's folder for caches."""
-    given = os.fspath(cache) if cache is not None else _cache.get() or os.environ.get("TBQ_CACHE")
-    if given:
-        return Path(given).expanduser().absolute()
+    """Where to keep copies of remote objects: `cache`, `--cache`, `TBQ_CACHE`, or the user's cache folder."""
+    folder = os.fspath(cache) if cache is not None else _cache.get() or os.environ.get("TBQ_CACHE")
+    if folder:
+        return Path(folder).expanduser().absolute()
     if os.name == "nt":
         above = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -82,5 +82,5 @@ def cache_folder(cache: StrPath | None = None) -> Path:
 
 
 def cache_limit() -> int:
-    """How many bytes are kept: `TBQ_CACHE_SIZE` ("50GB"), or 10 GB."""
+    """How many bytes to keep: `TBQ_CACHE_SIZE` ("50GB"), or 10 GB."""
     return size_of(os.environ.get("TBQ_CACHE_SIZE") or _LIMIT, "TBQ_CACHE_SIZE")

@@ -1,8 +1,8 @@
-"""What is done before SIGTERM or SIGHUP ends the process: writers flush, temporary folders go.
+"""Actions before SIGTERM or SIGHUP ends the process: writers flush, temporary folders are removed.
 
-A handler that only writes to a pipe wakes a thread (cpp/io/termination.cpp), and the thread does the rest. So it may
-take locks, a writer that was opened in a thread is served too, and a main thread inside a long native call does not
-keep anybody waiting. The process then ends by the signal. A handler that somebody else set is left alone.
+The signal handler only writes to a pipe. That wakes a thread (cpp/io/termination.cpp), and the thread does the rest.
+So it may take locks, it serves writers of any thread, and it does not wait for a main thread inside a long native
+call. The process then ends by the signal. If another library set a handler, that handler stays.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import NoReturn
 
 _actions: list[Callable[[], object]] = []
 _held: set[int] = set()
-_lock = threading.RLock()  # also taken by destructors, which may interrupt whoever holds it
+_lock = threading.RLock()  # reentrant: a destructor may take it in the thread that holds it
 _pipe: tuple[int, int] | None = None
 _ending = threading.Event()
 
 
 def before_end(action: Callable[[], object], *, first: bool = False) -> None:
-    """Call `action` before a signal ends the process, after those that were given before, or `first`."""
+    """Call `action` before a signal ends the process, after earlier actions, or before them if `first`."""
     _actions.insert(0 if first else len(_actions), action)
 
 
 def hold(key: int) -> None:
-    """Catch the signals until `release(key)`; does nothing on systems that have no such signals."""
+    """Catch the signals until `release(key)`; does nothing on systems without such signals."""
     if os.name != "posix" or not isinstance(_thread.start_new_thread, types.BuiltinFunctionType):
-        return  # also where gevent and its like put in threads of their own, none of which may wait for a pipe
+        return  # also under gevent and the like, whose threads must not block on a pipe
     from tbq import _core
 
     with _lock:
@@ -45,7 +45,7 @@ def hold(key: int) -> None:
 
 
 def release(key: int) -> None:
-    """There is nothing left to do for `key`; after the last one the signals end the process by themselves."""
+    """Stop catching the signals for `key`; after the last key the signals end the process directly."""
     with _lock:
         if key in _held:
             _held.discard(key)
@@ -63,7 +63,7 @@ def _listen() -> bool:
     global _pipe
     try:
         reader, writer = os.pipe()
-    except OSError:  # too many files are open: no reason to fail
+    except OSError:  # too many open files: not a reason to fail
         return False
     os.set_blocking(writer, False)
     try:
@@ -77,10 +77,10 @@ def _listen() -> bool:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process as `sys.exit` does, but without waiting for requests that threads still answer.
+    """End the process like `sys.exit`, but without waiting for threads that still answer requests.
 
-    A thread that comes back from DuckDB or another library while Python is being taken down may abort the process; one
-    that comes back from the core rests (cpp/bind/gil.hpp).
+    A thread that returns from DuckDB or another library during Python's shutdown may abort the process; a thread
+    that returns from the core pauses (cpp/bind/gil.hpp).
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -90,7 +90,7 @@ def leave(code: int) -> NoReturn:
 
 
 def leave_signals_to_others() -> None:
-    """Let no signal be delivered to this thread: the program's own threads may wait for them, or handle them."""
+    """Block all signals in this thread: the program's own threads may wait for them or handle them."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
@@ -101,17 +101,17 @@ def _wait(reader: int) -> None:
     leave_signals_to_others()
     try:
         number = os.read(reader, 1)
-    except OSError:  # somebody closed all files: the handler knows, and lets the signals pass
+    except OSError:  # the program closed all files: the handler notices, and lets the signals pass
         return
     _ending.set()
     for action in _actions:
-        with contextlib.suppress(Exception):  # nothing may keep the process from ending
+        with contextlib.suppress(Exception):  # no error may keep the process from ending
             action()
     _core.end_by_signal(number[0])
 
 
 def _at_exit() -> None:
-    """The end of the interpreter: no thread listens any more. If a signal has come already, it ends the process."""
+    """Stop listening at the interpreter's end. If a signal has come already, let it end the process."""
     if _ending.is_set():
         time.sleep(60)
     with _lock:
@@ -124,7 +124,7 @@ atexit.register(_at_exit)
 
 
 def _in_child() -> None:
-    """After a fork the thread is gone, and the native handler lets the signals end the process."""
+    """Reset after a fork: the thread is gone, and the native handler lets the signals end the process."""
     global _lock, _pipe
     _lock = threading.RLock()
     _pipe = None

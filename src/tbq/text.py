@@ -1,8 +1,8 @@
-"""Text of logs for people: names that may be any bytes, and everything made harmless for a terminal.
+"""Text of logs for people: names of any bytes, and everything escaped for a terminal.
 
-The one owner of two rules. Names are shown by the core's rule (`display_name`): no two are shown alike, and what is
-shown can be selected by. And whatever a log calls its runs and tags, nothing of it moves a cursor, starts a link, fills
-a clipboard, turns the direction of writing or forges a message; formats for programs (CSV, JSON) keep it as it is.
+The one owner of two rules. The core's rule (`display_name`) shows names: no two look alike, and a selection accepts
+a name as shown. And whatever a log calls its runs and tags, no name moves a cursor, starts a link, fills a clipboard,
+reverses the direction of writing or forges a message; formats for programs (CSV, JSON) keep names unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIGNS = {"\n": "⏎", "\r": " ", "\t": " "}
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text on one line, without control characters but for those in `keep`; a line break is shown as a sign.
+    """The text on one line, without control characters except those in `keep`; a line break becomes a sign.
 
     >>> printable("loss\\n")
     'loss⏎'
@@ -41,7 +41,7 @@ def _sign(letter: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """A message of several lines, harmless; all but the first are indented, so that none passes for another message.
+    """A harmless message of several lines; all but the first are indented, so that none looks like another message.
 
     >>> print(paragraph("no tag is called 'a" + chr(10) + "tbq: all is well'"))
     no tag is called 'a
@@ -51,7 +51,7 @@ def paragraph(text: str) -> str:
 
 
 def page(text: str) -> str:
-    """A text of several lines, harmless: it keeps line breaks, tabs, and the joiners that some scripts need.
+    """A harmless text of several lines: it keeps line breaks, tabs, and the joiners that some scripts need.
 
     >>> print(page("a" + chr(13) + chr(10) + "b" + chr(27) + "[2J"))
     a
@@ -65,7 +65,7 @@ def _lines(text: str) -> str:
 
 
 def escaped(text: str, keep: str = "\n\t") -> str:
-    """The text with each control character as a JSON escape: JSON stays the same value, and harmless.
+    """The text with each control character as a JSON escape: the JSON value stays the same, and is harmless.
 
     >>> escaped('["' + chr(0x9b) + '31m"]')
     '["\\\\u009b31m"]'
@@ -83,7 +83,7 @@ def _escape(letter: str) -> str:
 
 
 def shell_word(text: str) -> str:
-    """A name as one word of a command that is suggested: quoted for a shell, and harmless.
+    """A name as one word of a suggested command: quoted for a shell, and harmless.
 
     >>> print(shell_word("val/loss"), shell_word("it's; rm -r ~"), shell_word("a" + chr(27)))
     val/loss 'it'"'"'s; rm -r ~' $'a\\x1b'
@@ -107,7 +107,7 @@ def _escapable(text: str) -> bool:
 
 
 class Screen(io.RawIOBase):
-    """A terminal as a stream of bytes: what is text of a log arrives with its control characters as escapes."""
+    """A terminal as a stream of bytes: escapes the control characters in the text of a log."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         import codecs
@@ -125,9 +125,9 @@ class Screen(io.RawIOBase):
         return self._raw.isatty()
 
     def write(self, data: Buffer) -> int:
-        given = memoryview(data).cast("B")
-        self._send(self._decoder.decode(given.tobytes()))
-        return len(given)
+        data_bytes = memoryview(data).cast("B")
+        self._send(self._decoder.decode(data_bytes.tobytes()))
+        return len(data_bytes)
 
     def close(self) -> None:
         if not self.closed:
@@ -138,12 +138,12 @@ class Screen(io.RawIOBase):
                 super().close()
 
     def _send(self, text: str) -> None:
-        left = memoryview(escaped(text).encode())
-        while left:
-            left = left[self._raw.write(left) or 0 :]
+        remaining = memoryview(escaped(text).encode())
+        while remaining:
+            remaining = remaining[self._raw.write(remaining) or 0 :]
 
 
-# A number in a name: a version (1.2.10), else an integer or a decimal, perhaps with an exponent. A minus sign or a
+# A number in a name: a version (1.2.10), or an integer or decimal with an optional exponent. A minus sign or a
 # point begins a number only if it follows neither a letter nor a digit: `x=-1` is negative, `run-1` is not.
 _EXPONENT = r"(?:[eE][+-]?[0-9]+(?![^\W_]))?"
 _NUMBER = re.compile(
@@ -154,7 +154,7 @@ _NUMBER = re.compile(
 
 
 def natural(name: str) -> list[tuple[int, float, str]]:
-    """A key that sorts names as people do: numbers by value, letters in either case alike.
+    """A key that sorts names as people do: numbers by value, upper and lower case alike.
 
     `static/order.js` has the same rule for the page; one table of cases tests both.
 
@@ -163,14 +163,14 @@ def natural(name: str) -> list[tuple[int, float, str]]:
     """
     parts: list[str] = []
     for i, part in enumerate(_NUMBER.split(name)):
-        # Each number of a version counts by itself.
+        # Compare the numbers of a version one by one.
         parts += re.split(r"(\.)", part) if i % 2 and part.count(".") > 1 else [part]
     key = [(1, float(part), part) if i % 2 else (0, 0.0, part.lower()) for i, part in enumerate(parts)]
     return [*key, (-1, 0.0, name)]
 
 
 def with_digits(name: str) -> list[tuple[int, int, str]]:
-    """The key of the order of files: digits are compared as numbers, everything else as it is.
+    """The key that sorts files: digits compare as numbers, everything else as text.
 
     >>> sorted(["events.10", "events.9"], key=with_digits)
     ['events.9', 'events.10']
@@ -182,7 +182,7 @@ def with_digits(name: str) -> list[tuple[int, int, str]]:
 
 
 def shortened(text: str, room: int) -> str:
-    """The start and the end of a text that has no room: names of runs and tags differ at their ends.
+    """The start and the end of a text that is too long: names of runs and tags differ at their ends.
 
     >>> shortened("experiments/train/loss", 12)
     'expe…in/loss'
@@ -194,7 +194,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """How many of something there are.
+    """A count with its noun in singular or plural.
 
     >>> counted(1, "file"), counted(2000, "file")
     ('1 file', '2,000 files')
@@ -216,12 +216,12 @@ def sized(count: int) -> str:
     return f"{amount:.1f} TB"
 
 
-# How the system's names become bytes: Windows has lone surrogates of its own, elsewhere they stand for bytes.
+# How the system's names become bytes: on Windows names may contain lone surrogates; elsewhere these stand for bytes.
 _ODD = "surrogatepass" if os.name == "nt" else "surrogateescape"
 
 
 def shown_name(name: str) -> str:
-    """A name that the system gave, or the user typed, as tbq shows it.
+    """A name from the system or the user, as tbq shows it.
 
     >>> shown_name("exp/1")
     'exp/1'
@@ -234,7 +234,7 @@ def shown_name(name: str) -> str:
 
 
 def system_name(shown: str) -> str:
-    """The name that is shown so, as the system takes it.
+    """The system's name for a name that tbq shows.
 
     >>> system_name(shown_name("exp/\\udcff")) == "exp/\\udcff"
     True
@@ -243,12 +243,12 @@ def system_name(shown: str) -> str:
 
     try:
         return _core.raw_name(shown).decode("utf-8", _ODD)
-    except UnicodeDecodeError:  # bytes that no name on Windows has
+    except UnicodeDecodeError:  # bytes that cannot be a name on Windows
         return shown
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    """A path for a message or a table: as it is, unless UTF-8 cannot hold it, and a URL without its secrets.
+    """A path for a message or a table: unchanged if UTF-8 can hold it; a URL loses its secrets.
 
     >>> shown_path("runs/exp1"), shown_path("https://me:secret@host/runs")
     ('runs/exp1', 'https://host/runs')
@@ -257,8 +257,8 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return text if is_text(text) else shown_name(text)
 
 
-# A user and a password end at the last @ before the path. If what follows the colon is not a port, they go on past a
-# slash: somebody did not escape it.
+# A user and a password end at the last @ before the path. If the text after the colon is not a port, they continue
+# past a slash, which the user forgot to escape.
 _USER = re.compile(
     r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
 )
@@ -270,7 +270,7 @@ _CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)://[^/:@]+@")
 
 
 def without_secrets(text: str) -> str:
-    """A text whose URLs are as people may see them: without users, passwords, queries and tokens.
+    """A text with URLs that are safe to show: without users, passwords, queries and tokens.
 
     >>> without_secrets("cannot reach https://me:secret@host/a?sig=abc: try again")
     'cannot reach https://host/a?…: try again'
@@ -288,7 +288,7 @@ def without_secrets(text: str) -> str:
 
 
 def is_utf8(shown: str) -> bool:
-    r"""Whether the name that is shown so is UTF-8.
+    r"""Whether the name that tbq shows this way is UTF-8.
 
     >>> is_utf8("loss"), is_utf8(r"loss\xff")
     (True, False)
@@ -305,7 +305,7 @@ def is_utf8(shown: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether UTF-8 can hold a name. Python gives names that are not UTF-8 on disk lone surrogates."""
+    """Whether UTF-8 can hold a name. For names on disk that are not UTF-8, Python uses lone surrogates."""
     if name.isascii():
         return True
     try:

@@ -95,7 +95,7 @@ def test_rewrite_says_what_it_did(tbq: Run, tmp_path: Path) -> None:
     assert dry.returncode == 0 and dry.stdout.startswith(
         f"would write {tmp_path / 'new'}: 1 file from 2, 92 of 222 records"
     )
-    assert "  2 records added: when a session began or ended\n" in dry.stdout
+    assert "  2 records added to mark the start or end of sessions\n" in dry.stdout
     assert not (tmp_path / "new").exists()
     done = tbq("rewrite", tmp_path / "runs", "-o", tmp_path / "new", *options)
     assert done.returncode == 0 and done.stdout == dry.stdout.replace("would write", "wrote")

@@ -329,7 +329,7 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
         (["--fail-on", "loss==nan"], "use --fail-on nan"),
         (["--fail-on", "stall=soon"], "want a duration such as"),
         (["--fail-on", "re:(>1"], "regular expression"),
-        (["--exec", "true"], "--exec needs something to watch for"),
+        (["--exec", "true"], "--exec needs a check"),
         (["--timeout", "-1"], "want a duration"),
         (["--idle", ""], "want a duration"),
         (["--interval", "1x"], "want a duration"),
@@ -408,15 +408,15 @@ def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
     """Their going was shown, so is their return; they are checked once."""
     import pyarrow as pa
 
-    from tbq.cli.news import News
+    from tbq.cli.changes import ChangeTracker
 
     path = tmp_path / "a" / NAME
     add(path, 1.0, float("nan"))
     data = path.read_bytes()
-    follower, news = library.follow(tmp_path, on_error="ignore"), News()
+    follower, tracker = library.follow(tmp_path, on_error="ignore"), ChangeTracker()
 
     def look() -> tuple[list[int], list[int], list[int]]:
-        changes = news.of(follower.poll(), {"scalars": "scalars"}, lambda table: table)
+        changes = tracker.of(follower.poll(), {"scalars": "scalars"}, lambda table: table)
         tables = (changes.shown.get("scalars"), changes.unseen, changes.retracted)
         return tuple([] if each is None else pa.table(each.to_arrow())["step"].to_pylist() for each in tables)  # type: ignore[return-value]
 

@@ -93,7 +93,7 @@ def test_what_is_asked_for_and_cannot_be_fails_before_anything_is_printed(
 ) -> None:
     done = tbq("export", pictures, "--kind", "images", *options, cwd=tmp_path)
     assert done.returncode == 1 and not done.stdout
-    assert "column 'data' holds bytes" in done.stderr
+    assert "bytes of column 'data'" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

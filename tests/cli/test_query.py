@@ -135,7 +135,7 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
 def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
     done = tbq("reduce", seeds, "--by", "re:(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
     assert done.returncode == 0
-    assert "7 of 13 runs are in no group" in done.stderr
+    assert "7 of 13 runs have no group" in done.stderr
     rows = records(done.stdout)
     assert rows[0] == {
         "group": "lr=0.25",
@@ -284,7 +284,7 @@ def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Pat
     [
         (["--stat", "min"], "--stat is for --layout summary"),
         (["--layout", "wide", "--stat", "min"], "--stat is for --layout summary"),
-        (["--method", "minmax"], "--method says how --max-points chooses"),
+        (["--method", "minmax"], "--method is for --max-points"),
     ],
 )
 def test_export_ignores_no_option(tbq: Run, seeds: Path, options: list[str], says: str) -> None:

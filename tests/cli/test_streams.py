@@ -62,7 +62,7 @@ def test_dash_is_stdout_as_csv_or_as_asked(tbq: Run, logdir: Path) -> None:
     [
         ("file/out.csv", 1, "is not a folder\n  name another path"),
         ("folder", 1, "is a folder, want a file name"),
-        ("out", 2, "has no ending that says the format\n"),
+        ("out", 2, "has no extension that names a format\n"),
     ],
 )
 def test_a_target_that_cannot_be_is_told_before_anything_is_read(

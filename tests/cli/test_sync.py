@@ -50,7 +50,7 @@ def test_a_selection_that_matches_nothing_says_so(
     for _ in range(2):
         done = run("sync", runs, tmp_path / "lake", *selection)
         assert done.returncode == 0, "what it waits for may come"
-        assert "lake: has no rows: no run, tag and kind matches so far" in done.stderr
+        assert "lake: no rows: nothing matches these runs, tags and kinds so far" in done.stderr
     some = run("sync", runs, tmp_path / "other", "--tag", "val/loss")
     assert (some.returncode, some.stderr) == (0, "")
 

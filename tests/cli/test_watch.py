@@ -83,7 +83,7 @@ def test_without_colour(runs: Path) -> None:
 
 def test_a_directory_that_comes_and_goes(tmp_path: Path, runs: Path) -> None:
     terminal = Terminal("watch", "runs", "--interval", "0.1", "--tag", "train/loss", cwd=tmp_path)
-    terminal.shows("is not there", "Waiting")
+    terminal.shows("does not exist", "Waiting")
     (tmp_path / "runs").mkdir()
     terminal.shows("No event files yet")
     shutil.copytree(runs / "resumed", tmp_path / "runs" / "first")
@@ -94,7 +94,7 @@ def test_a_directory_that_comes_and_goes(tmp_path: Path, runs: Path) -> None:
             writer.add_scalar("train/loss", 0.25 + step / 64, step)
     terminal.shows("runs (2)", "● second", "0.5469")
     shutil.rmtree(tmp_path / "runs")
-    terminal.shows("is not there")
+    terminal.shows("does not exist")
     terminal.type("q")
     assert terminal.end() == 0
 

@@ -88,7 +88,7 @@ def test_a_bomb_is_read_up_to_the_limit_and_told(tmp_path: Path, small: int) -> 
 def test_the_limit_can_be_raised_and_lowered(tmp_path: Path, small: int, limit: Any) -> None:
     root = log_of(tmp_path / "log", 64 * MB)
     log = tbq.open(root, max_unpacked=limit)
-    with pytest.warns(TbqWarning, match="zeros where a record should start"):
+    with pytest.warns(TbqWarning, match="zeros instead of the start of a record"):
         assert len(log.scalars()) == 10
     assert not [each for each in log.problems if each.code == "unpacking"]
     assert "TBQ110" not in [each.code for each in tbq.doctor(root, max_unpacked=limit)]

@@ -117,12 +117,12 @@ def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
     log = tbq.open(write(tmp_path / "log", picture("a"), picture("b")))
     out = tmp_path / "media"
     log.write_media(out, tag="a")
-    with pytest.raises(tbq.TbqError, match="already there"):
+    with pytest.raises(tbq.TbqError, match="already exists"):
         log.write_media(out)
     ours = out / "root" / "a" / "00000000.gif"
     ours.write_bytes(b"mine")
     (out / "manifest.csv").unlink()
-    with pytest.raises(tbq.TbqError, match="already there"):
+    with pytest.raises(tbq.TbqError, match="already exists"):
         log.write_media(out)
     assert ours.read_bytes() == b"mine"
     assert not (out / "manifest.csv").exists()
@@ -164,7 +164,7 @@ def test_a_folder_that_is_a_link_is_not_written_through(tmp_path: Path, at: str,
     elsewhere.mkdir()
     (out / at).parent.mkdir(parents=True)
     (out / at).symlink_to(elsewhere, target_is_directory=True)
-    with pytest.raises(tbq.errors.OutputError, match="does not write through it") as wrong:
+    with pytest.raises(tbq.errors.OutputError, match="does not write through links") as wrong:
         log.write_media(out, force=force)
     assert wrong.value.path == str(out / at) and wrong.value.hint
     assert list(elsewhere.iterdir()) == []
@@ -193,7 +193,7 @@ def test_a_file_that_is_a_link_or_pipe_is_replaced_itself(tmp_path: Path, name: 
         (out / name).symlink_to(victim)
     if kind == "link":
         victim.write_bytes(b"mine")
-    with pytest.raises(tbq.errors.OutputError, match="already there"):
+    with pytest.raises(tbq.errors.OutputError, match="already exists"):
         log.write_media(out)
     log.write_media(out, force=True)
     assert (out / name).is_file() and not (out / name).is_symlink()
@@ -215,7 +215,7 @@ def test_files_named_by_a_log_never_follow_links(
     (tmp_path / "victim").write_text("mine")
     (tmp_path / "out" / "scalars.csv").symlink_to(tmp_path / "victim")
     monkeypatch.chdir(tmp_path)
-    assert "already there" in piped(["export", "log", *options]).stderr
+    assert "already exists" in piped(["export", "log", *options]).stderr
     assert piped(["export", "log", *options, "--force"]).code == 0
     assert (tmp_path / "victim").read_text() == "mine"
     assert "loss" in (tmp_path / "out" / "scalars.csv").read_text()

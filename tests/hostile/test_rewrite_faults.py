@@ -109,7 +109,7 @@ def test_a_target_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> N
     def progress(*_: int) -> None:
         (tmp_path / "new").mkdir(exist_ok=True)
 
-    with pytest.raises(OutputError, match="another process has made it"):
+    with pytest.raises(OutputError, match="another process has created it"):
         tbq.rewrite(tmp_path / "runs", tmp_path / "new", progress=progress)
     assert list((tmp_path / "new").iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "runs"]

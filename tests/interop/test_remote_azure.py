@@ -123,7 +123,7 @@ def test_azure(storage: dict[str, str], container: str, tmp_path: Path) -> None:
         assert len(follower.poll().table("scalars")) == 1
     target = f"az://{container}/out.parquet"
     log.scalars().write(target, storage=storage)
-    with pytest.raises(tbq.errors.OutputError, match="is already there"):
+    with pytest.raises(tbq.errors.OutputError, match="already exists"):
         log.scalars().write(target, storage=storage)
     with pytest.raises(SourceError, match="does not exist"):
         tbq.open("az://no-such-container/runs", storage=storage)

@@ -114,7 +114,7 @@ def test_events_of_reduced_runs_need_a_place(log: tbq.LogDir, tmp_path: Path) ->
     (tmp_path / "full" / "x").write_text("x")
     for place, says in (
         (tmp_path / "file", "is a file, want a new directory"),
-        (tmp_path / "file" / "below", "the folder cannot be made"),
+        (tmp_path / "file" / "below", "cannot create the folder"),
         (tmp_path / "full", "is there already, and is not empty"),
     ):
         with pytest.raises(OutputError, match=says):

@@ -99,7 +99,7 @@ def test_version_and_help() -> None:
         (("a", "--grpc_data_provider", "localhost:1"), "--grpc_data_provider is not supported by tbq board"),
         (("a", "--db", "sqlite:x"), "--db is not supported by tbq board"),
         (("a", "--path_prefix", "x"), "Path prefix must start with slash"),
-        (("a", "--samples_per_plugin", "scalars=-1"), "scalars=-1 is not 0 (all) or more"),
+        (("a", "--samples_per_plugin", "scalars=-1"), "got scalars=-1, want 0 (all) or more"),
         (("a", "--nonsense"), "--nonsense"),
         (("a", "b"), "unrecognized arguments: b"),
     ],

@@ -163,4 +163,4 @@ def test_messages_of_the_package_from_the_command_line(tmp_path: Path, logdir: P
 def test_usage(args: tuple[str, ...], code: int) -> None:
     done = run(*args)
     assert done.returncode == code
-    assert "python -m tbq.compat" in done.stdout + done.stderr or "no script 'absent.py'" in done.stderr
+    assert "python -m tbq.compat" in done.stdout + done.stderr or "no such script: 'absent.py'" in done.stderr

@@ -101,7 +101,7 @@ def test_single_values_ask_for_one_run_and_one_step(tmp_path: Path) -> None:
         log.image("x")
     with pytest.raises(tbq.TbqError, match="no images at step 5; closest: 0"):
         log.image("x", step=5, run="a")
-    with pytest.raises(tbq.TbqError, match="that tag is of kind images"):
+    with pytest.raises(tbq.TbqError, match="the tag is of kind images"):
         log.tensor("x", run="a")
 
 

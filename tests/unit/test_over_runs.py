@@ -51,7 +51,7 @@ def test_groups(by: Any, want: dict[str, int]) -> None:
 
 
 def test_runs_without_a_group_are_told_of() -> None:
-    with pytest.warns(TbqWarning, match=r"1 of 4 runs are in no group: other"):
+    with pytest.warns(TbqWarning, match=r"1 of 4 runs have no group: other"):
         group_runs(RUNS, "re:(.*)/seed.*")
 
 
@@ -61,8 +61,8 @@ def test_runs_without_a_group_are_told_of() -> None:
         ("re:(", "want a regular expression"),
         ("nothing*", "no run matches the group"),
         ("(.*)/seed", "starts with re:"),
-        ("re:lr", r"must match the whole name of a run: 're:\.\*lr\.\*'"),
-        ("re:(.*)/seed", r"must match the whole name of a run: 're:\.\*\(\.\*\)/seed\.\*'"),
+        ("re:lr", r"must match the full name of a run: 're:\.\*lr\.\*'"),
+        ("re:(.*)/seed", r"must match the full name of a run: 're:\.\*\(\.\*\)/seed\.\*'"),
         (3, r"by: got 3 \(int\), want run, hparam\.NAME, a glob"),
         (None, "by: got None"),
         ([3], r"by: got 3 \(int\)"),

@@ -62,7 +62,7 @@ def test_numbers_at_the_ends_of_what_a_double_holds(tmp_path: Path, values: list
                 try:
                     rows.write_plot(tmp_path / f"a.{ending}", log_y=log_y, band=band, force=True)
                 except SelectionError as nothing:
-                    assert "no value is above 0" in str(nothing)
+                    assert "needs values above 0" in str(nothing)
             if not (log_y and max(values) <= 0):
                 text(rows, log_y=log_y, band=band)
 
@@ -175,7 +175,7 @@ def test_a_font_that_is_not_installed_is_refused(
 
 def test_a_difference_does_not_fit_into_an_axes(log: tbq.LogDir) -> None:
     _, ax = plt.subplots()
-    with pytest.raises(UsageError, match="a difference has Axes of its own"):
+    with pytest.raises(UsageError, match="a difference needs its own Axes"):
         log.plot("train/loss", run=["lr=0.1/seed=0", "lr=0.03/seed=0"], kind="difference", ax=ax)
     plt.close("all")
 

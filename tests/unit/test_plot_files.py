@@ -105,7 +105,7 @@ def test_files_are_written_as_every_output_is(runs: Path, tmp_path: Path) -> Non
     log = tbq.open(runs)
     target = tmp_path / "new" / "a.png"
     assert log.write_plot(target, tag="lr", run="lr=*") == str(target) and target.stat().st_size > 1000
-    with pytest.raises(OutputError, match="is already there"):
+    with pytest.raises(OutputError, match="already exists"):
         log.write_plot(target, tag="lr")
     log.write_plot(target, tag="lr", force=True, run="lr=*")
     with pytest.raises(UsageError, match=r"tbq cannot draw \.tiff files"):

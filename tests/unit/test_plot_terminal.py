@@ -92,7 +92,7 @@ def test_other_kinds(tmp_path: Path) -> None:
     assert "▀" in demo.plot_text("samples", width=60, colour=True)
     with pytest.raises(UsageError, match="a terminal without colours cannot show images"):
         demo.plot_text("samples")
-    with pytest.raises(UsageError, match="kind confusion is of results, not of a log"):
+    with pytest.raises(UsageError, match="kind confusion is for results, not for a log"):
         demo.plot_text("val/loss", kind="confusion")
     with pytest.raises(UsageError, match="width: got 3"):
         demo.plot_text("val/loss", width=3)

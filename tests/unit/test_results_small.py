@@ -173,7 +173,7 @@ def test_a_tensor_of_an_unknown_plugin_is_an_array(tmp_path: Path) -> None:
     assert row["data"] == np.arange(4, dtype="<f4").tobytes()
     with pytest.raises(tbq.TbqError, match="closest: 0, 1"):
         log.tensor("mine", step=7)
-    with pytest.raises(tbq.TbqError, match="that tag is of kind scalars"):
+    with pytest.raises(tbq.TbqError, match="the tag is of kind scalars"):
         log.tensor("x")
     with pytest.raises(tbq.TbqError, match="no tag matches 'nowhere'"):
         log.tensor("nowhere")
@@ -196,7 +196,7 @@ def test_rows_are_written_with_the_columns_asked_for(ending: str, tmp_path: Path
     again = READERS[ending](path)
     assert again.columns == ["value", "layer"]
     assert again["value"].to_list() == [0.0, 1.0, 2.0, 1.0, 1.0]
-    with pytest.raises(UsageError, match="columns: there is no column 'valu'; closest: value"):
+    with pytest.raises(UsageError, match="columns: no column 'valu'; closest: value"):
         rows.write(tmp_path / f"y.{ending}", columns=["valu"])
     with pytest.raises(UsageError, match=r"rows\.write has no argument 'colums'"):
         rows.write(tmp_path / f"y.{ending}", colums="value")  # type: ignore[call-arg]

@@ -234,7 +234,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
         (source / "new", "inside the source"),
         (source / "a" / "new", "inside the source"),
         (tmp_path / "there", "already exists"),
-        (tmp_path / "no" / "such" / "folder", "is not there"),
+        (tmp_path / "no" / "such" / "folder", "does not exist"),
     ):
         with pytest.raises(OutputError, match=words):
             tbq.rewrite(source, target)

@@ -202,7 +202,7 @@ def test_wrong_parameters(log: tbq.LogDir, query: str, params: dict[str, Any], s
             "loss",
             "loss is a tag: where tag = 'loss'",
         ),
-        ("select los from scalars", "LINE 1: select los from scalars", "los", "these tags: loss"),
+        ("select los from scalars", "LINE 1: select los from scalars", "los", "similar tags: loss"),
         ("selec 1", "LINE 1: selec 1", "selec", ""),
         (
             "select ema(step, 0.6) from scalars",

@@ -158,7 +158,7 @@ def test_what_reads_runs(log: tbq.LogDir, query: str) -> None:
 
 def test_pivot_says_that_it_ignores_case(log: tbq.LogDir) -> None:
     with pytest.warns(
-        TbqWarning, match="PIVOT ignores case in names of columns, so not all of 'Loss', 'loss'"
+        TbqWarning, match="PIVOT ignores case in names of columns, so it renames some of 'Loss', 'loss'"
     ):
         log.sql("pivot scalars on tag using last(value) group by run")
 
@@ -173,7 +173,7 @@ def test_a_column_of_which_there_are_two_must_be_asked_for(log: tbq.LogDir, tabl
         log.sql(f'select "{column}" from {table}')
     assert told.value.hint == (
         f'SQL ignores case, so Loss is the column "Loss_1", loss is the column "loss_2"; '
-        f"or ask the table scalars: where tag = '{column}'"
+        f"or query the table scalars: where tag = '{column}'"
     )
 
 

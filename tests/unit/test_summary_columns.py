@@ -138,9 +138,7 @@ def test_a_kind_without_one_value_is_refused(tmp_path: Path) -> None:
     histogram.histo.bucket.extend([1, 2])
     write(tmp_path, histogram, scalar("loss", 1.0))
     log = tbq.open(tmp_path)
-    with pytest.raises(
-        tbq.TbqError, match="'weights' is of kind histograms, which has no column in a summary"
-    ):
+    with pytest.raises(tbq.TbqError, match="cannot show tag 'weights' of kind histograms"):
         log.summary(tag=["loss", "weights"])
     assert log.summary(tag="*").columns == ["run", "loss"]
 

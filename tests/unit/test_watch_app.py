@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 import tbq
 from tbq.plot.cells import plain
 from tbq.watch.app import WatchApp
-from tbq.watch.feed import Feed, News
+from tbq.watch.feed import Feed, FeedUpdate
 from tbq.watch.model import Model
 from tbq.watch.widgets import CardPane, Pane, RunPane
 
@@ -71,7 +71,9 @@ def text(app: Any) -> str:
 def drawn(app: WatchApp) -> bool:
     """Whether every card has its picture."""
     cards = [pane for pane in app.query(CardPane) if pane.tag]
-    return bool(cards) and all("└" in plain(pane.lines) or "not drawn" in plain(pane.lines) for pane in cards)
+    return bool(cards) and all(
+        "└" in plain(pane.lines) or "its runs are hidden" in plain(pane.lines) for pane in cards
+    )
 
 
 @pytest.mark.long
@@ -145,9 +147,9 @@ def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
         assert model.zoom == (100, 200)
         await until(pilot, lambda: drawn(app) and "160" in text(app))
         await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "nothing in this part" in text(app))
+        await until(pilot, lambda: "no data in this range" in text(app))
         await pilot.press("0")
-        await until(pilot, lambda: drawn(app) and "nothing in this part" not in text(app))
+        await until(pilot, lambda: drawn(app) and "no data in this range" not in text(app))
 
     play(app, script)
 
@@ -222,7 +224,7 @@ def test_live_data_and_only_what_changed(tmp_path: Path, monkeypatch: pytest.Mon
         return refresh(self, *regions, **options)
 
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: "is not there" in text(app))
+        await until(pilot, lambda: "does not exist" in text(app))
         with tbq.SummaryWriter(root / "a") as a, tbq.SummaryWriter(root / "b") as b:
             for step in range(100):
                 a.add_scalar("loss", 1.0, step)
@@ -253,7 +255,7 @@ def test_news_that_come_while_the_app_ends(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: drawn(app))
         await app.screen.remove_children()
-        app._take(News())
+        app._take(FeedUpdate())
         app._tick()
 
     play(app, script)

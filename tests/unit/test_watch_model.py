@@ -10,7 +10,7 @@ from tbq.live.view import LatestOfRun, Series
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
 from tbq.watch import screen
-from tbq.watch.feed import News
+from tbq.watch.feed import FeedUpdate
 from tbq.watch.model import SMOOTHS, SORTS, Model, chosen
 from tbq.watch.runs import Run
 
@@ -30,7 +30,7 @@ def latest(*of_run: Series, ended: float = NOW) -> LatestOfRun:
 
 def model(**runs: LatestOfRun) -> Model:
     made = Model("runs", clock=lambda: NOW)
-    made.take(News(tuple(runs), runs))
+    made.take(FeedUpdate(tuple(runs), runs))
     return made
 
 
@@ -110,7 +110,7 @@ def test_sorting_runs() -> None:
 
 def test_runs_are_listed_before_they_are_read() -> None:
     made = Model("runs", clock=lambda: NOW)
-    made.take(News(("a", "b"), {}, left=5_000_000))
+    made.take(FeedUpdate(("a", "b"), {}, left=5_000_000))
     assert (made.listed, made.states, made.loaded) == (["a", "b"], {}, False)
     assert "reading 5.0 MB" in plain([screen.header(made, 120)])
     assert "· b" in plain(screen.run_list(made, 40, 3, 0))
@@ -120,13 +120,13 @@ def test_runs_are_listed_before_they_are_read() -> None:
         assert made.listed == ["a", "b"]
     made.sort = "name"
     old = latest(series("m", wall=NOW - 9e4), ended=NOW - 9e4)
-    made.take(News(("a", "b"), {"b": old}, left=2_000_000))
+    made.take(FeedUpdate(("a", "b"), {"b": old}, left=2_000_000))
     assert (made.states, made.tag) == ({"b": "finished"}, "m")
     both = latest(series("loss", wall=NOW - 9e4), series("m", wall=NOW - 9e4), ended=NOW - 9e4)
-    made.take(News(("a", "b"), {"a": both, "b": both}))
+    made.take(FeedUpdate(("a", "b"), {"a": both, "b": both}))
     assert made.states == {"a": "finished", "b": "finished"}, "what was there before is not seen to grow"
     assert (made.tag, made.loaded, made.left) == ("loss", True, 0), "nothing was chosen yet"
-    made.take(News(("a", "b"), {"b": both}))
+    made.take(FeedUpdate(("a", "b"), {"b": both}))
     assert made.states == {"a": "finished", "b": "running"}
 
 
@@ -134,11 +134,11 @@ def test_selection_survives_news_and_ends_with_its_run() -> None:
     made = model(a=latest(series()), b=latest(series()), c=latest(series()))
     made.move_run(1)
     made.hide()
-    made.take(News(("a", "b", "c", "d"), {"d": latest(series())}))
+    made.take(FeedUpdate(("a", "b", "c", "d"), {"d": latest(series())}))
     assert (made.run, made.hidden) == ("b", {"b"})
-    made.take(News(("a", "c"), {}))
+    made.take(FeedUpdate(("a", "c"), {}))
     assert (made.run, made.hidden, made.listed) == ("a", set(), ["a", "c"])
-    made.take(News((), {}, exists=False))
+    made.take(FeedUpdate((), {}, exists=False))
     assert (made.run, made.tag, made.cards, made.exists) == (None, None, [], False)
 
 
@@ -175,7 +175,7 @@ def test_comparing_two_runs() -> None:
     made.move_run(2)
     made.compare()
     assert (made.drawn, made.curves_of("loss")) == (["a", "c"], ["a", "c"])
-    made.take(News(("a", "b"), {}))
+    made.take(FeedUpdate(("a", "b"), {}))
     assert made.drawn == ["a", "b"]  # one of the two is gone
     made.comparing = ["a", "b"]
     made.compare()

@@ -1,4 +1,4 @@
-"""`tbq board`: the real TensorBoard program and page, with every point of the log from this engine."""
+"""`tbq board`: the real TensorBoard program and page, with every point of the log, read by tbq."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from tbq.errors import DependencyError, SourceError, TbqError, missing
 from tbq.termination import leave
 
-#: The versions of TensorBoard whose insides are known.
+#: The versions of TensorBoard whose internals tbq knows.
 KNOWN = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
 
 
 def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
-    """Serve a log directory with TensorBoard's program and page until it is interrupted; the exit code.
+    """Serve a log directory with TensorBoard's program and page until interrupted; returns the exit code.
 
     `flags` are those of `tensorboard`, such as `["--port", "0", "--samples_per_plugin", "scalars=0"]`; 0 keeps every
-    point. By default the page gets every image and clip, and 1,000 points of each curve, peaks among them. Needs the
+    point. By default the page gets every image and clip, and 1,000 points of each curve, including its peaks. Needs the
     extra "board".
 
     >>> tbq.board("runs", flags=["--port", "0"])  # doctest: +SKIP
@@ -27,7 +27,7 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
     check_version()
     if words := dashboards_lost():
         print(f"tbq board: {words}", file=sys.stderr)
-    # TensorBoard imports TensorFlow if it is installed, which takes seconds, and needs it for nothing of this.
+    # TensorBoard imports TensorFlow if it is installed, which takes seconds; nothing here needs it.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     from tbq.board.program import execute
 
@@ -35,7 +35,7 @@ def board(logdir: str | None = None, *, flags: Sequence[str] = ()) -> int:
 
 
 def main() -> None:
-    """The program `tbq-board`, which takes the command line of `tensorboard`."""
+    """The program `tbq-board`, which accepts the command line of `tensorboard`."""
     try:
         code = board(flags=sys.argv[1:])
     except TbqError as failure:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def binary() -> str:
-    """The path of a program that takes the command line of `tensorboard`, for the variable TENSORBOARD_BINARY."""
+    """The path of a program with the command line of `tensorboard`, for the variable TENSORBOARD_BINARY."""
     import shutil
     import sysconfig
 
@@ -54,14 +54,12 @@ def binary() -> str:
     places = [sysconfig.get_path("scripts"), beside, os.environ.get("PATH", "")]
     program = shutil.which("tbq-board", path=os.pathsep.join(places))
     if program is None:
-        raise SourceError(
-            "the program tbq-board is not beside Python", hint="install tbq with pip, which puts it there"
-        )
+        raise SourceError("the program tbq-board is not in Python's folder", hint="install tbq with pip")
     return program
 
 
 def check_version() -> None:
-    """Refuse a TensorBoard that is not there, or that is not known."""
+    """Raise if TensorBoard is not installed, or if tbq does not know its version."""
     import importlib.util
     from importlib import metadata
 
@@ -70,7 +68,7 @@ def check_version() -> None:
     version = metadata.version("tensorboard")
     if not version.startswith(tuple(f"{known}." for known in KNOWN)):
         raise DependencyError(
-            f"tbq board does not know TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
+            f"tbq board does not support TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
             hint=f"pip install 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
         )
     numpy = metadata.version("numpy")
@@ -82,7 +80,7 @@ def check_version() -> None:
 
 
 def dashboards_lost() -> str:
-    """What to say of a TensorBoard that cannot show some of its dashboards with the protobuf that is installed."""
+    """A warning if TensorBoard cannot show some dashboards with the installed protobuf; otherwise empty."""
     from importlib import metadata
 
     version, protobuf = metadata.version("tensorboard"), metadata.version("protobuf")

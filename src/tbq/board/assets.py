@@ -1,4 +1,4 @@
-"""The files of TensorBoard's page, each unpacked when it is asked for first: all of them take half a second."""
+"""The files of TensorBoard's page, each unpacked on first use: unpacking all of them takes half a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class LazyAssets:
-    """Stands in for `CorePlugin.get_resource_apps`, which unpacks and compresses every file when it starts."""
+    """Replaces `CorePlugin.get_resource_apps`, which unpacks and compresses every file at its start."""
 
     def __init__(self, core: Any, open_zip: Callable[[], Any], compress: Callable[[bytes], bytes]) -> None:
         self._core = core
@@ -32,7 +32,7 @@ class LazyAssets:
         with self._lock:
             if name not in self._ready:
                 content = self._zip.read(name)
-                if name == "index.html":  # TensorBoard puts something before it
+                if name == "index.html":  # TensorBoard prepends a base element
                     self._ready[name] = functools.partial(self._core._serve_index, content)
                 else:
                     self._ready[name] = functools.partial(

@@ -1,4 +1,4 @@
-"""TensorBoard's plugins as the board loads them: two that answer with many points fast, two that cannot work here."""
+"""TensorBoard's plugins for the board: two that return many points fast, and two that cannot work here."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class FastMetrics(MetricsPlugin):  # type: ignore[misc]
 
     @_route
     def _time_series(self, request: Any) -> Any:
-        given = request.form.get("requests") if request.method == "POST" else request.args.get("requests")
-        if not given:
+        text = request.form.get("requests") if request.method == "POST" else request.args.get("requests")
+        if not text:
             raise errors.InvalidArgumentError("Missing 'requests' field")
         try:
-            wanted = json.loads(given)
+            wanted = json.loads(text)
         except ValueError:
             raise errors.InvalidArgumentError("Unable to parse 'requests' as JSON") from None
         if not isinstance(wanted, list) or not all(isinstance(each, dict) for each in wanted):
@@ -113,7 +113,7 @@ _PAGE = """export async function render() {{
 
 
 class Refused(base_plugin.TBPlugin):  # type: ignore[misc]
-    """Stands in for a plugin that reads files of its own, which this engine does not know."""
+    """Replaces a plugin that reads its own files, which tbq does not support."""
 
     plugin_name = ""
     tab_name = ""
@@ -128,11 +128,11 @@ class Refused(base_plugin.TBPlugin):  # type: ignore[misc]
         return {"/index.js": self._serve_page}
 
     def is_active(self) -> bool:
-        """Whether there is data of the plugin, so that its tab must say why it shows nothing."""
+        """Whether the plugin has data, so that its tab must explain why it shows nothing."""
         return bool(self._logdir) and self.has_data(Path(self._logdir).expanduser())
 
     def has_data(self, logdir: Path) -> bool:
-        """Whether there is data of the plugin in this directory."""
+        """Whether the plugin has data in this directory."""
         raise NotImplementedError
 
     def frontend_metadata(self) -> Any:
@@ -151,10 +151,10 @@ class Profile(Refused):
 
     plugin_name = "profile"
     tab_name = "Profile"
-    text = "tbq board does not show profiles: the profile plugin reads files of its own."
+    text = "tbq board does not show profiles: the profile plugin reads its own files."
 
     def has_data(self, logdir: Path) -> bool:
-        """Profiles lie in plugins/profile, in the log directory or in that of a run."""
+        """Profiles are in plugins/profile, in the log directory or in that of a run."""
         try:
             folders = [logdir, *(entry for entry in logdir.iterdir() if entry.is_dir())]
         except OSError:
@@ -167,10 +167,10 @@ class Debugger(Refused):
 
     plugin_name = "debugger-v2"
     tab_name = "Debugger V2"
-    text = "tbq board does not show debugger dumps: the debugger plugin reads files of its own."
+    text = "tbq board does not show debugger dumps: the debugger plugin reads its own files."
 
     def get_plugin_apps(self) -> dict[str, Any]:
-        """TensorBoard's page asks for the runs of this plugin by its name, whatever the plugin says of itself."""
+        """Answer for the runs of this plugin: TensorBoard's page asks by name, whatever the plugin says of itself."""
         return {**super().get_plugin_apps(), "/runs": self._serve_no_runs}
 
     @_route
@@ -178,7 +178,7 @@ class Debugger(Refused):
         return http_util.Respond(request, {}, "application/json")
 
     def has_data(self, logdir: Path) -> bool:
-        """Dumps lie beside the event files of the log directory."""
+        """Dumps are beside the event files of the log directory."""
         try:
             return any(entry.name.startswith("tfdbg_events") for entry in logdir.iterdir())
         except OSError:
@@ -194,7 +194,7 @@ _INSTEAD = {
 
 
 def plugins() -> list[Any]:
-    """All plugins of TensorBoard, and those that are installed beside it."""
+    """All plugins of TensorBoard, and those installed beside it."""
     static = [
         _INSTEAD.get(each, each) if isinstance(each, type) else each for each in default.get_static_plugins()
     ]

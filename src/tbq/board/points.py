@@ -1,4 +1,4 @@
-"""Points as the JSON that TensorBoard's page reads, written by the core: Python would take seconds for many."""
+"""Points as JSON for TensorBoard's page, written by the core: Python would take seconds for many points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Form = Literal["list", "object"]
 
-# What stands before each cell, and after a row: [wall, step, value] or {"wallTime": …}.
+# The text before each cell, and after a row: [wall, step, value] or {"wallTime": …}.
 _FORMS = {
     "list": (["[", ",", ","], "]"),
     "object": (['{"wallTime":', ',"step":', ',"value":'], "}"),
@@ -41,7 +41,7 @@ def points_json(points: Points, form: Form) -> bytes:
         TextColumn(Cell.int64, 0, 0, steps.ctypes.data),
         TextColumn(Cell.float64, 0, 0, values.ctypes.data),
     ]
-    answer = io.BytesIO()  # which gives what was written without a copy
+    answer = io.BytesIO()  # its buffer is returned without a copy
     answer.write(b"[")
     row = 0
     while row < len(steps):

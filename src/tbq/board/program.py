@@ -1,4 +1,4 @@
-"""TensorBoard's own program, with a data provider over this engine in its process."""
+"""TensorBoard's own program, with tbq's data provider in its process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tbq.source.discover import any_remote, sources
 from tbq.source.urls import is_remote, local_path, refuse_remote
 from tbq.text import without_secrets
 
-#: Seconds between two looks for new data; TensorBoard's default is 5.
+#: Seconds between two polls for new data; TensorBoard's default is 5.
 RELOAD_INTERVAL = 0.5
-# Of these the page gets every one, unless --samples_per_plugin says otherwise; TensorBoard gives ten.
+# The page gets all of these, unless --samples_per_plugin says otherwise; TensorBoard sends ten.
 _EVERY = {"images": ALL, "audio": ALL}
 
 
@@ -33,14 +33,14 @@ class CoreLoader(core_plugin.CorePluginLoader):  # type: ignore[misc]
     """TensorBoard's flags, and its page."""
 
     def define_flags(self, parser: Any) -> None:
-        """Take the log directory also without a flag."""
+        """Accept the log directory also without a flag."""
         super().define_flags(parser)
         parser.add_argument("LOGDIR", nargs="?", default="", help="The same as --logdir.")
         parser.set_defaults(reload_interval=RELOAD_INTERVAL)
         parser.prog = "tbq board"
 
     def fix_flags(self, flags: Any) -> None:
-        """Put flags in the form that TensorBoard knows."""
+        """Convert flags to TensorBoard's form."""
         if flags.LOGDIR:
             if flags.logdir or flags.logdir_spec:
                 raise base_plugin.FlagsError("May not specify both LOGDIR and --logdir or --logdir_spec")
@@ -49,14 +49,16 @@ class CoreLoader(core_plugin.CorePluginLoader):  # type: ignore[misc]
             if getattr(flags, name, ""):
                 raise base_plugin.FlagsError(f"--{name} is not supported by tbq board; use plain tensorboard")
         super().fix_flags(flags)
-        given = {name: count or ALL for name, count in flags.samples_per_plugin.items()}
-        for name, count in given.items():
+        samples = {name: count or ALL for name, count in flags.samples_per_plugin.items()}
+        for name, count in samples.items():
             if count < 0:
-                raise base_plugin.FlagsError(f"--samples_per_plugin: {name}={count} is not 0 (all) or more")
-        flags.samples_per_plugin = {**_EVERY, **given}
+                raise base_plugin.FlagsError(
+                    f"--samples_per_plugin: got {name}={count}, want 0 (all) or more"
+                )
+        flags.samples_per_plugin = {**_EVERY, **samples}
 
     def load(self, context: Any) -> Any:
-        """Load the plugin; files of the page are unpacked when they are asked for."""
+        """Load the plugin; files of the page are unpacked on demand."""
         plugin = super().load(context)
         if context.assets_zip_provider:
             plugin.get_resource_apps = LazyAssets(plugin, context.assets_zip_provider, core_plugin._gzip)
@@ -90,7 +92,7 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
         return self._provider
 
     def start(self) -> None:
-        """Read what is there, and go on reading, in a thread of its own."""
+        """Read the existing data, and keep reading, in a separate thread."""
         if self._blocking:
             if self._interval != 0:
                 raise ValueError("blocking reload only allowed with load_interval=0")
@@ -100,28 +102,28 @@ class Ingester(ingester.DataIngester):  # type: ignore[misc]
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading: Python must not end while a thread is in the core, which would abort the process."""
+        """Stop reading: if Python ends while a thread is in the core, the process aborts."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
 
     def _reload(self) -> None:
-        said = ""
+        reported = ""
         while not self._stop.is_set():
             try:
                 self._provider.reload()
-                said = ""
-            except Exception as failure:  # whatever it is: the next look may find the log in order
-                if str(failure) != said:
-                    said = str(failure)
-                    program.logger.error("%s", said, exc_info=not isinstance(failure, TbqError))
+                reported = ""
+            except Exception as failure:  # any failure: the next poll may succeed
+                if str(failure) != reported:
+                    reported = str(failure)
+                    program.logger.error("%s", reported, exc_info=not isinstance(failure, TbqError))
             if self._interval == 0:
                 return
             self._stop.wait(max(self._interval, self._provider.pause()))
 
 
 class Board(program.TensorBoard):  # type: ignore[misc]
-    """TensorBoard's program with our provider."""
+    """TensorBoard's program with tbq's provider."""
 
     ingester: Ingester | None = None
 
@@ -132,18 +134,18 @@ class Board(program.TensorBoard):  # type: ignore[misc]
 
 
 def _named(spec: str) -> Any:
-    """`--logdir_spec` as `tbq.open` takes it: {name: path}, or paths."""
+    """`--logdir_spec` as `tbq.open` accepts it: {name: path}, or paths."""
     pairs = data_ingester._parse_event_files_spec(spec)
     named = {name: path for path, name in pairs.items() if name is not None}
     if named and len(named) < len(pairs):
         named |= {Path(path).name: path for path, name in pairs.items() if name is None}
     if named and len(named) < len(pairs):
-        raise base_plugin.FlagsError("--logdir_spec: two paths have one name")
+        raise base_plugin.FlagsError("--logdir_spec: two paths have the same name")
     return named or list(pairs)
 
 
 def execute(args: Sequence[str]) -> int:
-    """Run with these flags; the exit code."""
+    """Run with these flags; returns the exit code."""
     absl.logging.set_verbosity(absl.logging.WARNING)
     absl.logging.use_absl_handler()
     loaders = [
@@ -154,14 +156,14 @@ def execute(args: Sequence[str]) -> int:
     rest = list(args[1:]) if args and args[0] == "serve" else list(args)
     try:
         tensorboard.configure(["", "serve", *rest])
-        # As if it were TensorBoard's own command line, by which %tensorboard finds what is running already.
+        # Use the key of TensorBoard's own command line, by which %tensorboard finds running instances.
         tensorboard.cache_key = manager.cache_key(
             working_directory=str(Path.cwd()), arguments=list(args), configure_kwargs={}
         )
         return int(tensorboard.main())
     except base_plugin.FlagsError as wrong:
         raise UsageError(str(wrong), hint="see: tbq board --help") from None
-    except SystemExit as stop:  # by a signal, or by what is wrong with flags
+    except SystemExit as stop:  # raised by a signal, or for invalid flags
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except KeyboardInterrupt:
         return 0

@@ -1,52 +1,55 @@
-"""The `tbq` command: what it offers, and its help, which imports nothing."""
+"""The `tbq` command: its subcommands and its help. Importing this module imports nothing else."""
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # as typing has it, which takes as long to import as Python to start
+TYPE_CHECKING = False  # instead of typing's, whose import takes as long as Python's start
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
 PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
 
-# Subcommand -> (module in tbq.cli, one line of help): the help is here so that `tbq --help` imports no command.
+# Subcommand -> (module in tbq.cli, one line of help): the help is here, so `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Write a sample logdir to try tbq on."),
-    "ls": ("ls", "The runs: files, size, events, last step, duration, age, health."),
-    "tags": ("tags", "What was logged: tags by run, with kind, count and steps."),
-    "export": ("export", "Scalars, or any kind of data, as a table in any layout and format."),
-    "show": ("show", "One value: a text, a tensor, a histogram as bars, what an image is."),
-    "media": ("media", "Images, audio, texts, tensors, meshes and graphs as files."),
-    "sql": ("sql", "Ask the tables in SQL."),
-    "follow": ("follow", "New rows as they are written, and an alarm if something goes wrong."),
-    "watch": ("watch", "Runs and curves live, on the whole terminal."),
-    "plot": ("plot", "Pictures: curves, bands over seeds, every other kind; in the terminal or as a file."),
-    "serve": ("serve", "The page: runs, curves, media, SQL and health in the browser, live."),
-    "report": ("report", "The page with its data in one HTML file, to send to someone."),
-    "board": ("board", "TensorBoard's own page with every point, read by this engine."),
-    "summary": ("summary", "The leaderboard: one row per run, the best first, with its hyperparameters."),
-    "reduce": ("reduce", "Mean, std and more over seeds, step by step."),
-    "compare": ("compare", "What differs between two runs."),
-    "weights": ("weights", "Weights and biases of a checkpoint: statistics, elements, differences."),
-    "predictions": ("predictions", "Outputs of a model beside their labels, and their scores."),
-    "sync": ("sync", "A growing log directory as Delta tables, kept up to date."),
-    "doctor": ("doctor", "Why nothing shows up, what was lost, and what to do."),
-    "rewrite": ("rewrite", "New event files: merged, repaired, pruned, renamed; else byte for byte."),
+    "ls": ("ls", "List the runs: files, size, events, last step, duration, age, health."),
+    "tags": ("tags", "List the tags of each run, with kind, count and steps."),
+    "export": ("export", "Write scalars, or any kind of data, as a table in any layout and format."),
+    "show": ("show", "Show one value: a text, a tensor, a histogram as bars, an image."),
+    "media": ("media", "Write images, audio, texts, tensors, meshes and graphs as files."),
+    "sql": ("sql", "Query the tables in SQL."),
+    "follow": ("follow", "Show new rows as they are written; raise an alarm if something goes wrong."),
+    "watch": ("watch", "Watch runs and curves live, full screen in the terminal."),
+    "plot": ("plot", "Plot curves, bands over seeds and every other kind, in the terminal or to a file."),
+    "serve": ("serve", "Serve a live page: runs, curves, media, SQL and health in the browser."),
+    "report": ("report", "Write the page with its data to one HTML file, to send to someone."),
+    "board": ("board", "Run TensorBoard's own page with every point, read by tbq."),
+    "summary": ("summary", "Show the leaderboard: one row per run, best first, with its hyperparameters."),
+    "reduce": ("reduce", "Compute mean, std and more over seeds, step by step."),
+    "compare": ("compare", "Show what differs between two runs."),
+    "weights": ("weights", "Tabulate a checkpoint's weights and biases: statistics, elements, differences."),
+    "predictions": ("predictions", "Tabulate a model's outputs beside their labels, with scores."),
+    "sync": ("sync", "Keep Delta tables of a growing log directory up to date."),
+    "doctor": ("doctor", "Explain why nothing shows up, what was lost, and what to do."),
+    "rewrite": (
+        "rewrite",
+        "Write new event files: merged, repaired, pruned, renamed; otherwise byte for byte.",
+    ),
 }
 
 _OPTIONS = {"--version": "Show the version.", "-h, --help": "Show this message and exit."}
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run `tbq` with these arguments, else those of the process."""
-    given = sys.argv[1:] if args is None else args
-    if given in (["--help"], ["-h"]) and sys.stdout is not None:
+    """Run `tbq` with these arguments (default: those of the process)."""
+    arguments = sys.argv[1:] if args is None else args
+    if arguments in (["--help"], ["-h"]) and sys.stdout is not None:
         try:
             print(help_text(), flush=True)
         except OSError:
-            pass  # the reader has gone (`| head`) or the disk is full: `run` meets the same, and says so
+            pass  # the pipe is closed (`| head`) or the disk is full: `run` meets the same error and reports it
         else:
             sys.exit(0)
     from tbq.cli.app import run
@@ -55,9 +58,9 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 
 def program() -> NoReturn:
-    """`tbq` as a program: a command, and then the end of the process at once.
+    """`tbq` as a program: run one command, then end the process at once.
 
-    Python would take every module apart first, which is a tenth of a short command's time.
+    Skips Python's teardown of every module, which takes a tenth of a short command's time.
     """
     try:
         main()
@@ -68,7 +71,7 @@ def program() -> NoReturn:
 
 
 def _is_outermost(caller: FrameType | None) -> bool:
-    """Whether this is all that the process runs: a profiler, a debugger or `python -i` has more to do after us."""
+    """Whether the process runs only this: after us, a profiler, a debugger or `python -i` has more to do."""
     while caller is not None:
         module, name = caller.f_globals.get("__name__"), caller.f_code.co_name
         if module != "runpy" and (module, name) != ("__main__", "<module>"):
@@ -78,7 +81,7 @@ def _is_outermost(caller: FrameType | None) -> bool:
 
 
 def _end(code: object) -> None:
-    """End the process if nothing is left to do but to leave; return if that is for Python to do."""
+    """End the process if only its exit is left to do; return if Python must do more."""
     import atexit
     import os
 
@@ -89,13 +92,13 @@ def _end(code: object) -> None:
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-    except Exception:  # Python tells of it in its own way
+    except Exception:  # Python reports it in its own way
         return
     os._exit(code)
 
 
 def help_text() -> str:
-    """What `tbq --help` shows: the text that click would make of it, without importing click."""
+    """The text of `tbq --help`, as click would write it, without importing click."""
     sections = {"Options": _OPTIONS, "Commands": {name: text for name, (_, text) in COMMANDS.items()}}
     lines = ["Usage: tbq [OPTIONS] COMMAND [ARGS]...", "", f"  {PURPOSE}"]
     for title, entries in sections.items():

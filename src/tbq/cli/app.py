@@ -1,4 +1,4 @@
-"""The `tbq` command as click has it: each subcommand is a file of its own, imported when it is called."""
+"""The `tbq` command as a click group: each subcommand is its own file, imported when it is called."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run(args: list[str] | None) -> NoReturn:
 
     gc.set_threshold(
         100_000, 20, 20
-    )  # imports make nothing but lasting objects: a tenth of a short command's time
+    )  # imports create lasting objects only; collecting would cost a tenth of a short command's time
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)
@@ -100,7 +100,7 @@ def run(args: list[str] | None) -> NoReturn:
         except BrokenPipeError:
             _forget_stdout()
             sys.exit(0)
-        except OSError as failure:  # of stdout: what is written to files and read from them explains itself
+        except OSError as failure:  # from stdout: errors of other files are TbqErrors
             _forget_stdout()
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
@@ -108,7 +108,7 @@ def run(args: list[str] | None) -> NoReturn:
 
 
 def _words(wrong: click.ClickException) -> str:
-    """What is wrong with a command line, as all errors are put: what, and what to do next."""
+    """The message of a wrong command line, in the form of all errors: what is wrong, and what to do next."""
     message = wrong.format_message().rstrip(".")
     context = getattr(wrong, "ctx", None)
     help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
@@ -117,7 +117,7 @@ def _words(wrong: click.ClickException) -> str:
 
 @contextlib.contextmanager
 def _without_pandas() -> Iterator[None]:
-    """No command makes a data frame; but pyarrow imports pandas (0.2 s) to ask whether it was given one."""
+    """Hide pandas: no command makes a data frame, but pyarrow imports pandas (0.2 s) to recognise one."""
     finder: Any = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
@@ -127,33 +127,34 @@ def _without_pandas() -> Iterator[None]:
 
 
 class _NoPandas:
-    """Says that pandas is not there; what is imported already stays."""
+    """Pretends that pandas is not installed. Modules that are already imported stay."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
         if name == "pandas":
-            raise ModuleNotFoundError("commands do without pandas", name=name)
+            raise ModuleNotFoundError("tbq commands run without pandas", name=name)
 
 
 def _open_closed_streams() -> None:
-    """If stdin, stdout or stderr is closed (`>&-`, some daemons), the next file would take its number.
+    """Open stdin, stdout or stderr on the null device if it is closed (`>&-`, some daemons).
 
-    What a terminal's encoding cannot show is written as an escape: no name may stop a command.
+    Otherwise the next file would take its number. Characters outside the terminal's encoding become escapes, so that
+    no name can stop a command.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
         elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:
-    """The reader of our output has gone (`| head`): not an error, but Python would complain at exit."""
+    """Drop stdout after its reader has gone (`| head`): not an error, but Python would complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """Our warnings are words for the user, one line each; those of libraries are not theirs to act on."""
+    """Print tbq's warnings as one line each, and drop those of libraries: users cannot act on them."""
     from tbq.cli.emit import tell
     from tbq.errors import TbqWarning
 

@@ -21,16 +21,16 @@ Examples:
 @click.option(
     "--print-binary",
     is_flag=True,
-    help="Print the path of a program for TENSORBOARD_BINARY, which %tensorboard in notebooks then starts.",
+    help="Print a path for TENSORBOARD_BINARY: %tensorboard in notebooks then starts tbq board.",
 )
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="")
 def command(print_binary: bool, flags: tuple[str, ...]) -> None:
     """Serve LOGDIR with TensorBoard's own program and page: every point, read fast.
 
-    Takes every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --logdir_spec, --inspect and so
-    on; tbq board --helpfull lists them. --reload_interval is 0.5 s by default, 30 s for a URL. --samples_per_plugin
-    scalars=0 gives the page every point; otherwise it gets 1,000 of each curve, peaks among them, and every image and
-    audio clip.
+    Accepts every flag of tensorboard: --port, --bind_all, --path_prefix, --window_title, --logdir_spec, --inspect and
+    so on; tbq board --helpfull lists them. --reload_interval is 0.5 s by default, 30 s for a URL. --samples_per_plugin
+    scalars=0 gives the page every point; otherwise it gets 1,000 points of each curve, including its peaks, and every
+    image and audio clip.
 
     Needs the extra "board": pip install 'tbq[board]'.
     """

@@ -62,7 +62,7 @@ def command(
 
 
 def _draw(table: Table) -> None:
-    """For people: hyperparameters, which may be words, apart from numbers."""
+    """Draw hyperparameters, which may be words, apart from numbers."""
     import pyarrow.compute as pc
 
     from tbq.cli.emit import draw_table
@@ -76,5 +76,5 @@ def _draw(table: Table) -> None:
     if len(numbers):
         columns = ["name", "stat", "a", "b", "difference", "relative"]
         draw_table(
-            Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars, b beside a")
+            Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars of a and b")
         )

@@ -11,7 +11,7 @@ import click
     "--force", is_flag=True, help="Write into a directory that is not empty; replaces an earlier demo."
 )
 def command(directory: str, force: bool) -> None:
-    """Write a sample logdir: a sweep of runs that differ, one resumed, one diverged, every kind of data."""
+    """Write a sample logdir: a sweep with one resumed and one diverged run, and every kind of data."""
     import tbq
     from tbq.cli.emit import show, tell
 

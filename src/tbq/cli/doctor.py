@@ -16,13 +16,16 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("logdir", nargs=-1, metavar="LOGDIR...")
-@click.option("--json", "as_json", is_flag=True, help="Every finding as a JSON array on stdout.")
-@click.option("--all", "every", is_flag=True, help="Leave nothing out of the report.")
-@click.option("--explain", metavar="CODE", help="What a code means, why it matters, and what to do.")
+@click.option("--json", "as_json", is_flag=True, help="Print every finding as a JSON array.")
+@click.option("--all", "every", is_flag=True, help="Show the full report, however long.")
+@click.option("--explain", metavar="CODE", help="Explain a code: what it means, why it matters, what to do.")
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Only these codes, or all that begin so: TBQ2,TBQ401."
+    "--select",
+    multiple=True,
+    metavar="CODES",
+    help="Only these codes or prefixes of codes, e.g. TBQ2,TBQ401.",
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="All but these codes, or those that begin so.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Leave out these codes or prefixes of codes.")
 @source_options
 @threads_option
 def command(
@@ -34,9 +37,9 @@ def command(
     ignore: tuple[str, ...],
     threads: int | None,
 ) -> int:
-    """Examine a log, or a path where one should be: what is missing, damaged, doubled or odd, and the remedy.
+    """Examine a log, or a path that should have one: what is missing, damaged, doubled or odd, and the remedy.
 
-    Nothing is changed. The exit code is 1 if there is an error or a warning, and 0 otherwise.
+    Changes nothing. The exit code is 1 if there is an error or a warning, and 0 otherwise.
     """
     import tbq
     from tbq.cli.emit import show, show_json

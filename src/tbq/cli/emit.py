@@ -1,6 +1,6 @@
-"""Where a command's table and words go: a file, a file per run, a drawing on a terminal, CSV in a pipe.
+"""Where a command's table and messages go: a file, a file per run, a drawing on a terminal, CSV in a pipe.
 
-Commands print by these functions alone, so that nothing of a log reaches a terminal raw.
+Commands print only by these functions, so that no text of a log reaches a terminal unescaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
 
 @dataclass(frozen=True)
 class Output:
-    """What the output options say of a table."""
+    """The output options of a table."""
 
     path: str | None
     format: str | None
@@ -38,7 +38,7 @@ class Output:
 
     @property
     def options(self) -> dict[str, Any]:
-        """How values are written, as keywords of the library."""
+        """How to write values, as keywords of the library."""
         return {
             "time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan, "columns": self.columns,
             "drop_bytes": self.drop_bytes,
@@ -46,25 +46,25 @@ class Output:
 
     @property
     def target(self) -> dict[str, Any]:
-        """How a file is written, as keywords of the library."""
+        """How to write a file, as keywords of the library."""
         return {"format": self.format, "force": self.force, **self.options}
 
     @property
     def is_file(self) -> bool:
-        """Whether the table goes to one file, in a format that was chosen."""
+        """Whether the table goes to one file, in a format that the user chose."""
         from tbq.export.target import is_direct
 
         return self.path is not None and "{run}" not in self.path and not is_direct(self.path)
 
     def check(self, schema: pa.Schema | None = None) -> None:
-        """Report a wrong or taken target, or columns that its format cannot hold, before time is spent on reading."""
+        """Raise before reading if the target is invalid or exists, or if its format cannot hold the columns."""
         from tbq.export import check
 
         fewer = self.columns is not None or self.drop_bytes or not self._chosen
         check(self.path, format=self.format, force=self.force, schema=None if fewer else schema)
 
     def emit(self, table: Table, draw: Callable[[Table], None] | None = None) -> None:
-        """Write the table; `draw` is how it looks on a terminal, if not as any table."""
+        """Write the table; `draw` draws it on a terminal (default: as any table)."""
         from tbq.export import format_of
 
         if self.path is None and self.format is None and sys.stdout.isatty():
@@ -85,7 +85,7 @@ class Output:
             say(f"{self.path}: {counted(len(table), 'row')}")
 
     def _drops_bytes(self, table: Table) -> bool:
-        """A pipe gets CSV if nobody asked for a format, and then what CSV holds; a warning says what is left out."""
+        """Always drop bytes from the default CSV of a pipe; first warn about the columns that CSV cannot hold."""
         from tbq.export.fit import that_fit
 
         if not self.drop_bytes and self.columns is None:
@@ -94,7 +94,7 @@ class Output:
 
     @property
     def _chosen(self) -> bool:
-        """Whether somebody asked for a format."""
+        """Whether the user chose a format."""
         from pathlib import Path
 
         from tbq.export.target import is_direct
@@ -120,20 +120,20 @@ def has_colours() -> bool:
 
 
 def draw_lines(lines: list[str]) -> None:
-    """Lines for the terminal as they are, at once: made of parts that are harmless, and of colours."""
+    """Print lines for the terminal unchanged, in one write. Their text must be escaped already; colours pass."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
 
 
 def show(text: str) -> None:
-    """Text for people on stdout, line by line."""
+    """Print text for people on stdout, line by line."""
     import click
 
     click.echo(page(text))
 
 
 def show_json(value: object) -> None:
-    """A value as JSON on stdout: exact, with control characters and what stdout cannot show as escapes."""
+    """Print a value as exact JSON on stdout; control characters and what stdout cannot encode become escapes."""
     import json
 
     import click
@@ -143,13 +143,13 @@ def show_json(value: object) -> None:
 
 
 def tell(words: object, name: str = "tbq: ") -> None:
-    """Words on stderr, for people and for scripts that keep what is said there; a message begins with `name`."""
+    """Print a message on stderr, for people and for scripts that log stderr; it begins with `name`."""
     import click
 
     click.echo(f"{name}{paragraph(without_secrets(str(words)))}", err=True)
 
 
 def say(text: str) -> None:
-    """A word for the person at the terminal; scripts that read stderr get warnings alone."""
+    """Print a message for the person at the terminal; scripts that read stderr get only warnings."""
     if sys.stderr.isatty():
         tell(printable(text), name="")

@@ -61,8 +61,8 @@ Examples:
     metavar="KIND",
     help=f"all, or one of: {', '.join(KINDS)}.",
 )
-@click.option("--wall-time", is_flag=True, help="With --layout wide, also when each row was logged.")
-@click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, by its index.")
+@click.option("--wall-time", is_flag=True, help="With --layout wide, add the wall time of each row.")
+@click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
 @select_options
 @curve_options
 @read_options
@@ -84,7 +84,7 @@ def command(
 ) -> None:
     """Write every scalar of every run as a table, or the data of another kind.
 
-    Without -o the table goes to stdout: drawn on a terminal, CSV in a pipe. The ending of OUT chooses the format:
+    Without -o the table goes to stdout: drawn on a terminal, CSV in a pipe. OUT's extension chooses the format:
     csv tsv parquet arrow feather json jsonl xlsx sqlite duckdb md html npz; text also with .gz or .zst.
     {run} in OUT writes one file per run. --kind all writes every table into the folder OUT (as parquet, or
     --format), or into one xlsx, sqlite or duckdb file.
@@ -95,18 +95,18 @@ def command(
 
     if kind != "scalars" and layout != "long" and not (kind == "hparams" and layout == "wide"):
         raise UsageError(f"--layout {layout} is for scalars, not for {kind}", hint="omit --layout")
-    given = {"--smooth": smooth, "--every": every, "--max-points": max_points}
-    for option, value in given.items():
+    curve_values = {"--smooth": smooth, "--every": every, "--max-points": max_points}
+    for option, value in curve_values.items():
         if value is not None and kind != "scalars":
             raise UsageError(f"{option} is for scalars, not for {kind}", hint=f"omit {option}")
     if wall_time and layout != "wide":
         raise UsageError(
-            "--wall-time is for --layout wide: other layouts have wall times or cannot have them"
+            "--wall-time is for --layout wide only: other layouts have wall times already, or no place for them"
         )
     if stats != "last" and layout != "summary":
         raise UsageError("--stat is for --layout summary", hint="add --layout summary, or omit --stat")
     if method != "triangle" and max_points is None:
-        raise UsageError("--method says how --max-points chooses", hint="add --max-points, or omit --method")
+        raise UsageError("--method is for --max-points", hint="add --max-points, or omit --method")
     if elements and kind != "tensors":
         raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
@@ -126,7 +126,7 @@ def command(
             kind == "scalars"
             and layout == "long"
             and out.is_file
-            and all(value is None for value in given.values())
+            and all(value is None for value in curve_values.values())
         ):
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)
@@ -146,12 +146,12 @@ def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) ->
     from tbq.text import shell_word
 
     path = shell_word(logdir[0])
-    hint = f"`tbq tags {path}` lists what there is, `tbq doctor {path}` says what is wrong"
+    hint = f"`tbq tags {path}` lists what was logged, `tbq doctor {path}` finds what is wrong"
     tell(f"{log.path}: no {kind}\n  {hint}")
 
 
 def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
-    """The table; an option that it cannot honour is an error only if it was given."""
+    """Read the table; an option that it cannot honour is an error only if the user set it."""
     if kind in ("runs", "tags", "files", "problems", "projector"):
         defaults = {"tag": None, "steps": None, "restarts": "resume", "threads": None, "on_error": "warn"}
         options = {name: value for name, value in options.items() if defaults.get(name, ...) != value}

@@ -1,4 +1,4 @@
-"""`tbq follow`: new rows as they are written, and an end or a failure that a job script can use."""
+"""`tbq follow`: prints new rows as they are written, with an exit code that a job script can use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KINDS = tuple(
     name for name in _TABLES if name not in ("media", "projector", "runs", "tags", "files", "problems")
 )
-FAILED = 3  # what --fail-on exits with
+FAILED = 3  # the exit code of --fail-on
 
 _EXAMPLES = """\b
 Examples:
@@ -54,7 +54,7 @@ Examples:
     multiple=True,
     default=("scalars",),
     metavar="KIND",
-    help=f"What to show; may be repeated with jsonl.  [default: scalars]  One of: {', '.join(KINDS)}.",
+    help=f"The kind of rows; may be repeated with jsonl.  [default: scalars]  One of: {', '.join(KINDS)}.",
 )
 @click.option(
     "--from",
@@ -75,23 +75,23 @@ Examples:
     type=click.Choice(TIMES),
     default="unix",
     show_default=True,
-    help="Wall times as seconds, as dates, or since the run began; not for lines.",
+    help="Write wall times as seconds, dates, or seconds since the run began; not for lines.",
 )
 @json_nan_option
 @click.option("--until-step", type=int, metavar="N", help="Stop once every run has reached step N.")
 @click.option("--timeout", metavar="TIME", help="Stop after this time, e.g. 90, 10m, 2h.")
-@click.option("--idle", metavar="TIME", help="Stop if nothing is written for this time.")
+@click.option("--idle", metavar="TIME", help="Stop after this time without new data.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="CHECK",
-    help="Exit with 3 on nan, inf, stall=10m (nothing is written) or 'loss>10'. May be repeated.",
+    help="Exit with 3 on nan, inf, stall=10m (no new data) or 'loss>10'. May be repeated.",
 )
 @click.option(
     "--exec",
     "command_line",
     metavar="CMD",
-    help="Run this if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
+    help="Run this shell command if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
 )
 @live_restarts_option
 @threads_option
@@ -115,7 +115,7 @@ def command(
 ) -> None:
     """Show new rows as they are written, until Ctrl-C or one of the ends below.
 
-    Waits for a LOGDIR that is not there yet. Exits with 0 if it ends as asked, with 1 if --timeout or --idle ends it
+    Waits for LOGDIR to appear. Exits with 0 if it ends as asked, with 1 if --timeout or --idle ends it
     before --until-step is reached, and with 3 if a check of --fail-on fails.
     """
     import tbq
@@ -127,12 +127,14 @@ def command(
     plain = format is None and sys.stdout.isatty()
     format = format or "csv"
     if len(kinds) > 1 and format != "jsonl" and not plain:
-        raise UsageError(f"{format} rows are of one kind, got {', '.join(kinds)}", hint="use --format jsonl")
+        raise UsageError(
+            f"{format} output has one kind of rows, got {', '.join(kinds)}", hint="use --format jsonl"
+        )
     if until_step is not None:
         _refuse_unreachable(until_step, selection["steps"])
     watchdog = Watchdog(fail_on, selection["tag"])
     if command_line is not None and not watchdog:
-        raise UsageError("--exec needs something to watch for", hint="add --fail-on, e.g. --fail-on nan")
+        raise UsageError("--exec needs a check", hint="add --fail-on, e.g. --fail-on nan")
     session = Session(
         watchdog=watchdog,
         command=command_line,
@@ -178,7 +180,7 @@ def command(
 
 
 class Session:
-    """One run of the command: shows updates, and knows when to end."""
+    """One run of the command: shows updates, and decides when to end."""
 
     def __init__(
         self,
@@ -193,15 +195,15 @@ class Session:
         timeout: float | None,
         idle: float | None,
     ) -> None:
-        from tbq.cli.news import News
+        from tbq.cli.changes import ChangeTracker
         from tbq.select import Selection
 
         self._watchdog = watchdog
         self._command = command
         self._shown = shown
-        self._kinds: dict[str, str] = {}  # of the same, as retracted rows have them
-        self._news = News()
-        self._sizes: dict[str, int] = {}  # of runs, when they last changed
+        self._kinds: dict[str, str] = {}  # the same kinds, by the names that retracted rows use
+        self._tracker = ChangeTracker()
+        self._sizes: dict[str, int] = {}  # the bytes of each run when it last changed
         self._tags = Selection.of(tags)
         self._waiting_for = waiting_for
         self._from_start = from_start
@@ -209,10 +211,10 @@ class Session:
         self._timeout = timeout
         self._idle = idle
         self._reached: dict[str, int] = {}  # the last step of each run
-        self._last_run = ""  # that wrote something
+        self._last_run = ""  # the run that wrote last
 
     def run(self, follower: tbq.Follower, printer: Lines | Rows) -> int:
-        """Follow until an end; the exit code."""
+        """Follow until an end condition holds; return the exit code."""
         from tbq.cli.emit import tell
 
         self._kinds = {kind: follower.core_kind(kind) for kind in self._shown}
@@ -256,17 +258,17 @@ class Session:
             follower.wait(min(ends, default=None))
 
     def _take(self, update: tbq.Update, printer: Lines | Rows, old: bool) -> tuple[Event | None, int]:
-        """Show an update, unless it is of what was there before; the first check that fails, and how many rows are
-        new."""
+        """Show an update, unless it has only rows from before; return the first failed check and the number of new
+        rows."""
         from tbq.cli.emit import tell
         from tbq.cli.lines import retraction
 
         for runs in (update.runs.new, update.runs.grown):
             self._last_run = runs[-1] if runs else self._last_run
         if old:
-            self._news.begin(update)
+            self._tracker.begin(update)
             return None, 0
-        changes = self._news.of(update, self._kinds, self._selected)
+        changes = self._tracker.of(update, self._kinds, self._selected)
         for sentence in retraction(changes.retracted, update):
             tell(sentence)
         printer.retracted(changes.retracted)
@@ -277,7 +279,7 @@ class Session:
         return None if changes.unseen is None else self._watchdog.check(changes.unseen), rows
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
-        """The rows of tags and kinds that were asked for; others are read only to be watched."""
+        """The rows of the selected tags and kinds; the rest is read only for the checks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -295,13 +297,13 @@ class Session:
         return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
 
     def _note_steps(self, follower: tbq.Follower, update: tbq.Update) -> None:
-        """The last step of each run that changed, of whatever was logged."""
+        """Note the last step of each run that changed, over all kinds of data."""
         changed = [run for runs in update.runs[:3] for run in runs]
         for run, step in follower.last_steps(changed).items():
             self._reached[run] = max(step, self._reached.get(run, step))
 
     def _has_resized(self, follower: tbq.Follower, update: tbq.Update) -> bool:
-        """Whether a run whose files were replaced has more or fewer bytes: a copy of the same is not written to."""
+        """Whether a run whose files were replaced changed in size: an identical copy is not new data."""
         sizes = follower.sizes(run for runs in update.runs[:3] for run in runs)
         resized = any(self._sizes.get(run) != sizes.get(run) for run in update.runs.replaced)
         self._sizes |= sizes
@@ -341,15 +343,15 @@ class Session:
         return FAILED
 
 
-def _refuse_unreachable(until_step: int, given: str | None) -> None:
-    """Raise if no row that is read can have this step."""
+def _refuse_unreachable(until_step: int, step_range: str | None) -> None:
+    """Raise if no selected row can have this step."""
     from tbq.select import MAX_STEP, steps
 
-    last = steps(given)[1]
+    last = steps(step_range)[1]
     if until_step > last:
-        reason = f"--steps {given} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
+        reason = f"--steps {step_range} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
         raise UsageError(
-            f"--until-step {until_step:,} is never reached: {reason}", hint="choose a step that is shown"
+            f"--until-step {until_step:,} is never reached: {reason}", hint="choose a step inside the range"
         )
 
 
@@ -358,7 +360,7 @@ def _described(runs: list[str] | None) -> str:
 
 
 def _reader_is_gone() -> bool:
-    """Whether nobody reads our output any more (`| head`), which only a write would tell otherwise."""
+    """Whether the reader of our output has gone (`| head`); without this check only a write would notice."""
     import select
 
     if not hasattr(select, "poll"):

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from tbq.export.stream import RowStream
 
 _KEYS = ("run", "tag", "step", "wall_time")
-_WIDE = 40  # of a name
+_WIDE = 40  # characters of a name
 
 
 class Rows:
-    """For programs. A row of JSON Lines that is retracted comes again, with `"retracted": true`."""
+    """Rows for programs. JSON Lines repeat a retracted row with `"retracted": true`."""
 
     def __init__(self, rows: RowStream, kinds: list[str], is_json: bool) -> None:
         self._rows = rows
@@ -28,18 +28,18 @@ class Rows:
         self._json = is_json
 
     def begin(self, empty: Mapping[str, tbq.Table]) -> None:
-        """Write the header, before there are rows."""
+        """Write the header, before the first row."""
         if not self._json:
             self._rows.write(next(iter(empty.values())).to_arrow())
 
     def retracted(self, rows: tbq.Table) -> None:
-        """Rows that do not count any more."""
+        """Write rows that no longer count."""
         if self._json and len(rows):
             arrow = rows.to_arrow()
             self._rows.write(_with(arrow, "retracted", True), rows.began)
 
     def new(self, kind: str, rows: tbq.Table) -> None:
-        """Rows that are new."""
+        """Write new rows."""
         arrow = rows.to_arrow()
         if self._json and len(self._kinds) > 1:
             arrow = _with(arrow, "kind", kind)
@@ -47,20 +47,20 @@ class Rows:
 
 
 class Lines:
-    """For people: one line per row, the oldest first; columns keep their places as long as names fit."""
+    """Lines for people: one per row, the oldest first; columns keep their places as long as names fit."""
 
     def __init__(self, colour: bool) -> None:
         self._widths = {"run": 0, "tag": 0, "step": 0}
         self._colour = colour
 
     def begin(self, empty: Mapping[str, tbq.Table]) -> None:
-        """Nothing is shown before there are rows."""
+        """Show nothing before the first row."""
 
     def retracted(self, rows: tbq.Table) -> None:
-        """What does not count any more is said on stderr."""
+        """Show nothing: `tbq follow` reports retracted rows on stderr."""
 
     def new(self, kind: str, rows: tbq.Table) -> None:
-        """Rows that are new."""
+        """Show new rows."""
         from tbq.cli.emit import draw_lines
         from tbq.export.cells import cell_rows
 
@@ -73,7 +73,7 @@ class Lines:
         draw_lines(lines)
 
     def _names(self, row: dict[str, str | None]) -> dict[str, str]:
-        """What a row is called, and room for it."""
+        """The row's run and tag, padded to the width of earlier names."""
         names = {name: printable(shortened(row[name] or "", _WIDE)) for name in ("run", "tag")}
         names["step"] = f"{int(row['step'] or 0):,}"
         for name, text in names.items():
@@ -103,7 +103,7 @@ class Lines:
 
 
 def retraction(retracted: tbq.Table, update: tbq.Update) -> list[str]:
-    """One sentence per run of which these rows do not count any more."""
+    """One sentence per run that has rows here that no longer count."""
     runs: dict[str, list[tuple[str, str, int]]] = {}
     table = retracted.to_arrow()
     columns = (table[name].to_pylist() for name in ("run", "tag", "kind", "step"))
@@ -142,7 +142,7 @@ def _time_of(table: pa.Table) -> Any:
 
 
 def _clock(wall_time: str | None) -> str:
-    """The time of day; blank if no calendar has it."""
+    """The time of day; blank if it is outside the calendar."""
     try:
         return clock.strftime("%H:%M:%S", clock.localtime(float(wall_time or "nan")))
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""`tbq ls`: the runs of a logdir, how much each holds, how long it took and whether it is healthy."""
+"""`tbq ls`: the runs of a logdir, with their size, duration and health."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def command(
 
 
 def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
-    """For people: sizes, durations and ages with their units."""
+    """Draw sizes, durations and ages with their units."""
     import pyarrow as pa
     from rich.filesize import decimal
 
@@ -81,19 +81,19 @@ def _between(begin: float | None, end: float | None) -> float | None:
 
 
 def duration(seconds: float | None) -> str | None:
-    """Seconds as the two largest units; None if no clock can have run that long.
+    """Seconds as the two largest units; None if the duration is impossible.
 
     >>> duration(3725)
     '1h 2m'
     """
     if seconds is None or not 0 <= seconds < 100 * 365 * 86400:
         return None
-    left = round(seconds)
-    if left == 0:
+    remaining = round(seconds)
+    if remaining == 0:
         return "0s"
     parts: list[tuple[int, str]] = []
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, left = divmod(left, length)
+        count, remaining = divmod(remaining, length)
         if count or parts:
             parts.append((count, unit))
     return " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)

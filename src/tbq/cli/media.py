@@ -18,8 +18,8 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
-@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write below.")
-@click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only these; may be repeated.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to.")
+@click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only this kind; may be repeated.")
 @select_options
 @click.option(
     "--every", type=click.IntRange(1), default=1, metavar="N", help="Every Nth value of each run and tag."

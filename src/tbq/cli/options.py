@@ -1,4 +1,4 @@
-"""The options that commands share: each is spelled and explained once, and those that belong together come as one.
+"""The options that commands share. Each is spelled and explained once; options that belong together come as one group.
 
 `select_options` give a command `selection`, `read_options` give it `reading`, both as keywords of the library;
 `output_options` give it `out`, an `Output`.
@@ -29,7 +29,7 @@ TIMES = get_args(Time)
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Several decorators as one; the first is shown first in the help."""
+    """Several decorators as one; the help lists the first decorator's option first."""
 
     def decorate(function: F) -> F:
         return reduce(lambda done, decorator: decorator(done), reversed(decorators), function)
@@ -40,7 +40,7 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
 def _bundled(
     name: str, make: Callable[..., object], *decorators: Callable[[Any], Any]
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Several options as one argument `name` of the command: what `make` makes of them."""
+    """Several options as one argument `name` of the command: the result of `make`."""
     keys = list(inspect.signature(make).parameters)
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -63,7 +63,7 @@ def _reading(restarts: str, strict: bool, threads: int | None, merge_runs: tuple
 
 
 def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
-    """The log that a command reads; what of `reading` is for opening it is taken out."""
+    """Open the log that a command reads, and remove from `reading` the options that only opening needs."""
     import tbq
 
     path = logdir if isinstance(logdir, str) else source(logdir)
@@ -108,9 +108,9 @@ unpack_option: Decorator[Any] = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_raise_limit,
-    help="The most that a compressed file may unpack to, e.g. 4GB.  [default: 256 MiB and 100 times its size]",
+    help="Limit for the unpacked size of a compressed file, e.g. 4GB.  [default: 256 MiB and 100 times its size]",
 )
-#: For files that are not plain ones on this disk: compressed ones, and those of URLs.
+#: For files that are not plain files on this disk: compressed files, and objects of URLs.
 source_options: Decorator[Any] = _all(
     unpack_option,
     click.option(
@@ -119,14 +119,14 @@ source_options: Decorator[Any] = _all(
         metavar="KEY=VALUE",
         expose_value=False,
         callback=_use_storage,
-        help="An option of the object store of a URL, e.g. aws_region=eu-west-1. May be repeated.",
+        help="An option for a URL's object store, e.g. aws_region=eu-west-1. May be repeated.",
     ),
     click.option(
         "--cache",
         metavar="DIR",
         expose_value=False,
         callback=_use_cache,
-        help="Where objects of URLs are kept.  [default: TBQ_CACHE, or the user's cache]",
+        help="The folder for objects fetched from URLs.  [default: TBQ_CACHE, or the user's cache]",
     ),
 )
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
@@ -145,20 +145,20 @@ steps_option: Decorator[Any] = click.option(
 )
 
 spark_option: Decorator[Any] = click.option(
-    "--spark", metavar="TAG", help="Also the curve of this tag in small, on a terminal."
+    "--spark", metavar="TAG", help="Add a sparkline of this tag, on a terminal."
 )
 
-#: What summaries can say of a series; `tbq.table.summary.STATS`, which takes long to import.
+#: The statistics of summaries, copied from `tbq.table.summary.STATS`, because importing that takes long.
 STATS = "first, last, min, max, mean, std, count, min_step, max_step"
 
 
 def stat_option(default: str, what: str) -> Decorator[Any]:
-    """`--stat`: which statistics, with commas between them."""
+    """`--stat`: the statistics, separated by commas."""
     return click.option("--stat", "stats", default=default, show_default=True, metavar="LIST", help=what)
 
 
 def interval_option(default: str) -> Decorator[Any]:
-    """`--interval`: how often to look, in seconds; `default` in words."""
+    """`--interval`: seconds between polls; `default` in words."""
     return click.option(
         "--interval",
         callback=_interval,
@@ -183,13 +183,13 @@ merge_option: Decorator[Any] = click.option(
     "--merge-runs",
     multiple=True,
     metavar="A,B=NAME",
-    help="Make one run of several; or re:EXPR, whose first brackets hold the name. May be repeated.",
+    help="Merge these runs into one; or all with the same name in the first group of re:EXPR. May be repeated.",
 )
 strict_option: Decorator[Any] = click.option(
     "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."
 )
 
-#: For commands that read on: how many sessions there will be is not known.
+#: For commands that follow a log: the number of sessions is not known in advance.
 live_restarts_option: Decorator[Any] = click.option(
     "--restarts",
     type=click.Choice([name for name in RESTARTS if name != "split"]),
@@ -224,7 +224,7 @@ curve_options: Decorator[Any] = _all(
         type=click.Choice(("triangle", "minmax")),
         default="triangle",
         show_default=True,
-        help="How --max-points chooses: by shape, or so that no peak is lost.",
+        help="How --max-points chooses rows: keep the shape, or keep every peak.",
     ),
 )
 
@@ -236,7 +236,7 @@ read_options: Decorator[Any] = _bundled(
         type=click.Choice(RESTARTS),
         default="resume",
         show_default=True,
-        help="Which rows of a resumed run count; split makes a run of each session, NAME@1, NAME@2.",
+        help="Which rows of a resumed run count; split makes each session a run: NAME@1, NAME@2.",
     ),
     merge_option,
     strict_option,
@@ -246,16 +246,14 @@ read_options: Decorator[Any] = _bundled(
 
 _targets: tuple[Callable[[Any], Any], ...] = (
     click.option(
-        "-o", "--output", "path", metavar="OUT", help="Write to this file, in the format of its ending."
+        "-o", "--output", "path", metavar="OUT", help="Write to this file, in the format of its extension."
     ),
-    click.option("--format", metavar="FORMAT", help="The format, if the ending does not say it."),
+    click.option("--format", metavar="FORMAT", help="The format, if OUT's extension does not name it."),
     click.option("--force", is_flag=True, help="Replace OUT if it exists."),
     click.option("--columns", metavar="A,B,…", help="Write only these columns, in this order."),
+    click.option("--drop-bytes", is_flag=True, help="Leave out byte columns that the format cannot hold."),
     click.option(
-        "--drop-bytes", is_flag=True, help="Leave out columns of bytes if the format cannot hold them."
-    ),
-    click.option(
-        "--csv-safe", is_flag=True, help="Guard CSV cells that a spreadsheet would run as formulas."
+        "--csv-safe", is_flag=True, help="Escape CSV cells that a spreadsheet would run as formulas."
     ),
     json_nan_option,
 )
@@ -270,7 +268,7 @@ timed_output_options: Decorator[Any] = _bundled(
         type=click.Choice(TIMES),
         default="unix",
         show_default=True,
-        help="Wall times as seconds, as dates, or since the run began.",
+        help="Write wall times as seconds, dates, or seconds since the run began.",
     ),
 )
 
@@ -282,7 +280,7 @@ def curves(
     max_points: int | None,
     method: Literal["triangle", "minmax"],
 ) -> Table:
-    """What the curve options ask for; smoothed first, so that fewer points are points of the smooth curve."""
+    """Apply the curve options. Smooth first, so that the points that remain lie on the smooth curve."""
     if smooth is not None:
         table = table.smooth(smooth)
     if every is not None:
@@ -293,19 +291,19 @@ def curves(
 def sparks(
     log: LogDir, tag: str | None, selection: dict[str, Any], reading: dict[str, Any]
 ) -> dict[str, str]:
-    """What `--spark` shows of each run; sub-runs of hyperparameters are part of their run."""
+    """The sparkline of each run for `--spark`; a run includes its hyperparameter sub-runs."""
     if tag is None:
         return {}
     return log.sparklines(tag, **{**selection, **reading, "on_error": "ignore"})
 
 
-def names(given: tuple[str, ...]) -> list[str] | None:
-    """A repeated option as the keyword of the library: None if it was not given."""
-    return list(given) or None
+def names(values: tuple[str, ...]) -> list[str] | None:
+    """A repeated option as the library's keyword: None if the option is absent."""
+    return list(values) or None
 
 
 def quiet(reading: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of a table that reports damage itself, as a column: only `--strict` changes what happens then."""
+    """Keywords for a table that reports damage in a column of its own: only `--strict` still matters."""
     return {**reading, "on_error": "ignore"} if reading["on_error"] == "warn" else reading
 
 

@@ -29,7 +29,7 @@ Examples:
     metavar="OUT",
     help="A png, svg, pdf, pgf or html file.  [default: the terminal]",
 )
-@click.option("--format", metavar="FORMAT", help="The format of OUT, if its ending does not say it.")
+@click.option("--format", metavar="FORMAT", help="The format, if OUT's extension does not name it.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @select_options
 @click.option(
@@ -50,12 +50,12 @@ Examples:
 )
 @click.option("--log-x", is_flag=True, help="A logarithmic x axis.")
 @click.option("--log-y", is_flag=True, help="A logarithmic y axis.")
-@click.option("--ylim", metavar="A:B", help="The ends of the y axis; either may be omitted.")
+@click.option("--ylim", metavar="A:B", help="Limits of the y axis; either may be omitted.")
 @click.option(
     "--outliers",
     type=float,
     metavar="Q",
-    help="Let the y axis span the quantiles Q to 1 - Q only, e.g. 0.05.",
+    help="Limit the y axis to the quantiles Q to 1 - Q, e.g. 0.05.",
 )
 @click.option(
     "--by",
@@ -70,10 +70,10 @@ Examples:
     default="none",
     show_default=True,
     metavar="BAND",
-    help="The mean over the runs of a group, with std, sem, ci95, minmax or quantiles (25 % to 75 %).",
+    help="Draw each group's mean with a band: std, sem, ci95, minmax or quantiles (25 % to 75 %).",
 )
 @click.option("--center", metavar="C", help="mean or median.  [default: mean; median for quantiles]")
-@click.option("--each", is_flag=True, help="Thin lines of the runs behind the band.")
+@click.option("--each", is_flag=True, help="Also draw each run as a thin line behind the band.")
 @click.option("--legend", metavar="WHERE", help="inside, outside, direct (at the lines' ends) or none.")
 @click.option("--order", metavar="ORDER", help="The order of groups: name, or best:TAG:min, best:TAG:max.")
 @click.option(
@@ -82,7 +82,7 @@ Examples:
     default=100,
     show_default=True,
     metavar="N",
-    help="Draw at most N runs one by one.",
+    help="Draw at most N runs individually.",
 )
 @click.option("--title", metavar="TEXT", help="A title.")
 @click.option(
@@ -117,7 +117,7 @@ def command(
 ) -> None:
     """Draw curves, with runs in colours, mean and band over seeds, and every other kind of data.
 
-    Without -o the picture is drawn in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
+    Without -o the plot appears in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
     """
     from tbq.cli.emit import draw_lines, has_colours, say
 
@@ -140,7 +140,7 @@ def command(
 
 
 def _terminal() -> tuple[int, int]:
-    """The size of the terminal; 80 × 24 if there is none."""
+    """The size of the terminal; 80 × 24 without a terminal."""
     import shutil
 
     size = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else os.terminal_size((80, 24))

@@ -26,7 +26,7 @@ Examples:
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "binary", "multilabel", "regression"]),
-    help="What the outputs are, if their shape does not tell.",
+    help="The task, if the shape of the outputs is ambiguous.",
 )
 @click.option(
     "--activation", type=click.Choice(["softmax", "sigmoid"]), help="Turn logits into probabilities."
@@ -40,7 +40,7 @@ Examples:
 @unpack_option
 @output_options
 def command(outputs: str, classes: str | None, out: Output, **options: Any) -> None:
-    """OUTPUTS of a model as a table: id, label, predicted, confidence (score of logits), and one column per class.
+    """Tabulate OUTPUTS of a model: id, label, predicted, confidence (score for logits), and one column per class.
 
     Files are .npy, .npz, .csv, .tsv, .parquet, .pt or .safetensors; FILE:KEY names one of several arrays or
     columns.
@@ -58,12 +58,12 @@ def command(outputs: str, classes: str | None, out: Output, **options: Any) -> N
     )
 
 
-def _classes(given: str | None) -> list[str] | None:
+def _classes(text: str | None) -> list[str] | None:
     from pathlib import Path
 
-    if given is None:
+    if text is None:
         return None
-    if "," not in given and Path(given).is_file():
-        with open(given, encoding="utf-8") as file:
+    if "," not in text and Path(text).is_file():
+        with open(text, encoding="utf-8") as file:
             return [line.strip() for line in file if line.strip()]
-    return [name.strip() for name in given.split(",")]
+    return [name.strip() for name in text.split(",")]

@@ -1,4 +1,4 @@
-"""`tbq report`: the page with its data in one file."""
+"""`tbq report`: the page with its data in one HTML file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Examples:
     "--text",
     type=click.File("r", encoding="utf-8"),
     metavar="FILE",
-    help="Text in Markdown to begin with; - is stdin.",
+    help="A Markdown file shown at the top; - is stdin.",
 )
 @select_options
 @click.option("--by", metavar="GROUP", help="Group runs by hparam.NAME, a glob, or re:EXPR with brackets.")

@@ -42,12 +42,12 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 @click.option(
     "-o", "--output", required=True, metavar="NEW", help="The directory to write, which must not exist yet."
 )
-@click.option("--repair", is_flag=True, help="Leave out damage, and report what is lost.")
+@click.option("--repair", is_flag=True, help="Leave out damaged parts, and report what is lost.")
+@click.option("--drop-tag", multiple=True, metavar="NAME", help="Drop this tag: a name, a glob or re:EXPR.")
 @click.option(
-    "--drop-tag", multiple=True, metavar="NAME", help="Without this tag: a name, a glob or re:EXPR."
+    "--keep-tag", multiple=True, metavar="NAME", help="Keep only this tag: a name, a glob or re:EXPR."
 )
-@click.option("--keep-tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR.")
-@click.option("--drop-kind", multiple=True, metavar="KIND", help="Without values of this kind, e.g. images.")
+@click.option("--drop-kind", multiple=True, metavar="KIND", help="Drop values of this kind, e.g. images.")
 @click.option(
     "--rename", multiple=True, metavar="OLD=NEW", callback=_pairs, help="Rename a tag; OLD may be re:EXPR."
 )
@@ -63,14 +63,17 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     "--every", type=click.IntRange(1), default=1, metavar="N", help="Every Nth value of each run and tag."
 )
 @click.option(
-    "--max-points", type=click.IntRange(1), metavar="N", help="Of each tag, at most N values; extremes stay."
+    "--max-points",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep at most N values of each run and tag, extremes included.",
 )
 @click.option(
     "--restarts",
     type=click.Choice(RESTARTS),
     default="keep",
     show_default=True,
-    help="resume leaves out what a resumed run overtook.",
+    help="resume leaves out values that a restart overtook.",
 )
 @click.option("--offset-steps", type=int, default=0, metavar="N", help="Add N to each step.")
 @merge_option
@@ -78,7 +81,7 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
 @threads_option
 @source_options
 @click.option("--dry-run", is_flag=True, help="Write nothing; report what would change.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(
     logdir: tuple[str, ...],
     output: str,
@@ -89,7 +92,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write event files anew: byte for byte, one file per run, except for what the options say."""
+    """Write event files anew, one per run: byte for byte, except for what the options change."""
     import tbq
     from tbq.cli.emit import show, show_json
     from tbq.progress import progress_bar

@@ -27,11 +27,11 @@ Examples:
 @logdir_argument
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",
-    help="The port; if it is in use, the next free one. 0 takes any.",
+    help="The port, or the next free one if it is in use; 0 for any.",
 )  # fmt: skip
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="HOST",
-    help="The address to listen on. Any but this machine's own needs a token, which is part of the URL.",
+    help="The address to listen on. An address that other machines can reach needs a token, part of the URL.",
 )  # fmt: skip
 @click.option(
     "--token", envvar="TBQ_TOKEN", metavar="TEXT",
@@ -39,15 +39,15 @@ Examples:
 )  # fmt: skip
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
-    help="Answer for this host too, e.g. that of a proxy. May be repeated.",
+    help="Also accept requests for this host name, e.g. a proxy's. May be repeated.",
 )  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
-@click.option("--title", metavar="TEXT", help="What the page is called.  [default: the name of LOGDIR]")
+@click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")
 @select_options
 @interval_option("0.25")
 @click.option(
     "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
+    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
 )  # fmt: skip
 @live_restarts_option
 @threads_option
@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
-    Prints the address of the page and serves it until ctrl-C. A directory that is not there yet is waited for. Needs
+    Prints the address of the page and serves it until Ctrl-C. Waits for LOGDIR to appear. Needs
     the extra "serve": pip install 'tbq[serve]'.
     """
     import tbq

@@ -28,7 +28,7 @@ Examples:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Which image, if several were logged at once.",
+    help="The image's index, if several were logged at once.",
 )
 @read_options
 def command(
@@ -36,9 +36,9 @@ def command(
 ) -> None:
     """Print one value of TAG.
 
-    A text (of its control characters, only line breaks and tabs are kept), a tensor's statistics and first elements,
-    a histogram as bars, the size and format of an image or an audio clip and how to extract it. A terminal with
-    colours shows the image itself, if Pillow is installed (the extra "media").
+    Shows a text (only its line breaks and tabs remain of its control characters), a tensor's statistics and first
+    elements, a histogram as bars, the size and format of an image or an audio clip and how to extract it. A colour
+    terminal shows the image itself, if Pillow is installed (the extra "media").
     """
     from tbq.cli.emit import draw_lines, has_colours, show
     from tbq.errors import DamageError, DependencyError
@@ -54,20 +54,24 @@ def command(
                 tag, index=index, step=step, run=run, width=room, height=height, protocol=_protocol(),
                 **{**reading, "on_error": "ignore"},
             )  # fmt: skip
-        except (DamageError, DependencyError):  # its size and format are shown
+        except (DamageError, DependencyError):  # fall back to its size and format
             return
         draw_lines(drawn.split("\n"))
 
 
 def _protocol() -> Literal["blocks", "kitty", "iterm"]:
-    """What the terminal says that it understands; inside a multiplexer only text passes."""
-    given = os.environ
-    if given.get("TMUX") or given.get("STY") or given.get("TERM", "").startswith(("screen", "tmux")):
+    """The image protocol that the terminal announces; inside a multiplexer only text passes."""
+    environment = os.environ
+    if (
+        environment.get("TMUX")
+        or environment.get("STY")
+        or environment.get("TERM", "").startswith(("screen", "tmux"))
+    ):
         return "blocks"
     if (
-        given.get("KITTY_WINDOW_ID")
-        or given.get("TERM_PROGRAM") == "ghostty"
-        or "kitty" in given.get("TERM", "")
+        environment.get("KITTY_WINDOW_ID")
+        or environment.get("TERM_PROGRAM") == "ghostty"
+        or "kitty" in environment.get("TERM", "")
     ):
         return "kitty"
-    return "iterm" if given.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else "blocks"
+    return "iterm" if environment.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else "blocks"

@@ -32,10 +32,10 @@ Examples:
     "--param",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A value for $NAME: a number, true, false, null, or text; in double quotes always text.",
+    help="A value for $NAME: a number, true, false, null, or text; double quotes force text.",
 )
 @click.option(
-    "--unsafe", is_flag=True, help="Let the query read and write files, set options, load extensions."
+    "--unsafe", is_flag=True, help="Let the query read and write files, set options and load extensions."
 )
 @read_options
 @timed_output_options
@@ -47,10 +47,10 @@ def command(
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """Ask the tables of a log in SQL (DuckDB's); QUERY may be - for stdin.
+    """Query the tables of a log in DuckDB's SQL; QUERY may be - for stdin.
 
     Tables: scalars, wide (one column per tag), summary (one row per run), runs, tags, files, problems, and one for
-    each other kind: tensors, histograms, images, audio, texts, hparams, …. Only what the query needs is read.
+    each other kind: tensors, histograms, images, audio, texts, hparams, …. Reads only what the query needs.
     """
 
     out.check()
@@ -61,11 +61,11 @@ def command(
     out.emit(opened(logdir, reading).sql(text, params=params, unsafe=unsafe, **reading))
 
 
-def _parameter(given: str) -> tuple[str, Any]:
-    """Numbers, true, false, null and "text" as JSON has them; anything else is text as it stands."""
-    name, equals, text = given.partition("=")
+def _parameter(argument: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE: numbers, true, false, null and "text" as in JSON; anything else is plain text."""
+    name, equals, text = argument.partition("=")
     if not name or not equals:
-        raise UsageError(f"--param {given}: want NAME=VALUE", hint="e.g. --param tag=loss")
+        raise UsageError(f"--param {argument}: want NAME=VALUE", hint="e.g. --param tag=loss")
     try:
         value = json.loads(text)
     except ValueError:

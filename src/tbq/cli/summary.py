@@ -37,14 +37,16 @@ Examples:
     "--best",
     multiple=True,
     metavar="TAG:min|max",
-    help="The best value of a tag, and its step; the best run first.",
+    help="Add a tag's best value and its step; put the best run first.",
 )
 @click.option("--sort", multiple=True, metavar="COLUMN[:desc]", help="Sort by this column. May be repeated.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N runs.")
-@click.option("--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value there.")
+@click.option(
+    "--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value in this column."
+)
 @stat_option("last", f"Statistics of each tag: {STATS}.")
 @spark_option
-@click.option("--media", is_flag=True, help="Also each run's last texts and images.")
+@click.option("--media", is_flag=True, help="Add each run's last texts and images.")
 @select_options
 @read_options
 @output_options
@@ -75,10 +77,10 @@ def command(
     out.emit(table, lambda table: _draw(table, ordering, spark, sparks(log, spark, chosen, reading)))
 
 
-def _best(given: tuple[str, ...]) -> dict[str, Any]:
+def _best(values: tuple[str, ...]) -> dict[str, Any]:
     """`TAG:min` and `TAG:max`."""
     best = {}
-    for text in given:
+    for text in values:
         tag, _, way = text.rpartition(":")
         if not tag or way not in ("min", "max"):
             raise UsageError(f"--best {text}: want TAG:min or TAG:max", hint="e.g. --best val/loss:min")
@@ -87,7 +89,7 @@ def _best(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _draw(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> None:
-    """For people: what the order is by comes first, then what the runs were given, then the rest."""
+    """Draw the columns that define the order first, then hyperparameters, then the rest."""
     import pyarrow as pa
 
     from tbq.cli.emit import draw_table
@@ -95,9 +97,9 @@ def _draw(table: Table, ordering: list[str], tag: str | None, curves: dict[str, 
 
     arrow = table.to_arrow()
     first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]
-    given = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
-    rest = [name for name in arrow.column_names if name not in (*first, *given)]
-    arrow = arrow.select([*first, *given, *rest])
+    settings = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
+    rest = [name for name in arrow.column_names if name not in (*first, *settings)]
+    arrow = arrow.select([*first, *settings, *rest])
     if tag is not None:
         name = tag if tag not in arrow.column_names else f"{tag} over steps"
         cells = pa.array([curves.get(run, "") for run in table["run"].tolist()], pa.string())

@@ -20,22 +20,26 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, metavar="LOGDIR... LAKE")
-@click.option("--run", multiple=True, metavar="NAME", help="Runs that the lake has: names, globs or re:.")
-@click.option("--tag", multiple=True, metavar="NAME", help="Tags that the lake has: names, globs or re:.")
+@click.option(
+    "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
+)
+@click.option(
+    "--tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR. May be repeated."
+)
 @click.option(
     "--kind",
     multiple=True,
     type=click.Choice(SERIES),
     metavar="KIND",
-    help=f"Tables that the lake has; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
+    help=f"Only this table; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
 @click.option("--watch", is_flag=True, help="Keep syncing until Ctrl-C.")
-@interval_option("30; --watch looks this often")
+@interval_option("30; only with --watch")
 @click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
 @click.option(
     "--compact/--no-compact",
     default=None,
-    help="Join small data files now, or not even if there are many.  [default: if there are many]",
+    help="Join small data files now, or never.  [default: if there are many]",
 )
 @click.option(
     "--retention",
@@ -43,7 +47,7 @@ Examples:
     default=168.0,
     show_default=True,
     metavar="HOURS",
-    help="How long data files are kept that are not needed any more.",
+    help="How long to keep data files that are no longer needed.",
 )
 @click.option(
     "--engine",
@@ -69,8 +73,8 @@ def command(
 ) -> None:
     """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
 
-    Only what is new is read. A sync that is killed leaves a lake that is right, and the next one goes on. A lake is
-    read by DuckDB, polars, Spark and whatever else reads Delta tables, and by every command of tbq in place of LOGDIR.
+    Reads only what is new. A killed sync leaves a valid lake, and the next sync continues. DuckDB, polars, Spark and
+    other programs read a lake as Delta tables; every command of tbq accepts a lake in place of LOGDIR.
     """
     import time
 
@@ -99,18 +103,18 @@ def command(
         except TbqError as failure:
             if first or isinstance(failure, UsageError):
                 raise
-            tell(failure)  # the lake is right, if not new: a full disk or a lost connection may pass
+            tell(failure)  # the lake is valid but old; a full disk or a lost connection may pass
             done = None
         if done or (first and done is not None):
             problems = f"; {done.problems:,} in its problems table" if done.problems else ""
             line = f"{lake}: {done}, {time.monotonic() - began:.1f} s{problems}"
             if watch:
-                tell(line, name="")  # what goes on for ever is looked up in a log
+                tell(line, name="")  # with --watch, stderr is usually a log file
             else:
                 say(line)
         selected = bool(run or tag or kind)
         if first and selected and done is not None and not (done.rows or len(tbq.lake.open(lake).tags())):
-            tell(f"{lake}: has no rows: no run, tag and kind matches so far")
+            tell(f"{lake}: no rows: nothing matches these runs, tags and kinds so far")
         if not watch:
             return
         first = False

@@ -45,7 +45,7 @@ def command(
 
 
 def _draw(table: Table) -> None:
-    """For people: the columns that say something."""
+    """Draw only the columns that hold information."""
     from tbq.cli.emit import draw_table
     from tbq.table.table import Table
 

@@ -37,7 +37,7 @@ Examples:
     "--stalled-after",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Call a run stalled if nothing came for this long.  [default: 120, or 20 times its usual pause]",
+    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
 )
 @live_restarts_option
 @threads_option
@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
 
-    Keys: ? shows all of them, / filters, s smooths, q quits. A directory that is not there yet is waited for. Needs the
+    Keys: ? shows all of them, / filters, s smooths, q quits. Waits for LOGDIR to appear. Needs the
     extra "watch": pip install 'tbq[watch]'.
     """
     import tbq

@@ -1,4 +1,4 @@
-"""What `tbq follow --fail-on` watches for, and the command that it runs then."""
+"""The checks of `tbq follow --fail-on`, and the command that runs if one fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 _SHOWN = 300  # characters of a name in a message
-_GIVEN = 4000  # the same in the environment of a command, which systems limit
+_GIVEN = 4000  # characters of a name in a command's environment, which systems limit
 _WANT = "nan, inf, stall=10m, or a comparison such as 'loss>10'"
 
 
@@ -36,19 +36,19 @@ def seconds(text: str, option: str) -> float:
     >>> seconds("90", "--idle"), seconds("1h30m", "--idle"), seconds("0.5s", "--idle")
     (90.0, 5400.0, 0.5)
     """
-    given = text.strip().lower()
+    duration = text.strip().lower()
     total, at = 0.0, 0
-    while (part := _PART.match(given, at)) and (part[2] or part.end() == len(given)):
+    while (part := _PART.match(duration, at)) and (part[2] or part.end() == len(duration)):
         total += float(part[1]) * _UNITS[part[2]]
         at = part.end()
-    if at < len(given) or not given or not total < 1e9:
+    if at < len(duration) or not duration or not total < 1e9:
         raise UsageError(f"{option}: got {text!r}, want a duration such as 90, 90s, 10m or 1h30m")
     return total
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was watched for: which check it was, and the facts."""
+    """A failed check and its facts."""
 
     check: str
     run: str = ""
@@ -67,7 +67,7 @@ class Event:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The facts as variables for a command."""
+        """The facts as environment variables for a command."""
         step = "" if self.step is None else str(self.step)
         facts = {"EVENT": self.check, "RUN": self.run, "TAG": self.tag, "STEP": step, "VALUE": self.value}
         return {
@@ -76,12 +76,12 @@ class Event:
 
 
 class Watchdog:
-    """The checks of `--fail-on`; `tags` are those that are shown, in which nan and inf are looked for."""
+    """The checks of `--fail-on`. Looks for nan and inf in `tags`, which are the tags shown."""
 
     def __init__(self, checks: Sequence[str], tags: Sequence[str] | None = None) -> None:
         self._shown = Selection.of(tags)
         self._values: list[tuple[str, Selection, Callable[[float], bool]]] = []
-        #: the check for a stall, and after how many seconds it is one
+        #: the check for a stall, and its limit in seconds
         self.stall: tuple[str, float] | None = None
         for check in checks:
             self._add(check)
@@ -91,7 +91,7 @@ class Watchdog:
 
     @property
     def tags(self) -> list[str] | None:
-        """The tags that are shown or watched; None if that is all of them."""
+        """The tags to show or check; None for all tags."""
         if self._shown.items is None:
             return None
         watched = [item for _, selection, _ in self._values for item in selection.items or ()]
@@ -99,11 +99,11 @@ class Watchdog:
 
     @property
     def reads_values(self) -> bool:
-        """Whether scalars are needed for it."""
+        """Whether any check needs scalars."""
         return bool(self._values)
 
     def check(self, scalars: Table) -> Event | None:
-        """The first event that these rows set off, by their wall times."""
+        """The first event that these rows trigger, by wall time."""
         from tbq.export.cells import cell_rows
 
         if not self._values or not len(scalars):
@@ -151,7 +151,7 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
         raise UsageError(
             f"--fail-on: {parts[3]!r} is not a number in {text!r}", hint=f"want {_WANT}"
         ) from None
-    # Both would never fail, and nobody would notice.
+    # Neither of these comparisons could ever hold, and the user would not notice.
     if math.isnan(limit):
         raise UsageError(
             f"--fail-on: {text!r} compares with nan, which nothing equals", hint="use --fail-on nan"
@@ -170,11 +170,11 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
 
 
 def execute(command: str, event: Event) -> str | None:
-    """Run a command of the shell with the facts in its environment; what it prints goes to stderr. What went wrong."""
+    """Run a shell command with the facts in its environment; its output goes to stderr. Returns what went wrong."""
     sys.stderr.flush()
     try:
         output: int | None = sys.stderr.fileno()
-    except (OSError, ValueError):  # a stderr that is no file
+    except (OSError, ValueError):  # stderr is not a file
         output = subprocess.DEVNULL
     environment = {**os.environ, **event.environment}
     try:

@@ -1,4 +1,4 @@
-"""Dictionary columns as NumPy codes: what the layouts and the writers group rows by."""
+"""Dictionary columns as NumPy codes, by which the layouts and the writers group rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def codes_of(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
-    """The code of each row and the names they stand for, each name once; an absent name has code -1."""
+    """The code of each row, and the distinct names that codes index; an absent name has code -1."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # what older versions of pyarrow combine into
+    if isinstance(column, pa.ChunkedArray):  # combine_chunks() of older pyarrow versions returns this
         column = column.chunk(0)
     names, codes = column.dictionary, _indices(column)
     texts = names.to_pylist()
@@ -39,7 +39,7 @@ def _indices(chunk: pa.DictionaryArray) -> Ints:
 
 
 def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
-    """A column as Python values, as `to_pylist`, which takes thirty times as long for a dictionary."""
+    """A column as Python values, like `to_pylist`, but thirty times as fast for a dictionary."""
     if not pa.types.is_dictionary(column.type):
         return list(column.to_pylist())
     values: list[Any] = []
@@ -50,7 +50,7 @@ def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
 
 
 def names_in(column: pa.ChunkedArray) -> list[str]:
-    """The names that a column of labels or strings has, sorted.
+    """The names in a column of labels or strings, sorted.
 
     >>> names_in(pa.chunked_array([["b", "a", "b"]]))
     ['a', 'b']
@@ -61,13 +61,15 @@ def names_in(column: pa.ChunkedArray) -> list[str]:
     for chunk in column.chunks:
         texts = [*chunk.dictionary.to_pylist(), None]
         codes = _indices(chunk)
-        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]  # of each stretch the first
+        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[
+            : len(codes)
+        ]  # the first row of each stretch
         names.update(texts[code] for code in np.unique(codes[fresh]).tolist())
     return sorted(name for name in names if name is not None)
 
 
 def decoded(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
-    """A column as a NumPy array: numbers and times as they are, everything else as objects.
+    """A column as a NumPy array: numbers and times unchanged, everything else as objects.
 
     >>> decoded(pa.chunked_array([["a", None]])).tolist()
     ['a', None]
@@ -78,13 +80,13 @@ def decoded(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
         return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column)
     values = values_of(column)
     out = np.empty(len(values), object)
-    for i, value in enumerate(values):  # not at once: lists of one length would become a matrix
+    for i, value in enumerate(values):  # one by one: lists of the same length would become a matrix
         out[i] = value
     return out
 
 
 def order_of(names: pa.Array) -> Ints:
-    """The rank of each name in plain order of name."""
+    """The rank of each name in plain order."""
     texts = names.to_pylist()
     ranks = np.empty(len(texts) + 1, np.int32)
     ranks[-1] = -1  # the rank of code -1, an absent name
@@ -94,7 +96,7 @@ def order_of(names: pa.Array) -> Ints:
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers as one array; without a copy if it is one chunk."""
+    """A column of numbers as one array; without a copy if the column is one chunk."""
     return np.asarray(
         column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
     )
@@ -116,7 +118,7 @@ def complete(table: pa.Table) -> pa.Table:
 class Series:
     """The rows of a scalar table grouped by run and tag, each group in the order of the table."""
 
-    run: Ints  # of each row
+    run: Ints  # the run code of each row
     tag: Ints
     step: NDArray[np.int64]
     value: NDArray[np.float64]
@@ -145,35 +147,35 @@ class Series:
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        """The row after each group's last."""
+        """The row after the last row of each group."""
         ends = np.append(self.starts, len(self.run))[1:]
         return ends.astype(np.int64)
 
 
 def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
-    """Whether each run is one block, and each tag one block in it."""
+    """Whether each run is one block, and each tag one block within it."""
     key = run.astype(np.int64) * (tags + 1) + tag
     blocks = run[np.concatenate([[True], run[1:] != run[:-1]])] if len(run) else run
     return _are_distinct(key) and _are_distinct(blocks)
 
 
 def _are_distinct(numbers: NDArray[np.integer[Any]]) -> bool:
-    ordered = np.sort(numbers)  # np.unique would import numpy.ma
+    ordered = np.sort(numbers)  # not np.unique, which would import numpy.ma
     return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def numbers_array(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
-    """An Arrow array of NumPy's numbers, null where `absent`. `pa.array` would import numpy.ma."""
-    kept = np.ascontiguousarray(values)
+    """An Arrow array of NumPy numbers, null where `absent`. `pa.array` would import numpy.ma."""
+    contiguous = np.ascontiguousarray(values)
     valid = None if absent is None else pa.py_buffer(np.packbits(~absent, bitorder="little"))
     nulls = 0 if absent is None else int(absent.sum())
     return pa.Array.from_buffers(
-        pa.from_numpy_dtype(kept.dtype), len(kept), [valid, pa.py_buffer(kept)], nulls
+        pa.from_numpy_dtype(contiguous.dtype), len(contiguous), [valid, pa.py_buffer(contiguous)], nulls
     )
 
 
 def label(name: str, count: int) -> pa.DictionaryArray:
-    """A column of labels that has one name in all of its rows. `pa.array` would import pandas if that is installed.
+    """A column of labels with one name in all rows. `pa.array` would import pandas if it is installed.
 
     >>> label("loss", 2).to_pylist()
     ['loss', 'loss']
@@ -191,5 +193,5 @@ _FEW = 1 << 18
 
 @cache
 def _few_zeros() -> pa.Buffer:
-    """The codes of all labels of few rows share a megabyte: Arrow never writes to it."""
+    """A megabyte of zeros that all labels of few rows share as codes: Arrow never writes to it."""
     return pa.py_buffer(bytes(4 * _FEW))

@@ -1,30 +1,30 @@
 """Names of columns: no two alike, whatever tags and hyperparameters are called, by a fixed rule.
 
-Who comes first has its own name. A name that is taken is qualified by what it names, and again until it is free: a tag
-called `run` becomes `tag.run`, a text that is called like a scalar `notes.text`.
+The first column of a name keeps it. A later one gets a qualifier for its kind, repeated until the name is free: a tag
+called `run` becomes `tag.run`, a text with the name of a scalar becomes `notes.text`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-#: What stands before a tag that is called like another column.
+#: The prefix of a tag with the name of another column.
 TAG = "tag."
 
-# The columns that make a layout; they keep their names also if case does not count.
+# The columns that define a layout; they keep their names even if case does not count.
 _KEYS = {"wide": ("run", "step"), "summary": ("run",), "hparams wide": ("run", "group", "status")}
 _CAPITALS = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def distinct(wanted: Iterable[tuple[str, str]], taken: Iterable[str] = ()) -> list[str]:
-    """A name for each (name, qualifier), none of them `taken`; a qualifier that starts with a dot goes to the end.
+    """A name for each (name, qualifier), none of them `taken`; a qualifier that starts with a dot is a suffix.
 
     >>> distinct([("loss", "tag."), ("run", "tag."), ("loss", ".text")], taken=["run"])
     ['loss', 'tag.run', 'loss.text']
     """
     plain = [
         (name.replace("\0", "\\0"), qualifier) for name, qualifier in wanted
-    ]  # Arrow's names end at a zero
+    ]  # Arrow's names end at a zero byte
     used = {"", *taken}
     names: list[str | None] = []
     for name, _ in plain:
@@ -40,7 +40,7 @@ def distinct(wanted: Iterable[tuple[str, str]], taken: Iterable[str] = ()) -> li
 
 
 def column_names(tags: Iterable[str], taken: Iterable[str] = ("run", "step")) -> list[str]:
-    """The tags as names of columns: one that is taken, like `run` or `step`, becomes `tag.run`, `tag.step`.
+    """The tags as names of columns: a taken name such as `run` or `step` becomes `tag.run`, `tag.step`.
 
     >>> column_names(["loss", "step"])
     ['loss', 'tag.step']
@@ -49,10 +49,10 @@ def column_names(tags: Iterable[str], taken: Iterable[str] = ("run", "step")) ->
 
 
 def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:
-    """Names that differ by more than case, for SQL, which takes `Loss` and `loss` for one column.
+    """Names that differ by more than case, for SQL, which treats `Loss` and `loss` as one column.
 
-    All that are alike get a number, so that nobody asks for one and gets another; only the columns that make the
-    layout `kind` keep their names.
+    All names that differ only by case get a number, so that a query cannot get the wrong column; only the columns that
+    define the layout `kind` keep their names.
 
     >>> ignoring_case(["run", "Loss", "lr", "loss"])
     ['run', 'Loss_1', 'lr', 'loss_2']
@@ -79,7 +79,7 @@ def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Names of which a query has made some twice: the first is as it is, the others are numbered, as DuckDB does it.
+    """Names without duplicates: the first keeps its name, repetitions get a number, as in DuckDB.
 
     >>> numbered(["run", "a", "run", "run"])
     ['run', 'a', 'run_1', 'run_2']
@@ -98,18 +98,18 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def renamed(names: Sequence[str], fresh_names: Sequence[str]) -> dict[str, str]:
-    """The columns that got another name, and which."""
+    """The columns that got another name, and that name."""
     return {old: new for old, new in zip(names, fresh_names, strict=True) if old != new}
 
 
 def say_renamed(changes: Mapping[str, str], where: str) -> str:
-    """What a warning says of columns that were renamed because case does not count there.
+    """The warning about columns that were renamed because case does not count in `where`.
 
     >>> say_renamed({"Loss": "Loss_1", "loss": "loss_2"}, "SQLite")
     "SQLite ignores case in names of columns, so 'Loss' is called 'Loss_1', 'loss' is called 'loss_2'"
     """
     listed = [f"{old!r} is called {new!r}" for old, new in changes.items()]
-    more = f" and {len(listed) - 6:,} more are renamed in the same way" if len(listed) > 6 else ""
+    more = f" and {len(listed) - 6:,} more are renamed likewise" if len(listed) > 6 else ""
     return f"{where} ignores case in names of columns, so {', '.join(listed[:6])}{more}"
 
 

@@ -19,11 +19,11 @@ COLUMN = "relative_time"
 def relative_times(
     walls: pa.ChunkedArray, runs: pa.ChunkedArray | None, began: Mapping[str, float] | None
 ) -> pa.ChunkedArray:
-    """Wall times since their run began: since its first record with a wall time in any of its files, or since the first
+    """Seconds since each run began: since its first record with a wall time in any of its files, or since the first
     value of a tag if that is earlier (in a converted log).
 
-    `began` has that time of each run; it is 0 for a run of which no record has one. A table that comes from no log
-    (None) counts from its own first row of each run.
+    `began` maps each run to that time; it is 0 for a run whose records have none. Without it (None), as for a table
+    without a log, times count from the first row of each run.
 
     >>> relative_times(pa.chunked_array([[12.5]]), pa.chunked_array([["a"]]), {"a": 10.0}).to_pylist()
     [2.5]
@@ -45,7 +45,7 @@ def relative_times(
 
 
 def run_column(table: pa.Table) -> pa.ChunkedArray | None:
-    """The column of runs, if there is one; of two that a query joined, the first."""
+    """The column of runs, if any; of two joined by a query, the first."""
     names = table.column_names
     return table.column(names.index("run")) if "run" in names else None
 

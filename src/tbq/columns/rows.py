@@ -1,6 +1,6 @@
-"""Rows of small tables chosen and put in order, without the functions of Arrow, which take 30 ms to import.
+"""Selecting and ordering rows of small tables without Arrow's compute functions, which take 30 ms to import.
 
-Large tables are left to Arrow; `FEW` is where it begins to pay, and tests set it to compare both.
+Large tables use Arrow; `FEW` is where it begins to pay, and tests set it to compare both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-#: Tables of fewer cells than this are handled as Python values.
+#: Tables with fewer cells than this are handled as Python values.
 FEW = 1 << 16
 
 
 def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
-    """The rows whose column of labels or strings has one of these names.
+    """The rows whose label or string column has one of these names.
 
     >>> import pyarrow as pa
     >>> having(pa.table({"run": ["a", "b", "a"], "step": [1, 2, 3]}), "run", ["a"])["step"].to_pylist()
@@ -36,7 +36,7 @@ def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
 
 
 def with_strings(columns: pa.Schema) -> pa.Schema:
-    """The columns with labels as plain strings.
+    """The schema with labels as plain strings.
 
     >>> import pyarrow as pa
     >>> with_strings(pa.schema([("run", pa.dictionary(pa.int32(), pa.string()))])).field("run").type
@@ -53,7 +53,7 @@ def with_strings(columns: pa.Schema) -> pa.Schema:
 
 
 def take(table: pa.Table, rows: Sequence[int]) -> pa.Table:
-    """These rows of a table; all of them in order cost nothing."""
+    """These rows of a table; selecting all rows in order is free."""
     import pyarrow as pa
 
     if len(rows) == table.num_rows and list(rows) == list(range(table.num_rows)):
@@ -75,7 +75,7 @@ def take_cells(column: pa.ChunkedArray | pa.Array, rows: Sequence[int | None]) -
 
 
 def first_of(column: pa.Array, rows: Sequence[int | None], others: Sequence[int | None]) -> pa.Array:
-    """The cells at these rows, and if one is null, the cell at the row of `others`."""
+    """The cells at these rows; if a cell is null, the cell at the row of `others`."""
     import pyarrow as pa
 
     if max(len(column), len(rows)) >= FEW:

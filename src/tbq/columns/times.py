@@ -20,9 +20,9 @@ def is_wall_time(name: str) -> bool:
 
 
 def with_time(table: pa.Table, time: Time, began: Mapping[str, float] | None = None) -> pa.Table:
-    """The table with its wall times as asked: `unix` seconds, `iso` timestamps (UTC), or `relative` seconds.
+    """The table with its wall times as `unix` seconds, `iso` timestamps (UTC), or `relative` seconds.
 
-    Relative times are since the run began, which `began` says (see `tbq.columns.relative`).
+    Relative times count from the run's start in `began` (see `tbq.columns.relative`).
     """
     import pyarrow as pa
 
@@ -42,14 +42,14 @@ def with_time(table: pa.Table, time: Time, began: Mapping[str, float] | None = N
 
 
 def timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Seconds as UTC timestamps, to the microsecond; a time that no calendar holds is null."""
+    """Seconds as UTC timestamps, to the microsecond; null outside the calendar."""
     import numpy as np
     import pyarrow as pa
 
     chunks = []
     for chunk in column.chunks:
         seconds = chunk.to_numpy(zero_copy_only=False)
-        fits = np.abs(seconds) < 250_000_000_000  # nine thousand years: past that no library prints a date
+        fits = np.abs(seconds) < 250_000_000_000  # nine thousand years: libraries print no later dates
         micros = np.rint(np.where(fits, seconds, 0) * 1e6).astype(np.int64)
         chunks.append(pa.array(micros, mask=~fits).cast(pa.timestamp("us", "UTC")))
     return pa.chunked_array(chunks, pa.timestamp("us", "UTC"))

@@ -1,4 +1,4 @@
-"""`python -m tbq.compat script.py`: run a script with tbq in the place of TensorBoard's readers and of tbparse."""
+"""`python -m tbq.compat script.py`: runs a script with tbq in place of TensorBoard's readers and of tbparse."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Usage: python -m tbq.compat [--protobuf] SCRIPT [ARGUMENT]...
        python -m tbq.compat [--protobuf] -m MODULE [ARGUMENT]...
 
 Run a script that reads TensorBoard logs, unchanged, on tbq's engine: its imports of EventAccumulator,
-EventMultiplexer, the event file loaders, summary_iterator and tbparse give tbq's.
+EventMultiplexer, the event file loaders, summary_iterator and tbparse load tbq's.
 
-  --protobuf  give messages of the tensorboard package, which must be installed
+  --protobuf  return messages of the tensorboard package, which must be installed
 
 Example: python -m tbq.compat plot_losses.py runs/
 """
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the arguments name; returns the exit code if nothing was run."""
+    """Run the script or module; returns the exit code if nothing was run."""
     protobuf = arguments[:1] == ["--protobuf"]
     rest = arguments[1:] if protobuf else arguments
     if rest[:1] in (["-h"], ["--help"]):
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         print(USAGE, end="", file=sys.stderr)
         return 2
     if not module and not os.path.exists(rest[0]):
-        print(f"tbq: there is no script {rest[0]!r}", file=sys.stderr)
+        print(f"tbq: no such script: {rest[0]!r}", file=sys.stderr)
         return 2
     install(protobuf=protobuf)
     sys.argv = rest

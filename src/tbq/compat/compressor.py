@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-#: Basis points of -1.5 to 1.5 standard deviations of a normal distribution, in steps of half of one, and both ends.
+#: Basis points of -1.5 to 1.5 standard deviations of a normal distribution, in steps of a half, and both ends.
 NORMAL_HISTOGRAM_BPS = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 
 
@@ -29,7 +29,7 @@ class Histogram(Protocol):
 def compress_histogram_proto(
     histogram: Histogram, bps: Sequence[float] = NORMAL_HISTOGRAM_BPS
 ) -> list[tuple[float, Any]]:
-    """The value at each basis point, by linear interpolation inside of its bucket."""
+    """The value at each basis point, interpolated linearly inside its bucket."""
     if not histogram.num:
         return [(bp, 0.0) for bp in bps]
     counts = np.array(histogram.bucket)
@@ -38,7 +38,7 @@ def compress_histogram_proto(
     values: list[tuple[float, Any]] = []
     for bp in bps:
         bucket = int(np.searchsorted(weights, bp, side="right"))
-        # Empty buckets have no width in weight to interpolate over.
+        # Skip empty buckets: there is no weight to interpolate over.
         while bucket < len(weights) and weights[bucket] == _before(weights, bucket):
             bucket += 1
         if bucket >= len(weights):

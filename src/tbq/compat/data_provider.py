@@ -1,4 +1,4 @@
-"""`DataProvider(logdir)`: TensorBoard's data provider interface over a log directory that is followed."""
+"""`DataProvider(logdir)`: TensorBoard's data provider interface over a log directory that may grow."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from tbq.source.discover import Source
 
 logger = logging.getLogger("tensorboard")
 
-#: As many values of each series as there are.
+#: A limit for "all values of each series".
 ALL = 2**62
 
 _Lists = dict[str, dict[str, Any]]
 
 
 class DataProvider:
-    """What `MultiplexerDataProvider` answers, from every point of a log directory.
+    """Answers like `MultiplexerDataProvider`, from every point of a log directory.
 
-    Calls look for new data first, if the last look was more than `reload_interval` seconds ago; 0 looks once. All
-    points are kept, whatever `downsample` asks for; fewer scalars are the last one and the least and largest of the
-    others. `restarts` is that of `log.scalars`. Where TensorBoard is installed, its classes are given.
+    Calls first poll for new data, if the last poll was more than `reload_interval` seconds ago; 0 polls once. The
+    provider keeps all points, whatever `downsample` says; fewer scalars are the last point and the
+    extremes of the others. `restarts` is that of `log.scalars`. If TensorBoard is installed, results use its classes.
 
     >>> from tensorboard.context import RequestContext
     >>> provider = DataProvider("runs")
@@ -80,17 +80,15 @@ class DataProvider:
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
         self._index: dict[str, dict[str, Series]] = {}
-        self._sources: dict[str, str] = {}  # names of runs here to those of the log
+        self._sources: dict[str, str] = {}  # the run's name here → its name in the log
         self._values: dict[tuple[str, str], RunValues] = {}
-        self._lists: dict[
-            tuple[str, str, int], dict[str, Any]
-        ] = {}  # what list_* gave of runs that are as they were
+        self._lists: dict[tuple[str, str, int], dict[str, Any]] = {}  # results of list_* for unchanged runs
 
     def __str__(self) -> str:
         return f"DataProvider(logdir={self._name!r})"
 
     def reload(self) -> None:
-        """Look for new data now."""
+        """Poll for new data now."""
         with self._lock:
             self._looked = time.monotonic()
             if self._update is None:
@@ -116,15 +114,15 @@ class DataProvider:
             self._update = None
 
     def pause(self) -> float:
-        """Seconds until it is time for the next look, so that looking at many files takes a small share of a CPU."""
+        """Seconds until the next poll is due, so that polling many files takes a small share of a CPU."""
         return self._listing.pause()
 
     def close(self) -> None:
-        """Forget everything that was read."""
+        """Drop all data."""
         self._follower.close()
 
     def experiment_metadata(self, ctx: Any = None, *, experiment_id: str) -> Any:
-        """Where the data come from."""
+        """The origin of the data."""
         validate(ctx, experiment_id)
         return provider().ExperimentMetadata(data_location=self._name)
 
@@ -146,15 +144,15 @@ class DataProvider:
             ]
 
     def list_scalars(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
-        """What is known of series of scalars."""
+        """The metadata of series of scalars."""
         return self._list(requested(ctx, **wanted), SCALAR, provider().ScalarTimeSeries)
 
     def list_tensors(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
-        """What is known of series of tensors."""
+        """The metadata of series of tensors."""
         return self._list(requested(ctx, **wanted), TENSOR, provider().TensorTimeSeries)
 
     def list_blob_sequences(self, ctx: Any = None, **wanted: Unpack[Wanted]) -> _Lists:
-        """What is known of series of images, clips and graphs."""
+        """The metadata of series of images, clips and graphs."""
         request = requested(ctx, **wanted)
 
         def longest(run: str, series: Series) -> dict[str, Any]:
@@ -189,7 +187,7 @@ class DataProvider:
                     point = datum(last.last_step, last.last_wall_time, last.last_value)
                 else:
                     points = self._points(run, series)
-                    if len(points.steps) == 0:  # nothing that can be read
+                    if len(points.steps) == 0:  # no readable point
                         continue
                     point = datum(*(column[-1].item() for column in points))
                 lists.setdefault(run, {})[series.tag] = point
@@ -249,7 +247,7 @@ class DataProvider:
         return stored[index]
 
     def list_hyperparameters(self, ctx: Any = None, *, experiment_ids: Any, limit: int | None = None) -> Any:
-        """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
+        """None, so that TensorBoard's page reads the tensors of the plugin hparams."""
         return provider().ListHyperparametersResult(hyperparameters=[], session_groups=[])
 
     def read_hyperparameters(
@@ -261,7 +259,7 @@ class DataProvider:
         sort: Any = None,
         hparams_to_include: Any = None,
     ) -> list[Any]:
-        """Nothing: TensorBoard's page then reads the tensors of the plugin hparams."""
+        """An empty list, so that TensorBoard's page reads the tensors of the plugin hparams."""
         return []
 
     def points(self, request: Request, most: int) -> Iterator[tuple[str, Series, Points]]:
@@ -271,7 +269,7 @@ class DataProvider:
             yield run, series, thin(self._points(run, series), most)
 
     def _runs(self) -> list[str]:
-        """The runs of the log that count."""
+        """The runs of the log."""
         return self._listing.runs()
 
     def _shown(self, run: str) -> str:
@@ -279,7 +277,7 @@ class DataProvider:
         return f"{run}/." if run in self._named else run
 
     def _fresh(self) -> threading.RLock:
-        """Look if it is time, and take the lock: `with self._fresh(): …`."""
+        """Poll if it is due, and take the lock: `with self._fresh(): …`."""
         with self._lock:
             waited = time.monotonic() - self._looked
             due = self._interval > 0 and waited >= self._interval and self.pause() <= 0
@@ -316,7 +314,7 @@ class DataProvider:
         make: Any,
         further: Callable[[str, Series], dict[str, Any]] | None = None,
     ) -> _Lists:
-        """What is known of the series; of requests for all of them it is kept until a run changes."""
+        """The metadata of the series; results for all series are cached until a run changes."""
         plugin = request.plugin
         with self._fresh():
             if request.runs is not None or request.tags is not None:
@@ -360,7 +358,7 @@ class DataProvider:
     def _points(self, run: str, series: Series) -> Points:
         if series.listed.kind == "scalars":
             return self._listing.points(self._sources.get(run, run), series.source)
-        import numpy as np  # scalars of a plugin that tbq does not know
+        import numpy as np  # scalars of an unknown plugin
 
         values = self._values_of(run, series)
         rows = list(tensors(values, series, values.places(series.source)))
@@ -370,9 +368,9 @@ class DataProvider:
 
 
 class MultiplexerDataProvider(DataProvider):
-    """The same of the runs of an `EventMultiplexer`, tbq's or TensorBoard's, made as TensorBoard's class is.
+    """The same for the runs of an `EventMultiplexer`, tbq's or TensorBoard's, constructed like TensorBoard's class.
 
-    Values are read from the files of the runs, every one of them: what the multiplexer has loaded does not matter.
+    Reads all values from the files of the runs, whatever the multiplexer has loaded.
     """
 
     def __init__(self, multiplexer: Any, logdir: str, **options: Any) -> None:
@@ -381,7 +379,7 @@ class MultiplexerDataProvider(DataProvider):
             os.path.abspath(os.path.join(logdir, run)) != os.path.abspath(path) for run, path in paths.items()
         )
         super().__init__(dict(paths) if elsewhere else logdir, name=logdir, **options)
-        self._named = set()  # names are those of the multiplexer
+        self._named = set()  # the multiplexer's names apply
         self._multiplexer = multiplexer
 
     def list_runs(self, ctx: Any = None, *, experiment_id: str) -> list[Any]:
@@ -396,7 +394,7 @@ class MultiplexerDataProvider(DataProvider):
     def _start(self, run: str) -> float | None:
         try:
             start: float = self._multiplexer.FirstEventTimestamp(run)
-        except ValueError:  # it has no event
+        except ValueError:  # the run has no event
             return None
         return start
 

@@ -1,11 +1,11 @@
-"""What `install` sets for all that is made after it."""
+"""The defaults that `install` sets for all objects created after it."""
 
 from __future__ import annotations
 
-#: whether messages are those of the tensorboard package
+#: whether to return messages of the tensorboard package
 protobuf = False
 
 
 def wants_protobuf(asked: bool | None) -> bool:
-    """What the argument `protobuf` means; None is what `install` was told."""
+    """The meaning of the argument `protobuf`; None is the default that `install` set."""
     return protobuf if asked is None else asked

@@ -1,4 +1,4 @@
-"""The event files of one directory, read one after the other in the order of their names."""
+"""Reads the event files of one directory one after the other, in the order of their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THEIRS = "tensorboard.backend.event_processing.directory_watcher"
 
 
 class DirectoryDeletedError(Exception):
-    """The directory is gone for good."""
+    """The directory was deleted permanently."""
 
 
 @functools.cache
@@ -30,18 +30,18 @@ def _deleted_error(theirs: type[Exception] | None) -> type[Exception]:
 
 
 def deleted(directory: str) -> Exception:
-    """The error for a directory that is gone: also one of TensorBoard's, if somebody has imported that to catch it."""
+    """The error for a deleted directory; also an instance of TensorBoard's, if that is imported to be caught."""
     theirs = getattr(sys.modules.get(_THEIRS), "DirectoryDeletedError", None)
     return _deleted_error(theirs)(f"Directory {directory} has been permanently deleted")
 
 
 class DirectoryWatcher:
-    """Loads from the paths of a directory, of which only the last one is expected to grow.
+    """Loads from the paths of a directory; only the last path is expected to grow.
 
-    `loader_factory` takes a path and returns an object with a `Load` method that gives what is new.
+    `loader_factory` takes a path and returns an object whose `Load` method returns new events.
     """
 
-    _OOO_WRITE_CHECK_COUNT = 20  # files before the current one that are looked at
+    _OOO_WRITE_CHECK_COUNT = 20  # earlier files to check
 
     def __init__(
         self,
@@ -59,15 +59,15 @@ class DirectoryWatcher:
         self._loader: Any = None
         self._path_filter = path_filter
         self._ooo_writes_detected = False
-        self._finalized_sizes: dict[str, int] = {}  # of files that were read to their end
+        self._finalized_sizes: dict[str, int] = {}  # sizes of fully read files
 
     def Load(self) -> Iterator[Any]:
-        """What has not been given yet, of all files; `DirectoryDeletedError` if the directory is gone."""
+        """The events that were not returned yet, of all files; `DirectoryDeletedError` if the directory is gone."""
         for loader in self._Loaders():
             yield from loader.Load()
 
     def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
-        """The same into the core, at most so many events; returns how many came."""
+        """Feed at most `most` events to the core; returns how many came."""
         count = 0
         for loader in self._Loaders():
             count += loader._Feed(core, most - count, purge)
@@ -76,11 +76,11 @@ class DirectoryWatcher:
         return count
 
     def OutOfOrderWritesDetected(self) -> bool:
-        """Whether a file was written to after one with a later name had been begun."""
+        """Whether a file was written to after a file with a later name had been started."""
         return self._ooo_writes_detected
 
     def _Loaders(self) -> Iterator[Any]:
-        """The loader of each file from the current one on, twice: before a next file is looked for, and after."""
+        """The loader of each file from the current one on. Yields each before and after looking for the next file."""
         try:
             if self._loader is None:
                 self._Advance()
@@ -90,18 +90,18 @@ class DirectoryWatcher:
                 if next_path is None:
                     logger.info("No path found after %s", self._path)
                     return
-                yield self._loader  # what came before the next file was begun
+                yield self._loader  # events written before the next file was started
                 logger.info("Directory watcher advancing from %s to %s", self._path, next_path)
                 self._Advance()
         except OSError as failure:
             if not os.path.exists(self._directory):
                 raise deleted(self._directory) from failure
-            # TensorBoard says nothing; a path that is not a directory has no event files.
+            # TensorBoard logs nothing here; a path that is not a directory has no event files.
             level = logging.DEBUG if isinstance(failure, NotADirectoryError) else logging.ERROR
             logger.log(level, "Unable to read %s: %s", self._directory, failure)
 
     def _Advance(self) -> None:
-        """Go on to the next file that can be opened; one that has gone meanwhile is passed over."""
+        """Continue with the next file that can be opened; skips a file that was deleted meanwhile."""
         while (path := self._NextPath()) is not None:
             if self._path is not None:
                 try:

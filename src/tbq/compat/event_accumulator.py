@@ -42,7 +42,7 @@ __all__ = [
     "ScalarEvent", "TensorEvent", "directory_watcher", "event_file_loader",
 ]  # fmt: skip
 
-# What `Tags()` names, and what `size_guidance` takes.
+# The keys of `Tags()` and of `size_guidance`.
 COMPRESSED_HISTOGRAMS = "distributions"
 HISTOGRAMS = "histograms"
 IMAGES = "images"
@@ -61,7 +61,7 @@ SUMMARY_TYPES = {
     "tensor": "_ProcessTensor",
 }
 
-#: How many values of each tag TensorBoard keeps. Here that is so if it is asked for; by default all are kept.
+#: How many values of each tag TensorBoard keeps. tbq keeps all by default, and this many on request.
 DEFAULT_SIZE_GUIDANCE = {
     COMPRESSED_HISTOGRAMS: 500,
     IMAGES: 4,
@@ -72,7 +72,7 @@ DEFAULT_SIZE_GUIDANCE = {
 }
 STORE_EVERYTHING_SIZE_GUIDANCE = dict.fromkeys(DEFAULT_SIZE_GUIDANCE, 0)
 
-_EVERYTHING = 1 << 62  # events
+_EVERYTHING = 1 << 62  # events, more than any file has
 
 
 class EventAccumulator:
@@ -93,10 +93,10 @@ class EventAccumulator:
         *,
         protobuf: bool | None = None,
     ) -> None:
-        """`size_guidance` says how many values of each tag are kept, by kind: 0 for all, which is the default.
+        """`size_guidance` sets how many values of each tag are kept, by kind: 0 for all, which is the default.
 
-        `compression_bps` are the basis points of `CompressedHistograms`. `purge_orphaned_data` drops what was logged
-        after the step that a restart began at. `protobuf=True` gives messages of the tensorboard package.
+        `compression_bps` are the basis points of `CompressedHistograms`. `purge_orphaned_data` drops values logged
+        after the step at which a restart began. `protobuf=True` returns messages of the tensorboard package.
         """
         sizes = sizes_of(size_guidance or STORE_EVERYTHING_SIZE_GUIDANCE, DEFAULT_SIZE_GUIDANCE)
         self._core = Accumulator(sizes, file_version)
@@ -110,7 +110,7 @@ class EventAccumulator:
         self.purge_orphaned_data = purge_orphaned_data
         self._protobuf = wants_protobuf(protobuf)
 
-        # None of these holds the accumulator: it is freed as soon as nobody has it.
+        # None of these refers to the accumulator, so that it is freed as soon as the caller drops it.
         self.scalars: Reservoir[ScalarEvents] = Reservoir(self._core, SCALARS, sizes[SCALARS])
         self.histograms: Reservoir[Events[HistogramEvent]] = Reservoir(
             self._core, HISTOGRAMS, sizes[HISTOGRAMS], _histogram_event
@@ -143,21 +143,21 @@ class EventAccumulator:
         self._source_writer: str | None = None
 
     def Reload(self) -> EventAccumulator:
-        """Take in what was logged since the last call."""
+        """Load events logged since the last call."""
         with self._generator_mutex:
             self._Load(_EVERYTHING)
         return self
 
     def PluginAssets(self, plugin_name: str) -> list[str]:
-        """The names of the files that a plugin has put beside the event files."""
+        """The names of a plugin's files beside the event files."""
         return plugin_assets.list_assets(os.fspath(self.path), plugin_name)
 
     def RetrievePluginAsset(self, plugin_name: str, asset_name: str) -> str:
-        """The text of one of them; KeyError if there is none."""
+        """The text of such a file; KeyError if it does not exist."""
         return plugin_assets.retrieve_asset(os.fspath(self.path), plugin_name, asset_name)
 
     def FirstEventTimestamp(self) -> float:
-        """When the first event was written; reads that one if nothing has been loaded. ValueError if there is none."""
+        """The wall time of the first event; reads it if nothing is loaded yet. ValueError without events."""
         if self._first_event_timestamp is None:
             with self._generator_mutex:
                 self._Load(1)
@@ -166,7 +166,7 @@ class EventAccumulator:
         return self._first_event_timestamp
 
     def GetSourceWriter(self) -> str | None:
-        """The name of the program that wrote the events, if it wrote that."""
+        """The name of the program that wrote the events, if it is recorded."""
         if self._source_writer is None:
             with self._generator_mutex:
                 if not self._Load(1):
@@ -174,13 +174,13 @@ class EventAccumulator:
         return self._source_writer
 
     def PluginTagToContent(self, plugin_name: str) -> dict[str, bytes]:
-        """The metadata of a plugin, by tag; KeyError if there is no such plugin."""
+        """The metadata of a plugin, by tag; KeyError if the plugin has no data."""
         if plugin_name not in self._plugin_to_tag_to_content:
             raise KeyError(f"Plugin {plugin_name!r} could not be found.")
         return self._plugin_to_tag_to_content[plugin_name]
 
     def SummaryMetadata(self, tag: str) -> Any:
-        """The first metadata that was logged with a tag; KeyError if there is none."""
+        """The first metadata that was logged with a tag; KeyError without any."""
         return self.summary_metadata[tag]
 
     def AllSummaryMetadata(self) -> dict[str, Any]:
@@ -202,53 +202,53 @@ class EventAccumulator:
         }
 
     def Scalars(self, tag: str) -> ScalarEvents:
-        """The values of a tag that were logged as simple values; KeyError if there are none."""
+        """The values of a tag that were logged as simple values; KeyError without any."""
         return self.scalars.Items(tag)
 
     def Graph(self) -> Any:
-        """The GraphDef, if need be that of the metagraph; ValueError if there is none."""
+        """The GraphDef, otherwise that of the metagraph; ValueError without any."""
         return self._Message("tensorboard.GraphDef", self.SerializedGraph())
 
     def SerializedGraph(self) -> bytes:
-        """The same as bytes."""
+        """The graph as bytes."""
         if self._graph is None:
             raise ValueError("There is no graph in this EventAccumulator")
         return self._graph
 
     def MetaGraph(self) -> Any:
-        """The MetaGraphDef; ValueError if there is none."""
+        """The MetaGraphDef; ValueError without any."""
         if self._meta_graph is None:
             raise ValueError("There is no metagraph in this EventAccumulator")
         return self._Message("tensorboard.MetaGraphDef", self._meta_graph)
 
     def RunMetadata(self, tag: str) -> Any:
-        """The RunMetadata of a tag; ValueError if there is none."""
+        """The RunMetadata of a tag; ValueError without any."""
         if tag not in self._tagged_metadata:
             raise ValueError("There is no run metadata with this tag name")
         return self._Message("tensorboard.RunMetadata", self._tagged_metadata[tag])
 
     def Histograms(self, tag: str) -> Events[HistogramEvent]:
-        """The histograms of a tag; KeyError if there are none."""
+        """The histograms of a tag; KeyError without any."""
         return self.histograms.Items(tag)
 
     def CompressedHistograms(self, tag: str) -> Events[CompressedHistogramEvent]:
-        """The same at a few basis points."""
+        """The histograms of a tag at a few basis points."""
         return self.compressed_histograms.Items(tag)
 
     def Images(self, tag: str) -> Events[ImageEvent]:
-        """The images of a tag; KeyError if there are none."""
+        """The images of a tag; KeyError without any."""
         return self.images.Items(tag)
 
     def Audio(self, tag: str) -> Events[AudioEvent]:
-        """The audio clips of a tag; KeyError if there are none."""
+        """The audio clips of a tag; KeyError without any."""
         return self.audios.Items(tag)
 
     def Tensors(self, tag: str) -> Events[TensorEvent]:
-        """The tensors of a tag; KeyError if there are none."""
+        """The tensors of a tag; KeyError without any."""
         return self.tensors.Items(tag)
 
     def _Load(self, most: int) -> int:
-        """Take in so many events at most; returns how many came."""
+        """Load at most `most` events; returns how many came."""
         generator = self._generator
         try:
             if _is_ours(generator):
@@ -269,7 +269,7 @@ class EventAccumulator:
             self._first_event_timestamp = self._core.first_wall_time()
             self.most_recent_step, self.most_recent_wall_time = self._core.most_recent()
 
-    # What the core noted beside values.
+    # Handlers of the core's notes: everything but values.
 
     def _take_file_version(self, data: bytes) -> None:
         version = file_version(data)
@@ -351,7 +351,7 @@ class EventAccumulator:
 
 
 def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
-    """What gives the events of a file or of a directory."""
+    """The loader of the events of a file or of a directory."""
     if not path:
         raise ValueError("path must be a valid string")
     path = os.fspath(path)
@@ -362,7 +362,7 @@ def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
 
 
 def _is_ours(generator: Any) -> bool:
-    """Whether the core can read the files itself: nobody has put a loader of their own in between."""
+    """Whether the core can read the files itself: the generator and its loaders are tbq's own."""
     if type(generator) is DirectoryWatcher:
         return generator._loader_factory is LegacyEventFileLoader
     return type(generator) is LegacyEventFileLoader

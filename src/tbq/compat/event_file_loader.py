@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tbq._core import Accumulator
 
 _AT_ONCE = 256  # records
-_MANY = 1 << 20  # events that are read before Python looks whether it was interrupted
+_MANY = 1 << 20  # events to read between two checks for an interrupt
 
 
 class RawEventFileLoader:
-    """Gives the serialized events of a file, each of them once."""
+    """Yields each serialized event of a file once."""
 
     def __init__(self, file_path: str | os.PathLike[str], detect_file_replacement: bool = False) -> None:
-        """`detect_file_replacement`: read on in a file that was replaced by a longer one of the same name."""
+        """`detect_file_replacement`: continue in a longer file that replaced the file under the same name."""
         if file_path is None:
             raise ValueError("A file path is required")
         self._file_path = os.fspath(file_path)
@@ -86,23 +86,23 @@ class RawEventFileLoader:
         self._LogEnd()
 
     def _Feed(self, core: Accumulator, most: int, purge: bool) -> int:
-        """The same into the core, at most so many events; returns how many came."""
+        """Feed at most `most` events to the core; returns how many came."""
         if not self._Prepare():
             return 0
         count = min(len(self._pending), most)
         pending = islice(iter(self._pending.popleft, None), count)
         deque(map(core.add, pending, repeat(purge)), maxlen=0)
         while count < most:
-            came = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
+            batch = core.read(self._records, min(most - count, _MANY), purge, self._unpacked is not None)
             self._Log()
-            if came == 0:
+            if batch == 0:
                 self._LogEnd()
                 break
-            count += came
+            count += batch
         return count
 
     def _Prepare(self) -> bool:
-        """Get ready to read on; false if there is nothing to read."""
+        """Prepare to continue reading; False if there is nothing to read."""
         logger.debug("Loading events from %s", self._file_path)
         if self._detect_file_replacement:
             has_increased = self.CheckForIncreasedFileSize()
@@ -122,7 +122,7 @@ class RawEventFileLoader:
         return True
 
     def _Unpack(self, unpacked: Unpacked) -> None:
-        """Unpack a compressed file, again if it has changed, and read on in what was in it."""
+        """Unpack a compressed file, again if it has changed, and continue reading its content."""
         try:
             size = os.stat(self._file_path).st_size
         except OSError:
@@ -138,7 +138,7 @@ class RawEventFileLoader:
             self._records = RecordFile(plain, self._records.offset)
 
     def _Log(self) -> None:
-        """Damage that was passed over; TensorBoard stops there, and says so at the same level."""
+        """Log skipped damage; TensorBoard stops there, and logs at the same level."""
         faults, more = self._records.faults()
         for what, offset, length in faults:
             logger.debug(
@@ -158,7 +158,7 @@ class RawEventFileLoader:
         logger.debug("No more events in %s", self._file_path)
 
     def CheckForIncreasedFileSize(self) -> bool | None:
-        """Whether the file has grown since the last call; None if that is not known."""
+        """Whether the file has grown since the last call; None if unknown."""
         previous = self._file_size
         try:
             size = os.stat(self._file_path).st_size
@@ -174,7 +174,7 @@ class RawEventFileLoader:
 
 
 class LegacyEventFileLoader(RawEventFileLoader):
-    """Gives events as they were written."""
+    """Yields events as they were written."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class LegacyEventFileLoader(RawEventFileLoader):
         *,
         protobuf: bool | None = None,
     ) -> None:
-        """`protobuf=True` gives messages of the tensorboard package."""
+        """`protobuf=True` yields messages of the tensorboard package."""
         super().__init__(file_path, detect_file_replacement)
         self._protobuf = wants_protobuf(protobuf)
 
@@ -193,7 +193,7 @@ class LegacyEventFileLoader(RawEventFileLoader):
 
 
 class EventFileLoader(LegacyEventFileLoader):
-    """Gives events in which every value is a tensor with its data class, as TensorBoard's plugins read them."""
+    """Yields events in which every value is a tensor with its data class, as TensorBoard's plugins expect."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class EventFileLoader(LegacyEventFileLoader):
 
 
 class TimestampedEventFileLoader(EventFileLoader):
-    """Gives pairs of a wall time and an event."""
+    """Yields pairs of a wall time and an event."""
 
     def _Migrated(self, record: bytes) -> Iterable[Any]:
         return [(event.wall_time, event) for event in super()._Migrated(record)]

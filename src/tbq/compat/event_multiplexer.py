@@ -29,7 +29,7 @@ class EventMultiplexer:
         *,
         protobuf: bool | None = None,
     ) -> None:
-        """`run_path_map` has the paths of runs by their names; the others are those of `EventAccumulator`."""
+        """`run_path_map` maps names of runs to paths; the other arguments are those of `EventAccumulator`."""
         logger.info("Event Multiplexer initializing.")
         self._accumulators_mutex = threading.Lock()
         self._accumulators: dict[str, Any] = {}
@@ -45,7 +45,7 @@ class EventMultiplexer:
         logger.info("Event Multiplexer done initializing")
 
     def AddRun(self, path: str, name: str | None = None) -> EventMultiplexer:
-        """Add a run, under its path unless it has a name; one that is there with this path stays as it is."""
+        """Add a run under `name`, or under its path; a run of this name and path stays unchanged."""
         name = name or path
         accumulator = None
         with self._accumulators_mutex:
@@ -69,7 +69,7 @@ class EventMultiplexer:
         return self
 
     def AddRunsFromDirectory(self, path: str, name: str | None = None) -> EventMultiplexer:
-        """Add each directory from `path` down that has event files, under its path below it (and below `name`)."""
+        """Add each directory with event files at or below `path`, under its relative path (prefixed by `name`)."""
         logger.info("Starting AddRunsFromDirectory: %s", path)
         for folder in _run_folders(path):
             logger.info("Adding events from directory %s", folder)
@@ -79,7 +79,7 @@ class EventMultiplexer:
         return self
 
     def Reload(self) -> EventMultiplexer:
-        """Take in what is new of every run; those whose directory is gone are dropped."""
+        """Load new events of every run; drops runs whose directory is gone."""
         logger.info("Beginning EventMultiplexer.Reload()")
         self._reload_called = True
         gone = set()
@@ -89,7 +89,7 @@ class EventMultiplexer:
             except OSError as failure:
                 logger.error("Unable to reload accumulator '%s': %s", name, failure)
             except Exception as failure:
-                # The error may be TensorBoard's own, of accumulators that were put in place of ours.
+                # The error may be TensorBoard's own, from accumulators that replaced tbq's.
                 if type(failure).__name__ != directory_watcher.DirectoryDeletedError.__name__:
                     raise
                 gone.add(name)
@@ -109,22 +109,22 @@ class EventMultiplexer:
         return {run: accumulator.PluginAssets(plugin_name) for run, accumulator in self._Items()}
 
     def RetrievePluginAsset(self, run: str, plugin_name: str, asset_name: str) -> str:
-        """The text of one of them; KeyError if there is none."""
+        """The text of such a file; KeyError if it does not exist."""
         asset: str = self.GetAccumulator(run).RetrievePluginAsset(plugin_name, asset_name)
         return asset
 
     def FirstEventTimestamp(self, run: str) -> float:
-        """When the first event of a run was written."""
+        """The wall time of a run's first event."""
         timestamp: float = self.GetAccumulator(run).FirstEventTimestamp()
         return timestamp
 
     def GetSourceWriter(self, run: str) -> str | None:
-        """Who wrote the events of a run."""
+        """The program that wrote the events of a run."""
         writer: str | None = self.GetAccumulator(run).GetSourceWriter()
         return writer
 
     def Scalars(self, run: str, tag: str) -> Any:
-        """The scalars of a run and a tag; KeyError if there are none, as with all of these."""
+        """The scalars of a run and a tag; KeyError without any, as for all of these methods."""
         return self.GetAccumulator(run).Scalars(tag)
 
     def Graph(self, run: str) -> Any:
@@ -156,7 +156,7 @@ class EventMultiplexer:
         return self.GetAccumulator(run).Tensors(tag)
 
     def PluginRunToTagToContent(self, plugin_name: str) -> dict[str, dict[str, bytes]]:
-        """The metadata of a plugin by run and tag, of the runs that have some."""
+        """The metadata of a plugin by run and tag, for the runs that have some."""
         contents = {}
         for run in self.Runs():
             try:
@@ -182,13 +182,13 @@ class EventMultiplexer:
         return self._paths
 
     def GetAccumulator(self, run: str) -> Any:
-        """The accumulator of a run; KeyError if there is none."""
+        """The accumulator of a run; KeyError if the run does not exist."""
         with self._accumulators_mutex:
             return self._accumulators[run]
 
 
 def _run_folders(top: str) -> Iterator[str]:
-    """The directories from `top` down that have a file called like an event file, each of them once."""
+    """The directories at or below `top` with a file named like an event file, each once."""
     top = os.fspath(top)
     refuse_remote(top)
     if not os.path.exists(top):
@@ -198,7 +198,7 @@ def _run_folders(top: str) -> Iterator[str]:
     seen = set()
     for folder, below, files in os.walk(top, followlinks=True):
         real = os.path.realpath(folder)
-        if real in seen:  # a link that leads back
+        if real in seen:  # a link to a directory above
             below.clear()
             continue
         seen.add(real)

@@ -1,4 +1,4 @@
-"""The events that EventAccumulator gives: named tuples that are dataclasses too, as TensorBoard's have been both."""
+"""The events that EventAccumulator returns: named tuples that are also dataclasses, as TensorBoard has used both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def _also_dataclass(cls: type[_T]) -> type[_T]:
-    """Give a named tuple what `dataclasses` and `vars` look for: `asdict`, `fields` and `replace` take it."""
+    """Add to a named tuple what `dataclasses` and `vars` need: `asdict`, `fields` and `replace` accept it."""
     types = typing.get_type_hints(cls).items()
     namespace = {
         "__doc__": cls.__doc__,

@@ -1,4 +1,4 @@
-"""Puts these modules in the place of TensorBoard's, TensorFlow's and tbparse's, for scripts that import those."""
+"""Replaces TensorBoard's, TensorFlow's and tbparse's modules by tbq's, for scripts that import those."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _REPLACED = {
     "tensorflow.python.summary.summary_iterator": "tbq.compat.summary_iterator",
     "tbparse": "tbq.compat.tbparse",
 }
-#: What scripts need beside them, if there is no tensorboard package.
+#: Modules that scripts need in addition, if the tensorboard package is not installed.
 _ADDED = {
     f"{_EVENTS}.directory_watcher": "tbq.compat.directory_watcher",
     "tensorboard.util.tensor_util": "tbq.compat.tensor_util",
 }
 _ABSENT = object()
 _lock = threading.RLock()
-_undo: list[Callable[[], object]] = []  # what puts back what was there before
+_undo: list[Callable[[], object]] = []  # functions that restore the previous state
 
 
 def install(*, protobuf: bool = False) -> None:
-    """From now on, imports of EventAccumulator, EventMultiplexer, the loaders, summary_iterator and tbparse give tbq's.
+    """Make imports of EventAccumulator, EventMultiplexer, the loaders, summary_iterator and tbparse load tbq's.
 
-    What has been imported by name before keeps what it has. The tensorboard package need not be installed.
-    `protobuf=True`: they give messages of that package.
+    Names that were imported before keep their values. The tensorboard package need not be installed.
+    `protobuf=True`: the readers return messages of that package.
 
     >>> import tbq.compat
     >>> tbq.compat.install()
@@ -69,7 +69,7 @@ def install(*, protobuf: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`: later imports give the packages' own modules again."""
+    """Undo `install`: later imports load the packages' own modules again."""
     with _lock:
         while _undo:
             _undo.pop()()
@@ -96,12 +96,12 @@ def _is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ImportError:
         return False
-    except ValueError:  # a module without a spec: somebody else has put it there
+    except ValueError:  # a module without a spec, set by another program
         return True
 
 
 def _add_packages(names: set[str]) -> None:
-    """Empty packages, for imports to go through."""
+    """Add empty packages, so that imports can pass through them."""
     for name in sorted(names):
         parts = name.split(".")
         for depth in range(1, len(parts) + 1):
@@ -109,7 +109,7 @@ def _add_packages(names: set[str]) -> None:
             if package in sys.modules:
                 continue
             module = ModuleType(
-                package, "Stands in for a package that is not installed; made by tbq.compat.install()."
+                package, "Replaces a package that is not installed; created by tbq.compat.install()."
             )
             module.__path__ = []
             _put(sys.modules, package, module)
@@ -126,13 +126,13 @@ def _patch_tensorflow(tensorflow: Any) -> None:
     except AttributeError:
         return
     train.summary_iterator = (
-        summary_iterator  # TensorFlow's modules have attributes that are not in their dictionaries
+        summary_iterator  # TensorFlow's modules have attributes outside their dictionaries
     )
     _undo.append(lambda: setattr(train, "summary_iterator", before))
 
 
 class _TensorFlowFinder(importlib.abc.MetaPathFinder):
-    """Waits for TensorFlow to be imported, to put our `summary_iterator` in place of its own."""
+    """Waits for the import of TensorFlow, then replaces its `summary_iterator` by tbq's."""
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Light, read-only protobuf messages: the attributes and methods that scripts use, made of bytes when asked for."""
+"""Light, read-only protobuf messages: the attributes and methods that scripts use, parsed on demand."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class DecodeError(ValueError):
 
 
 class Message:
-    """A message that is kept as its bytes, and parsed when the first field is asked for.
+    """A message stored as its bytes, and parsed on first access to a field.
 
-    There is one class per protobuf message; `message_class("tensorboard.Event")` gives it.
+    Each protobuf message has its own class; `message_class("tensorboard.Event")` returns it.
     """
 
     __slots__ = ("_data", "_fields")
     DESCRIPTOR: ClassVar[MessageSpec]
-    __hash__ = None  # type: ignore[assignment]  # as with protobuf's own
+    __hash__ = None  # type: ignore[assignment]  # as in protobuf
 
     def __init__(self, data: bytes = b"") -> None:
         object.__setattr__(self, "_data", data)
@@ -40,7 +40,7 @@ class Message:
 
     @classmethod
     def FromString(cls, data: bytes) -> Message:
-        """The message that these bytes are; `DecodeError` if they are none."""
+        """Parse bytes as a message; `DecodeError` if they are not one."""
         message = cls(bytes(data))
         message._parsed()
         return message
@@ -69,11 +69,11 @@ class Message:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"{type(self).__name__} of tbq is read-only: to_protobuf() gives a message that can be changed"
+            f"{type(self).__name__} of tbq is read-only: to_protobuf() returns a message that can be changed"
         )
 
     def HasField(self, name: str) -> bool:
-        """Whether a field is set; of fields that cannot tell protobuf's ValueError."""
+        """Whether a field is set; raises protobuf's ValueError for fields without presence."""
         spec = self.DESCRIPTOR
         if name in spec.oneofs_by_name:
             return self.WhichOneof(name) is not None
@@ -87,7 +87,7 @@ class Message:
         return name in self._parsed()
 
     def WhichOneof(self, name: str) -> str | None:
-        """The field of a oneof that is set."""
+        """The name of the field that is set in a oneof."""
         spec = self.DESCRIPTOR
         if name not in spec.oneofs_by_name:
             raise ValueError(f'Protocol message {spec.name} has no oneof "{name}" field.')
@@ -95,7 +95,7 @@ class Message:
         return next((field for field in spec.oneofs_by_name[name] if field in fields), None)
 
     def ListFields(self) -> list[tuple[FieldSpec, Any]]:
-        """The fields that are set, by their numbers: descriptor and value."""
+        """The fields that are set, by number: descriptor and value."""
         fields = self._parsed()
         return [
             (field, fields[field.name])
@@ -103,8 +103,8 @@ class Message:
             if field.name in fields and _counts(field, fields[field.name])
         ]
 
-    def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: ARG002 - protobuf takes it
-        """The bytes of the message, as they were logged."""
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: ARG002 - protobuf's signature
+        """The bytes of the message, as logged."""
         data: bytes = self._data
         return data
 
@@ -117,7 +117,7 @@ class Message:
         return True
 
     def to_protobuf(self) -> Any:
-        """The same as a message of the tensorboard package."""
+        """The same message in the class of the tensorboard package."""
         from tbq.compat.real_messages import real_class
 
         return real_class(self.DESCRIPTOR.full_name).FromString(self._data)
@@ -130,7 +130,7 @@ class Message:
             other = type(self)(other.SerializeToString())  # type: ignore[attr-defined]
         if type(self) is not type(other):
             return NotImplemented
-        same: bool = self._data == other._data  # NaN is equal to itself, as protobuf has it
+        same: bool = self._data == other._data  # NaN equals itself, as in protobuf
         return same or self.ListFields() == other.ListFields()
 
     def __copy__(self) -> Message:
@@ -153,7 +153,7 @@ class Message:
 
 @functools.cache
 def message_class(full_name: str) -> type[Message]:
-    """The class of a message, with those that are declared inside of it and its enums as attributes."""
+    """The class of a message, with its nested messages and enums as attributes."""
     spec = schema.message_spec(full_name)
     members: dict[str, Any] = {"__slots__": (), "DESCRIPTOR": spec, **schema.enums_within(full_name)}
     for name, nested in schema.messages_within(full_name).items():
@@ -166,12 +166,12 @@ def _restored(full_name: str, data: bytes) -> Message:
 
 
 def _bare(full_name: str) -> str:
-    """A name without its package: TensorFlow and TensorBoard have the same messages in different ones."""
+    """A name without its package: TensorFlow and TensorBoard have the same messages in different packages."""
     return full_name.removeprefix("tensorboard.").removeprefix("tensorflow.")
 
 
 def _counts(field: FieldSpec, value: Any) -> bool:
-    """Whether protobuf lists a field with this value: not if it is the default and nothing can tell."""
+    """Whether protobuf lists a field with this value: not for a default value without presence."""
     if field.repeated:
         return bool(value)
     if field.presence or value != field.default:
@@ -180,7 +180,7 @@ def _counts(field: FieldSpec, value: Any) -> bool:
 
 
 def raw_fields(data: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """The fields of a message: number, wire type, varint, and where the field, its content and the next one begin."""
+    """The fields of a message: number, wire type, varint, and the starts of the field, its content and the next."""
     at, end = 0, len(data)
     while at < end:
         begin = at
@@ -202,7 +202,7 @@ def raw_fields(data: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:
         else:
             raise DecodeError("Error parsing message: a field has an unknown wire type")
         if at > end:
-            raise DecodeError("Error parsing message: it ends inside of a field")
+            raise DecodeError("Error parsing message: it ends inside a field")
         yield number, wire, raw, begin, start, at
 
 
@@ -218,7 +218,7 @@ def _parse(data: bytes, spec: MessageSpec) -> dict[str, Any]:
 def _store(
     fields: dict[str, Any], spec: MessageSpec, field: FieldSpec, wire: int, raw: int, content: bytes
 ) -> None:
-    """Take one field; one of another wire type than it should have is unknown, as protobuf has it."""
+    """Store one field; a field of an unexpected wire type is ignored as unknown, as in protobuf."""
     name = field.name
     if field.key_type:
         if wire == schema.BYTES:
@@ -235,7 +235,7 @@ def _store(
             for other in spec.oneofs_by_name[field.oneof]:
                 if other != name:
                     fields.pop(other, None)
-        if field.is_message and name in fields:  # parts of a message are merged
+        if field.is_message and name in fields:  # protobuf merges repeated parts of a message
             value = type(value)(fields[name].SerializeToString() + content)
         fields[name] = value
 
@@ -266,7 +266,7 @@ def _packed(content: bytes, field: FieldSpec) -> list[Any]:
     if field.type_name in _FIXED:
         dtype = np.dtype(_FIXED[field.type_name][1])
         if len(content) % dtype.itemsize:
-            raise DecodeError("Error parsing message: packed values end inside of one")
+            raise DecodeError("Error parsing message: packed values end inside a value")
         values: list[Any] = np.frombuffer(content, dtype).tolist()
         return values
     values, at = [], 0
@@ -293,7 +293,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
-            raise DecodeError("Error parsing message: it ends inside of a number")
+            raise DecodeError("Error parsing message: it ends inside a number")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -311,7 +311,7 @@ def _after_group(data: bytes, at: int, number: int) -> int:
             open_groups.append(key >> 3)
         elif wire == schema.END_GROUP:
             if open_groups.pop() != key >> 3:
-                raise DecodeError("Error parsing message: a group ends that was not begun")
+                raise DecodeError("Error parsing message: a group ends that was not started")
         elif wire == schema.VARINT:
             _, at = _varint(data, at)
         elif wire == schema.BYTES:

@@ -1,4 +1,4 @@
-"""Events as TensorBoard's plugins read them: old summaries become tensors, and metadata says the class of the data.
+"""Events as TensorBoard's plugins expect them: old summaries become tensors, with the data class in the metadata.
 
 These are the rules of TensorBoard's `data_compat` and `dataclass_compat`, in this order.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Field numbers of Event and of Summary.Value.
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
-_WHAT = frozenset(range(3, 10))  # those of which an event has one, the last
+_WHAT = frozenset(range(3, 10))  # the oneof of an event: its last field counts
 _TAG, _TENSOR, _METADATA = 1, 8, 9
 
 SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # DataClass
@@ -38,7 +38,7 @@ class Migration:
         self._initial: dict[str, Message] = {}
 
     def events(self, event: Message) -> Iterable[Message]:
-        """The events to use in place of one."""
+        """The events that replace an event."""
         what = event.WhichOneof("what")
         if what == "graph_def":
             return (event, _blob_event(event, "__run_graph__", "graphs", event.graph_def))
@@ -75,7 +75,7 @@ class Migration:
 
 
 def _as_tensor(value: Message) -> Message:
-    """An old value as a tensor; any other as it is."""
+    """An old value as a tensor; any other value unchanged."""
     which = value.WhichOneof("value")
     content = b""
     if which == "simple_value":
@@ -99,7 +99,7 @@ def _as_tensor(value: Message) -> Message:
 
 
 def _histogram(histogram: Any) -> bytes:
-    """Left, right and count of each bucket, without empty ones at the ends; the outermost limits are min and max."""
+    """Left, right and count of each bucket, without empty buckets at the ends; the outermost limits are min and max."""
     counts = histogram.bucket
     filled = [place for place, count in enumerate(counts) if count > 0]
     if not filled:
@@ -107,13 +107,13 @@ def _histogram(histogram: Any) -> bytes:
     start, end = filled[0], filled[-1]
     inner = histogram.bucket_limit[start:end]
     columns = [[histogram.min, *inner], [*inner, histogram.max], counts[start : end + 1]]
-    with np.errstate(over="ignore"):  # limits beyond what float32 holds become infinite
+    with np.errstate(over="ignore"):  # limits too large for float32 become infinite
         buckets = np.array(columns, dtype=np.float32).transpose()
     return wire.integer(1, wire.DT_FLOAT) + wire.shape(buckets.shape) + wire.text(4, buckets.tobytes())
 
 
 def _first_axis(data: bytes, tensor: Message) -> bytes:
-    """A value whose tensor of clips and labels has become one of clips alone."""
+    """A value with a tensor of clips and labels, reduced to a tensor of clips."""
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if len(sizes) <= 1:
         return data
@@ -134,7 +134,7 @@ def _blob_event(event: Message, tag: str, plugin: str, blob: bytes) -> Message:
 
 
 def _with_field(data: bytes, number: int, field: bytes, replaced: Set[int] = frozenset()) -> bytes:
-    """A message in which a field is added in the order of numbers, in place of itself and of those `replaced`."""
+    """A message with a field added in the order of numbers, in place of the same field and of those `replaced`."""
     fields = raw_fields(data)
     parts = [
         (each, data[begin:end])

@@ -6,7 +6,7 @@ import os
 
 
 def list_assets(logdir: str, plugin_name: str) -> list[str]:
-    """Their names; none if the plugin has no folder."""
+    """The names of a plugin's files; empty if the plugin has no folder."""
     try:
         return os.listdir(os.path.join(logdir, "plugins", plugin_name))
     except OSError:
@@ -14,7 +14,7 @@ def list_assets(logdir: str, plugin_name: str) -> list[str]:
 
 
 def retrieve_asset(logdir: str, plugin_name: str, asset_name: str) -> str:
-    """The text of one of them."""
+    """The text of a plugin's file."""
     path = os.path.join(logdir, "plugins", plugin_name, asset_name)
     try:
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Messages of the tensorboard package, for those who ask for them with `protobuf=True`."""
+"""Messages of the tensorboard package, for `protobuf=True`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _MOST = (1 << 64) - 1
 
 
 def sizes_of(guidance: Mapping[str, int], default: Mapping[str, int]) -> dict[str, int]:
-    """How many values of each tag are kept, by kind."""
+    """How many values of each tag to keep, by kind."""
     sizes = {}
     for kind in default:
         size = guidance.get(kind, default[kind])
@@ -42,10 +42,10 @@ class Reservoir(Generic[_S]):
         return self._core.tags(self._kind)
 
     def Items(self, key: str) -> _S:
-        """The values of a tag; KeyError if there are none."""
+        """The values of a tag; KeyError without any."""
         try:
             count = self._core.count(self._kind, key)
-        except TypeError:  # not a text, or one that cannot be encoded
+        except TypeError:  # not a string, or one that cannot be encoded
             count = -1
         if count < 0:
             raise KeyError(f"Key {key} was not found in Reservoir")

@@ -1,4 +1,4 @@
-"""The protobuf messages of event files as `messages.txt` lists them: fields, types, oneofs and enums."""
+"""The protobuf messages of event files, from `messages.txt`: fields, types, oneofs and enums."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DEFAULTS: dict[str, object] = {
 
 
 def _absent(name: str) -> NoReturn:
-    """What protobuf's own functions look for, such as json_format's, is not in these descriptors."""
+    """Raise for attributes that only protobuf's own functions use, such as those of json_format."""
     raise AttributeError(
-        f"the descriptor of a light message has no {name!r}; for functions of the protobuf package take "
-        "message.to_protobuf(), or protobuf=True where the message comes from",
+        f"the descriptor of a light message has no {name!r}; for functions of the protobuf package use "
+        "message.to_protobuf(), or create the reader with protobuf=True",
         name=name,
     )
 
@@ -38,10 +38,10 @@ class FieldSpec(NamedTuple):
     number: int
     type_name: str  # "double", …, "enum", or the full name of a message
     repeated: bool
-    oneof: str  # "" if it is in none
-    presence: bool  # HasField can be asked
-    key_type: str  # of a map, else ""
-    enum: str  # its full name, else ""
+    oneof: str  # "" outside a oneof
+    presence: bool  # whether HasField works
+    key_type: str  # the key type of a map, otherwise ""
+    enum: str  # the full name of an enum, otherwise ""
 
     def __getattr__(self, name: str) -> NoReturn:
         _absent(name)
@@ -135,7 +135,7 @@ def message_spec(full_name: str) -> MessageSpec:
 
 
 def messages_within(full_name: str) -> dict[str, str]:
-    """The messages that are declared inside of one: their names and full names."""
+    """The nested messages of a message: their names and full names."""
     prefix = f"{full_name}."
     return {
         name.removeprefix(prefix): name
@@ -145,12 +145,12 @@ def messages_within(full_name: str) -> dict[str, str]:
 
 
 def enum_values(full_name: str) -> dict[str, int]:
-    """The names and numbers of one enum."""
+    """The names and numbers of an enum."""
     return _listed()[1][full_name]
 
 
 def enums_within(full_name: str) -> dict[str, int]:
-    """The values of the enums that are declared inside of a message."""
+    """The values of a message's nested enums."""
     enums: dict[str, int] = {}
     for name, values in _listed()[1].items():
         if name.rpartition(".")[0] == full_name:

@@ -1,4 +1,4 @@
-"""What EventAccumulator gives in place of lists: events are made when they are looked at."""
+"""The sequences that EventAccumulator returns in place of lists: they create events on access."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _R = TypeVar("_R")
 
 #: The rows of `ScalarEvents`, as the core writes them.
 SCALAR_DTYPE = np.dtype((np.record, [("wall_time", "<f8"), ("step", "<i8"), ("value", "<f8")]))
-_AT_ONCE = 1 << 16  # events that are made together
+_AT_ONCE = 1 << 16  # events created at a time
 _scalar_event = functools.partial(tuple.__new__, ScalarEvent)
 
 
 class ScalarEvents(np.ndarray[Any, Any]):
-    """The events of a scalar tag: a list to those who use it as one, an array of records to NumPy and pandas.
+    """The events of a scalar tag: behaves like a list, and is an array of records for NumPy and pandas.
 
-    `pd.DataFrame(events)`, `np.asarray(events)["value"]` and `len(events)` make no event at all.
+    `pd.DataFrame(events)`, `np.asarray(events)["value"]` and `len(events)` create no events.
     """
 
-    __hash__ = None  # as a list
+    __hash__ = None  # like a list
 
     def __new__(cls, rows: np.ndarray[Any, np.dtype[np.uint8]]) -> ScalarEvents:
-        """`rows` are the bytes of the events, which are then its own."""
+        """`rows` holds the bytes of the events; the new object owns them."""
         return super().__new__(cls, (len(rows) // SCALAR_DTYPE.itemsize,), SCALAR_DTYPE, rows)
 
     @property
     def __class__(self) -> type:
-        """For `isinstance(events, list)`."""
+        """Makes `isinstance(events, list)` true."""
         return list if self._is_list else ScalarEvents
 
     @__class__.setter
     def __class__(self, _other: type) -> None:
-        raise TypeError("the class of events stays as it is")
+        raise TypeError("the class of events cannot be changed")
 
     @property
     def _is_list(self) -> bool:
-        """Whether this holds events; what NumPy makes of it may not."""
+        """Whether this holds events; arrays that NumPy derives from it may not."""
         return self.ndim == 1 and self.dtype.names == SCALAR_DTYPE.names
 
     @property
@@ -120,13 +120,13 @@ class ScalarEvents(np.ndarray[Any, Any]):
 
     __str__ = __repr__
 
-    # What a list can do besides; each of them works on the events as a list.
+    # The other methods of a list; each works on the events as a list.
 
     def _change(self, change: Callable[[list[Any]], _R]) -> _R:
         items = list(self)
         result = change(items)
         rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
-        # What unpickling does: the only way to other memory in the same object, whoever owns that which it has.
+        # As unpickling does: the only way to give this object other memory, whoever owns its current memory.
         self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
         return result
 
@@ -169,7 +169,7 @@ Sequence.register(ScalarEvents)
 
 
 def _alike(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
-    """Whether two columns are equal, NaN to NaN too: a list that holds one is equal to itself."""
+    """Whether two columns are equal, with NaN equal to NaN: a list that contains NaN equals itself."""
     same = left == right
     if left.dtype.kind == "f":
         same |= np.isnan(left) & np.isnan(right)
@@ -177,7 +177,7 @@ def _alike(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
 
 
 class Events(MutableSequence[_T]):
-    """The events of a tag that are not scalars, as a list."""
+    """The events of a tag of any other kind, as a list."""
 
     def __init__(self, rows: ValueRows, make: Callable[[float, int, bytes], _T]) -> None:
         self._rows = rows
@@ -187,15 +187,15 @@ class Events(MutableSequence[_T]):
 
     @property
     def __class__(self) -> type:
-        """For `isinstance(events, list)`."""
+        """Makes `isinstance(events, list)` true."""
         return list
 
     @__class__.setter
     def __class__(self, _other: type) -> None:
-        raise TypeError("the class of events stays as it is")
+        raise TypeError("the class of events cannot be changed")
 
     def _list(self) -> list[_T]:
-        """All of them, from now on as a list."""
+        """All events, from now on as a list."""
         if self._items is None:
             self._items = [self._at(index) for index in range(len(self._rows))]
         return self._items
@@ -243,7 +243,7 @@ class Events(MutableSequence[_T]):
             other = other._list()
         return self._list() == other if isinstance(other, list) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # as a list
+    __hash__ = None  # type: ignore[assignment]  # like a list
 
     def __add__(self, other: Any) -> list[Any]:
         return [*self, *other] if isinstance(other, list | Events | ScalarEvents) else NotImplemented

@@ -1,4 +1,4 @@
-"""TensorProtos as NumPy arrays: what `tf.make_ndarray` gives."""
+"""TensorProtos as NumPy arrays, as from `tf.make_ndarray`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tbq import _core
 from tbq.compat.schema import message_spec
 from tbq.errors import missing
 
-# What TensorFlow makes arrays of; quantised numbers are the integers that hold them.
+# The dtypes of TensorFlow's arrays; quantised numbers become the integers that store them.
 _ARRAYS = {
     "string": "object", "qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16", "qint32": "int32",
     **{
@@ -23,7 +23,7 @@ _ARRAYS = {
     },
 }  # fmt: skip
 _FIELDS = message_spec("tensorboard.TensorProto").fields_by_number
-# DataType: the dtype, and the field that holds elements that are not in `tensor_content`.
+# DataType: the dtype, and the field of elements that are not in `tensor_content`.
 _DTYPES = {
     number: (_ARRAYS[name], _FIELDS[field].name)
     for name, (number, field) in _core.dtypes().items()
@@ -32,7 +32,7 @@ _DTYPES = {
 
 
 def make_ndarray(tensor: Any) -> NDArray[Any]:
-    """The array of a TensorProto; the last of too few elements is repeated, as TensorFlow does it."""
+    """The array of a TensorProto; if elements are missing, the last is repeated, as in TensorFlow."""
     if tensor.dtype not in _DTYPES:
         raise TypeError(f"Unsupported tensor type: {tensor.dtype}")
     name, field = _DTYPES[tensor.dtype]

@@ -1,4 +1,4 @@
-"""What the first event of a file says: its version, and who wrote it."""
+"""The first event of a file: its version and its writer."""
 
 from __future__ import annotations
 

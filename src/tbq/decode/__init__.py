@@ -18,7 +18,7 @@ __all__ = ["EVERYTHING", "ON_ERROR", "RESTARTS", "Options", "cpu_count", "decode
 
 
 def cpu_count() -> int:
-    """How many CPUs this process may use."""
+    """The number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -35,8 +35,8 @@ def decode(
 ) -> Result:
     """Decode the files of these runs and store the rows of `kinds`.
 
-    With `session_tables` the sessions, and what each of them logged of each series, are reported too. With `verify`
-    every record is checked, also large ones of which nothing is stored. With `count` nothing is stored: each series
+    With `session_tables`, also reports the sessions, and what each logged of each series. With `verify`, checks
+    every record, also large ones that are not stored. With `count`, stores nothing: each series
     reports the rows that the restart policy keeps.
     """
     from tbq import _core
@@ -55,7 +55,7 @@ def decode(
             select,
             first,
             last,
-            # The sessions that are split have been made runs already.
+            # The sessions of split runs are runs already.
             "keep" if options.restarts == "split" else options.restarts,
             min(options.threads or cpu_count(), 64),
             options.block,

@@ -1,4 +1,4 @@
-"""How to decode: the options that every table takes, checked."""
+"""How to decode: the options that all tables share, checked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tbq.arguments import choice, whole
 from tbq.progress import Progress
 from tbq.select import MAX_STEP, MIN_STEP, Names, Selection, Steps
 
-#: Which rows of a run that was resumed count.
+#: Which rows of a resumed run count.
 Restarts = Literal["resume", "keep", "last", "tensorboard", "split"]
-#: What happens if a file is damaged.
+#: What to do if a file is damaged.
 OnError = Literal["warn", "raise", "ignore"]
 
 RESTARTS: tuple[str, ...] = get_args(Restarts)
@@ -31,17 +31,17 @@ class Options:
     restarts: Restarts = "resume"
     threads: int | None = None
     progress: Progress | None = None
-    columns: Sequence[str] | None = None  # of scalars that are wanted, None for all
+    columns: Sequence[str] | None = None  # the columns of scalars to store; None for all
     defer: bool = False
     block: int = BLOCK
     split: int = SPLIT
-    general_only: bool = False  # take no short way, so that tests can compare both
+    general_only: bool = False  # switch the fast path off, so that tests can compare both
 
     @classmethod
     def of(cls, reading: Reading, **more: Any) -> Options:
-        """The options that the keywords of a table ask for."""
-        given: dict[str, Any] = {name: value for name, value in reading.items() if name != "on_error"}
-        return cls(**given, **more)
+        """The options from the keywords of a table."""
+        keywords: dict[str, Any] = {name: value for name, value in reading.items() if name != "on_error"}
+        return cls(**keywords, **more)
 
     def __post_init__(self) -> None:
         choice("restarts", self.restarts, RESTARTS)
@@ -50,7 +50,7 @@ class Options:
 
 
 class Reading(TypedDict, total=False):
-    """The keywords of everything that reads, as `log.scalars` explains them."""
+    """The keywords of every function that reads; `log.scalars` explains them."""
 
     restarts: Restarts
     threads: int | None
@@ -59,20 +59,20 @@ class Reading(TypedDict, total=False):
 
 
 class Selected(Reading, total=False):
-    """The keywords of every table of values, beside `tag`."""
+    """The keywords of every table of values, besides `tag`."""
 
     run: Names
     steps: Steps
 
 
 class Which(Reading, total=False):
-    """The keywords of everything that gives one value: at which step, and of which run."""
+    """The keywords of every function that returns one value: its step, and its run."""
 
     step: int | None
     run: str | None
 
 
-#: Their names.
+#: The names of these keywords.
 READING = tuple(Reading.__annotations__)
 WHICH = ("step", "run", *READING)
 SELECTED = ("run", "tag", "steps", *READING)

@@ -1,4 +1,4 @@
-"""What went wrong while reading: the problems of files, of unpacking and of restarts, and how they are reported."""
+"""What went wrong while reading: the problems of files, of unpacking and of restarts, and how to report them."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tbq.text import counted
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport, Result
 
-#: What each kind of damage is called.
+#: A description of each kind of damage.
 FAULTS = {
     "bad_length": "a record's length does not match its checksum",
     "bad_payload": "a record's data does not match its checksum",
-    "zeros": "zeros where a record should start",
-    "torn": "a record that was cut off, with others after it",
+    "zeros": "zeros instead of the start of a record",
+    "torn": "a record that was cut off, followed by others",
     "bad_event": "a valid record whose event cannot be decoded",
     "too_long": "a record longer than any event (2 GiB)",
 }
 
 
 def path_of(report: FileReport) -> str:
-    """What people call the file of a report: its path, or its URL."""
+    """The name of a report's file for people: its path, or its URL."""
     return origin(os.fsdecode(report.path))
 
 
 def of_file(report: FileReport, run: str, growing: Growing | None = None) -> list[Problem]:
-    """The problems of one file, worst first; `growing` knows files that are still being written."""
+    """The problems of one file, worst first; `growing` knows which files are still being written."""
     path = path_of(report)
 
     def problem(
@@ -69,23 +69,21 @@ def of_file(report: FileReport, run: str, growing: Growing | None = None) -> lis
 
 
 def _of_tail(report: FileReport, path: str, run: str, growing: Growing | None) -> Problem:
-    """An unfinished record at the end: the state of a file that is being written, else a loss like any other."""
+    """An unfinished record at the end: normal for a file that is being written, otherwise a loss."""
     growing = growing or Growing()
     size = f"{report.truncated:,} bytes"
     if growing(os.fsdecode(report.path), report.bytes):
         severity, message = "info", f"ends in an unfinished record of {size}: it is still being written"
-        hint = "the rest comes with the next flush"
+        hint = "the rest follows with the next flush"
     else:
         after = f" after step {report.last_step:,}" if report.values else ""
         severity, message = "error", f"ends in an unfinished record: {size} lost{after}"
-        hint = (
-            "its writer or a copy was stopped: copy it again, or leave the tail out with tbq rewrite --repair"
-        )
+        hint = "its writer or a copy was stopped: copy it again, or remove the tail: tbq rewrite --repair"
     return Problem("truncated", severity, message, path=path, offset=report.resume, run=run, hint=hint)
 
 
 def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
-    """Why a file could not be opened, given the number of the error, and what to do about it."""
+    """Why a file could not be opened, by the number of the error, and what to do about it."""
     not_fetched = why_not_fetched(path)
     if not_fetched is not None:
         return not_fetched.message, not_fetched.hint
@@ -100,15 +98,15 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     )  # fmt: skip
     for is_kind, name in kinds:
         if is_kind(mode):
-            return f"is a {name}, not a file", "copy what it gives to a file, and read that"
-    hint = "see who may read it: ls -l; chmod a+r" if error in (errno.EACCES, errno.EPERM) else None
+            return f"is a {name}, not a file", "copy its content to a file, and read that"
+    hint = "check its permissions: ls -l; chmod a+r" if error in (errno.EACCES, errno.EPERM) else None
     return f"cannot be read: {os.strerror(error).lower()}", hint
 
 
 def of_unpacking(
     failures: Mapping[bytes, str], reports: Iterable[FileReport], runs: Sequence[Run]
 ) -> list[Problem]:
-    """The problems of compressed files that could not be unpacked to their end; `failures` are those of `Unpacked`."""
+    """The problems of compressed files that could not be fully unpacked; `failures` are those of `Unpacked`."""
     return [
         Problem("unpacking", "error", failures[path], path=path_of(report), run=runs[report.run].name)
         for report in reports
@@ -157,7 +155,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only:
                 Problem(
                     "rounded",
                     "info",
-                    f"{rounded:,} integers past 2^53 are rounded to float64",
+                    f"{rounded:,} integers above 2^53 are rounded to float64",
                     run=name,
                     tag=tag,
                 )
@@ -166,7 +164,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only:
             problems.append(
                 Problem(
                     "not_scalar",
-                    "info",  # nothing is damaged, and nothing lost: they are in another table
+                    "info",  # neither damage nor loss: the values are in another table
                     f"{refused:,} values logged as scalars are not single numbers: see the tensors table",
                     run=name,
                     tag=tag,
@@ -190,7 +188,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only:
 
 
 def _kept(result: Result, runs: Sequence[Run], counted: bool) -> list[int]:
-    """How many rows of each run there are, each run by itself; if nothing is stored, how many were counted."""
+    """The number of rows of each run; if nothing is stored, the number counted."""
     import pyarrow as pa
 
     table = pa.table(result.series([run.name for run in runs]))
@@ -205,7 +203,7 @@ def _kept(result: Result, runs: Sequence[Run], counted: bool) -> list[int]:
 
 
 def _share(dropped: int, kept: int) -> str:
-    """So many rows; if they are more than half of all, out of how many.
+    """A number of rows; if more than half of all were dropped, also the total.
 
     >>> _share(3, 17), _share(576, 30)
     ('3 rows', '576 of 606 rows (95 %)')
@@ -216,7 +214,7 @@ def _share(dropped: int, kept: int) -> str:
 
 
 def tell(problems: Sequence[Problem], on_error: str) -> None:
-    """Raise or warn as `on_error` says; an empty file, and one that is still being written, are not errors."""
+    """Raise or warn as `on_error` says; an empty file, or one still being written, is not an error."""
     choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return
@@ -226,15 +224,17 @@ def tell(problems: Sequence[Problem], on_error: str) -> None:
         raise DamageError(
             first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
         )
-    told = damage + [problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")]
-    for line in brief(told):
+    reported = damage + [
+        problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")
+    ]
+    for line in brief(reported):
         warn(line)
 
 
 def unreadable(
     result: Result, runs: Sequence[Run], unpacking: Mapping[bytes, str] = {}
 ) -> SourceError | None:
-    """The error if not one file could be read."""
+    """The error if no file could be read."""
     reports = result.troubled()
     if len(reports) < result.file_count or not reports:
         return None
@@ -242,7 +242,7 @@ def unreadable(
         return None
     problems = of_unpacking(unpacking, reports, runs)
     first = problems[0] if problems else of_file(reports[0], runs[reports[0].run].name)[0]
-    others = f" (and so for {len(reports) - 1:,} more files)" if len(reports) > 1 else ""
+    others = f" (and {len(reports) - 1:,} more files likewise)" if len(reports) > 1 else ""
     not_fetched = why_not_fetched(os.fsdecode(reports[0].path))
     code = not_fetched.code if not_fetched is not None else first.code
     return SourceError(first.message + others, path=first.path, hint=first.hint, code=code)

@@ -1,4 +1,4 @@
-"""`Reader`: reads the runs of a log, and keeps the problems of all readings and when runs began."""
+"""`Reader`: reads the runs of a log, and collects the problems of all reads and the start of each run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Reads runs into a `Result` of the core; the stages after this one make tables of that.
+    """Reads runs into a `Result` of the core, from which later stages make tables.
 
-    `problems` has what was lost or dropped in all readings so far, `began` the earliest wall time of each run that was
-    read.
+    `problems` holds what was lost or dropped in all reads so far, `began` the earliest wall time of each run read so
+    far.
     """
 
-    #: whether the table `nodes` has the layers of Keras models already, which are read from `graphs` otherwise
+    #: whether the table `nodes` already has the layers of Keras models, which otherwise come from `graphs`
     has_layers = False
 
     def __init__(self, found: Found, unpacked: Unpacked | None = None) -> None:
@@ -45,7 +45,7 @@ class Reader:
 
     @property
     def path(self) -> str:
-        """The paths that were opened, joined by commas."""
+        """The opened paths, joined by commas."""
         return ", ".join(map(shown_path, self.found.paths))
 
     @property
@@ -59,7 +59,7 @@ class Reader:
         return [run.name for run in self.found.runs]
 
     def choose(self, run: Names) -> list[Run]:
-        """The runs that a selection takes; a directory above runs takes all of them."""
+        """The selected runs; a directory above runs selects all of them."""
         selection = Selection.of(run, "run")
         if selection.everything:
             return self.runs
@@ -67,9 +67,9 @@ class Reader:
         return [each for each in self.runs if each.name in names]
 
     def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:
-        """The selection for reading these runs in parts: `loss[0]` takes `loss0` only if no run has a tag `loss[0]`.
+        """The selection for reading these runs in parts: `loss[0]` matches `loss0` only if no run has a tag `loss[0]`.
 
-        All files are read for that, if the selection has patterns.
+        Reads all files for that, if the selection has patterns.
         """
         if not tags.names_of_patterns:
             return tags
@@ -78,7 +78,7 @@ class Reader:
         return tags.settled(series["tag"].unique().to_pylist())
 
     def given(self, reading: Mapping[str, Any]) -> Reader:
-        """This reader; with `restarts="split"` one whose runs are the sessions."""
+        """This reader; with `restarts="split"`, a reader whose runs are the sessions."""
         if reading.get("restarts") != "split":
             return self
         from tbq.decode.sessions import split_sessions
@@ -97,12 +97,12 @@ class Reader:
         session_tables: bool = False,
     ) -> Result:
         """Decode, and report problems as `on_error` says; raises if no file can be read."""
-        # Who wants to fail at damage wants to know of all of it, also in what is not asked for.
+        # A strict caller wants to know of all damage, also in data outside the selection.
         result, problems = self.read_quietly(
             runs, kinds, options, verify=on_error == "raise", session_tables=session_tables
         )
         self._refuse(result, runs)
-        if on_error == "raise":  # else they were reported when the log was opened
+        if on_error == "raise":  # otherwise they were reported when the log was opened
             problems = [*self.found.problems, *problems]
         tell(problems, on_error)
         return result
@@ -116,7 +116,7 @@ class Reader:
         count: bool = False,
         session_tables: bool = False,
     ) -> tuple[Result, list[Problem]]:
-        """Decode, and note the problems; the caller reports them. `session_tables` as `decode` has it."""
+        """Decode, and collect the problems; the caller reports them. `session_tables` as in `decode`."""
         result = decode(
             runs, kinds, options, self.unpacked, session_tables=session_tables, verify=verify, count=count
         )
@@ -131,41 +131,41 @@ class Reader:
         count: bool = False,
         most: int = HELD_BYTES,
     ) -> Iterator[tuple[list[Run], Result]]:
-        """Decode a few runs at a time, so that memory follows what the caller keeps; problems are reported at the end.
+        """Decode a few runs at a time, so that memory depends on what the caller keeps; reports problems at the end.
 
         Raises at the end if no file could be read.
         """
         parts = list(groups(runs, most, most, self.size_of))
         failure: SourceError | None = None
         readable = not parts
-        told: list[Problem] = list(self.found.problems) if on_error == "raise" else []
+        reported: list[Problem] = list(self.found.problems) if on_error == "raise" else []
         with reporting(options.progress) as call:
             sizes = [sum(map(self.size_of, part)) if call is not None else 0 for part in parts]
             counts = [sum(len(run.files) for run in part) if call is not None else 0 for part in parts]
             total = Parts(call, sum(sizes), sum(counts))
             for part, size, files in zip(parts, sizes, counts, strict=True):
-                given = replace(options, progress=total.part(size, files))
+                part_options = replace(options, progress=total.part(size, files))
                 result, problems = self.read_quietly(
-                    part, kinds, given, verify=on_error == "raise" and not count, count=count
+                    part, kinds, part_options, verify=on_error == "raise" and not count, count=count
                 )
                 unread = self.failure(result, part)
                 failure, readable = failure or unread, readable or unread is None
-                told += problems
+                reported += problems
                 yield part, result
         if failure is not None and not readable:
             raise failure
-        tell(told, on_error)
+        tell(reported, on_error)
 
     def collect(
         self, result: Result, runs: Sequence[Run], restarts: Restarts, counted: bool = False
     ) -> list[Problem]:
-        """Keep what a result says of its runs and files; the problems of it. `counted` if no row was stored."""
+        """Collect what a result says about its runs and files; returns its problems. `counted` if no row was stored."""
         self.began.update((runs[run].name, start) for run, start in result.run_starts().items())
         problems = problems_of(result, runs, restarts, counted)
-        if self.unpacked.failures:  # before what follows from them
+        if self.unpacked.failures:  # these come before the problems that they cause
             unpacking = of_unpacking(self.unpacked.failures, result.files, runs)
             paths = {problem.path for problem in unpacking}
-            # A file of which not a byte could be unpacked looks like one that is not an event file.
+            # A file without a single unpacked byte looks like one that is not an event file.
             problems = unpacking + [
                 problem for problem in problems if problem.path not in paths or problem.code != "not_events"
             ]
@@ -180,7 +180,7 @@ class Reader:
         progress: Progress | None = None,
         on_error: OnError = "ignore",
     ) -> Result:
-        """Everything verified and counted, nothing stored; anew each time, since a log may grow."""
+        """Verify and count everything, store nothing; anew on each call, because a log may grow."""
         options = Options(restarts=restarts, threads=threads, progress=progress)
         result, problems = self.read_quietly(self.runs, [], options, count=True)
         self._refuse(result, self.runs)
@@ -188,7 +188,7 @@ class Reader:
         return result
 
     def failure(self, result: Result, runs: Sequence[Run]) -> SourceError | None:
-        """The error if not one file of these runs could be read."""
+        """The error if no file of these runs could be read."""
         return unreadable(result, runs, self.unpacked.failures)
 
     def _refuse(self, result: Result, runs: Sequence[Run]) -> None:
@@ -197,17 +197,17 @@ class Reader:
             raise failure
 
     def note(self, problems: Iterable[Problem], on_error: OnError) -> None:
-        """Keep problems that turned up after decoding, and report them as `on_error` says."""
+        """Collect problems found after decoding, and report them as `on_error` says."""
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
         tell(listed, on_error)
 
     def scalars(self, result: Result, runs: Sequence[Run]) -> pa.Table:
-        """The scalars of a result of these runs."""
+        """The scalars of these runs, from a result."""
         return table_of(result.scalars([run.name for run in runs]))
 
     def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
-        """Where the values of a table are, none of them read: `run, tag, step, wall_time, bytes`."""
+        """The places of a table's values, without reading them: `run, tag, step, wall_time, bytes`."""
         from tbq import _core
 
         return table_of(_core.keys(result, name, runs))
@@ -220,7 +220,7 @@ class Reader:
         rows: Sequence[int] | None,
         columns: Sequence[str] | None,
     ) -> pa.RecordBatchReader:
-        """A table of values batch by batch; `rows` picks from what `keys` lists, `columns` leaves out others."""
+        """A table of values batch by batch; `rows` are indices into `keys`, `columns` limits the columns."""
         import pyarrow as pa
 
         from tbq import _core
@@ -228,21 +228,21 @@ class Reader:
         return pa.RecordBatchReader.from_stream(_core.table(result, name, runs, rows, columns))
 
     def value_problems(self, result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]:
-        """What was wrong with values since the last call, and how many more there were."""
+        """The problems of values since the last call, and the number of unlisted ones."""
         from tbq import _core
 
         return _core.value_problems(result)
 
     def size_of(self, run: Run) -> int:
-        """How many bytes there are to read of a run, about."""
+        """The approximate number of bytes to read for a run."""
         return bytes_of(run)
 
     def stored_overview(self, _kind: str) -> pa.Table | None:
-        """A table about the log, if it need not be made by reading all files."""
+        """A table about the log, if it is available without reading all files."""
         return None
 
     def require(self, tags: Selection, known: list[str], result: Result, kind: str = "scalars") -> list[str]:
-        """The tags selected among `known`; if none is left, the error says of what kind the tag is."""
+        """The selected tags among `known`; if none remains, the error names the kind of the tag."""
         from tbq import _core
 
         try:
@@ -251,7 +251,7 @@ class Reader:
             for other in _core.kinds():
                 if other != kind and tags.resolve(result.tags(other)).names:
                     raise SelectionError(
-                        f"{nothing.message}; that tag is of kind {other}, not {kind}",
+                        f"{nothing.message}; the tag is of kind {other}, not {kind}",
                         path=self.path,
                         hint=f"log.{other}(), or --kind {other}",
                     ) from None
@@ -259,9 +259,9 @@ class Reader:
 
 
 def table_of(stream: object) -> pa.Table:
-    """The Arrow table of a stream of the core.
+    """The Arrow table of a stream from the core.
 
-    Without a RecordBatchReader: if Python ends while a daemon thread lets go of one, pyarrow aborts the process.
+    Uses no RecordBatchReader: if Python ends while a daemon thread releases one, pyarrow aborts the process.
     """
     import pyarrow as pa
 

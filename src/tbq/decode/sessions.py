@@ -1,4 +1,4 @@
-"""`restarts="split"`: every session of a run as a run of its own, `name@1`, `name@2`."""
+"""`restarts="split"`: every session of a run as its own run, `name@1`, `name@2`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tbq.source.discover import WHOLE, Run
 def split_sessions(
     runs: Sequence[Run], inflate: Callable[[bytes], bytes | None], threads: int | None = None
 ) -> list[Run]:
-    """The sessions that logged a value, in order. A run with one of them stays as it is."""
+    """The sessions that logged a value, in order. A run with a single session stays unchanged."""
     from tbq.decode.reader import table_of
 
     result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, session_tables=True)
-    metadata = result.metadata()  # it may stand in one session, and hold for all
+    metadata = result.metadata()  # metadata of one session applies to all
     sessions = table_of(result.sessions()).to_pylist()
     paths = [path for run in runs for path in run.files]
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
@@ -36,7 +36,7 @@ def split_sessions(
             continue
         for number, place in enumerate(places, 1):
             name = f"{run.name}@{number}"
-            while name in taken:  # a directory that is called so
+            while name in taken:  # a directory already has this name
                 name += "~"
             taken.add(name)
             part = [ranges[place]]

@@ -30,7 +30,7 @@ def doctor(
     storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> Findings:
-    """Examine a path, whether or not anything is there, and return a list of what is wrong: worst first, then by run.
+    """Examine a path, whether or not anything exists there, and list what is wrong: worst first, then by run.
 
     It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
     `max_unpacked`, `storage` and `cache` are as in `tbq.open`.
@@ -41,7 +41,7 @@ def doctor(
     TBQ501 warning run diverged: tag train/loss: is NaN from step 120 on, until the end
     TBQ501 warning run diverged: tag val/loss: is NaN from step 139 on, until the end
 
-    Its `report()` is what `tbq doctor` prints.
+    Its `report()` is the text that `tbq doctor` prints.
     """
     from tbq.doctor.checks import chosen, examine
     from tbq.doctor.survey import Survey

@@ -50,7 +50,7 @@ def cause_of(report: FileReport, fault: Fault) -> str:
     data = _bytes(report, fault)
     if data is None:
         return fault.code
-    if fault.code == "bad_payload":  # the whole record that its header announces, or a part of it
+    if fault.code == "bad_payload":  # the full record that its header announces, or a part of it
         return "bad_payload" if int.from_bytes(data[:8], "little") + 16 == fault.length else "garbage"
     return "bad_length" if len(data) >= 16 and _core.frame(data[12:-4])[-4:] == data[-4:] else "garbage"
 

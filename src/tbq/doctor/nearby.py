@@ -19,21 +19,23 @@ _DEEP = 4
 
 
 def near(survey: Survey) -> list[str]:
-    """Directories with event files near the only path, which has none: around it first, then above it. Cached.
+    """Directories with event files near the only path, which has none: first around it, then above it. Cached.
 
-    Empty if something at the path cannot be read, or is on another machine: the logs may be there, and the user did
-    not ask about others.
+    Empty if something at the path cannot be read, or is on another machine: the logs may be in it, and the user did
+    not ask about other directories.
     """
     if survey.near is None:
         elsewhere = survey.unreadable or any(error.code in ("remote", "denied") for error in survey.errors)
-        elsewhere = elsewhere or any(map(is_remote, survey.given))
-        nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.given) == 1
+        elsewhere = elsewhere or any(map(is_remote, survey.named_paths))
+        nothing = not survey.runs and not survey.clash and not elsewhere and len(survey.named_paths) == 1
         survey.near = _near(survey) if nothing else []
     return survey.near
 
 
 def _near(survey: Survey) -> list[str]:
-    path = Path(os.path.normpath(Path.cwd() / Path(survey.given[0]).expanduser()))  # links are not followed
+    path = Path(
+        os.path.normpath(Path.cwd() / Path(survey.named_paths[0]).expanduser())
+    )  # links are not followed
     parent = path.parent
     while not parent.is_dir() and parent != parent.parent:
         parent = parent.parent

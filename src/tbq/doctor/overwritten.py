@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def overwritten(survey: Survey) -> dict[int, int]:
     """Such files, with the offset of the first such place.
 
-    The events before and after a damaged place may be of two tags that count their steps differently, as epochs and
-    batches; and a tag whose steps go back elsewhere too counts them anew now and then. It may do so at a damaged place,
-    so that one damaged record proves nothing: a writer that overwrites another leaves parts of records.
+    The events before and after a damaged place may belong to two tags that count steps differently, such as epochs and
+    batches. A tag whose steps go back elsewhere too restarts its count now and then, perhaps at a damaged place. So one
+    damaged record proves nothing: a writer that overwrites another leaves parts of records.
     """
     places = {index: _places(survey.reports[index]) for index in survey.rows(survey.files["faults"] > 0)}
     offsets: dict[int, int] = {}

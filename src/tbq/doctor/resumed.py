@@ -1,4 +1,4 @@
-"""Runs whose later sessions go back to steps that earlier ones had passed: resumed, or restarted."""
+"""Runs whose later sessions go back to steps that earlier sessions had passed: resumed, or restarted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Resumed:
     run: int
     series: dict[int, None] = field(default_factory=dict)  # in order
     sessions: set[int] = field(default_factory=set)  # the sessions that went back
-    restarted: bool = False  # a session began at the first step of an earlier one, or before it
+    restarted: bool = False  # a session began at or before the first step of an earlier session
     points: int = 0  # of all scalars of the run
     hidden: int = 0
 
@@ -34,12 +34,12 @@ class Resumed:
 
     @property
     def is_rerun(self) -> bool:
-        """Whether an experiment was run again in the directory of another, and not only after a false start."""
+        """Whether an experiment was run again in the directory of another, rather than after a false start."""
         return self.restarted and self.share >= 0.05
 
 
 def resumed(survey: Survey) -> list[Resumed]:
-    """All such runs; series that two sessions logged at once, or out of order by name, belong to other checks."""
+    """All such runs; other checks report series that two sessions logged at once, or out of order by name."""
     from tbq.doctor.readers import shown
 
     earlier, later = survey.turns
@@ -66,7 +66,7 @@ def resumed(survey: Survey) -> list[Resumed]:
 
 
 def _covers(survey: Survey, series: int, segment: int) -> bool:
-    """Whether a segment begins at the first step of those before it, or earlier, and hides more than one point."""
+    """Whether a segment begins at or before the first step of earlier segments, and hides more than one point."""
     segments = survey.segments
     first = int(segments["series"].searchsorted(series))
     before = slice(first, segment)

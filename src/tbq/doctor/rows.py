@@ -23,7 +23,7 @@ def grouped(survey: Survey, rows: Array) -> Iterator[tuple[int, Array]]:
 
 
 def groups(survey: Survey, mask: Array) -> Iterator[tuple[int, Array]]:
-    """The rows of this mask, series by series, without files that two writers wrote over each other."""
+    """The rows of this mask, series by series, without files that two writers overwrote."""
     import numpy as np
 
     rows = mask.nonzero()[0]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: Of a log with more bytes than this the rows are read a few runs at a time.
+#: In a log with more bytes than this, rows are read a few runs at a time.
 MOST_BYTES = HELD_BYTES
 
 MEDIA = ("images", "audio", "meshes", "tensors", "histograms")
@@ -41,7 +41,7 @@ _WANT = "the doctor examines event files"
 
 
 class Survey:
-    """What is at a path, or at several; `errors` lists the paths that have nothing to examine."""
+    """The contents of one or more paths; `errors` lists the paths without anything to examine."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Survey:
         named = sources(source)
         refuse_lakes(named, _WANT)
         self._remote = remote_for(named, storage, cache)
-        self.given = [path for _, path in named]
-        items = source if isinstance(source, Mapping) else self.given
+        self.named_paths = [path for _, path in named]
+        items = source if isinstance(source, Mapping) else self.named_paths
         self.errors: list[SourceError] = []
         self.clash: UsageError | None = None
         self.near: list[str] | None = None  # filled in by nearby.py on first use
@@ -65,16 +65,16 @@ class Survey:
         try:
             self.discovered = self._discover(items)
         except UsageError as clash:
-            if len(self.given) < 2:
+            if len(self.named_paths) < 2:
                 raise
             self.clash = clash
-            self.discovered = Found(self.given, [])
+            self.discovered = Found(self.named_paths, [])
         refuse_remote_lakes(self.discovered, _WANT)
         self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
-        """Discover the paths that exist, and record an error for each of the others."""
+        """Discover the paths that exist, and record an error for each missing path."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
             return discover(items, self._remote)
         pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
@@ -87,7 +87,7 @@ class Survey:
             else:
                 present.append((key, path))
         if not present:
-            return Found(self.given, [])
+            return Found(self.named_paths, [])
         if isinstance(items, Mapping):
             return discover({str(key): path for key, path in present}, self._remote)
         return discover([path for _, path in present], self._remote)
@@ -102,7 +102,7 @@ class Survey:
         return self.discovered.runs
 
     def parts(self) -> Iterator[Survey]:
-        """Surveys of a few runs each; this one itself if the log is small. They are read when they are asked."""
+        """Surveys of a few runs each, read on first use; only this survey if the log is small."""
         runs = list(groups(self.runs, MOST_BYTES, MOST_BYTES))
         if len(runs) < 2:
             yield self
@@ -113,17 +113,17 @@ class Survey:
             yield survey
 
     def gathered(self) -> tuple[dict[str, Array], Any]:
-        """What checks that look at several runs ask for: columns of files, and of series. The rest may go."""
+        """The data for checks of several runs: columns of files, and of series. The rest may be freed."""
         import numpy as np
 
         series = self.series_table.select(["run", "tag", "kind", "count"])
         return (
             {name: column.copy() for name, column in self.files.items()},
-            series.take(np.arange(len(series))),  # a copy: columns of the core keep all that was read
+            series.take(np.arange(len(series))),  # a copy: the core's columns would keep everything in memory
         )
 
     def join(self, parts: Sequence[tuple[dict[str, Array], Any]]) -> None:
-        """Take what the surveys of all parts gathered for what was read: there are no rows, and nothing of sessions."""
+        """Use the gathered data of all parts as this survey's own: without rows and sessions."""
         import numpy as np
         import pyarrow as pa
 
@@ -143,7 +143,7 @@ class Survey:
             "series_table": table,
             "series": {"run": owners.indices.to_numpy(), "count": table["count"].to_numpy()},
         }
-        vars(self).update(joined)  # what cached properties would compute
+        vars(self).update(joined)  # in place of the cached properties
 
     @cached_property
     def result(self) -> Result:

@@ -1,7 +1,7 @@
-"""Any table to a file, in the format that the file's ending names.
+"""Writes any table to a file, in the format of the file's extension.
 
-`write` writes one table, or one file per run; `write_many` several tables into one workbook or database; `check` says
-beforehand what would stop them.
+`write` writes one table, or one file per run; `write_many` several tables into one workbook or database; `check`
+raises in advance what would stop them.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ __all__ = [
 @dataclass(frozen=True)
 class _Format:
     module: str
-    compressible: bool = False  # text, so that .gz and .zst make sense
+    compressible: bool = False  # text that can be written as .gz and .zst
     many: bool = False  # holds several tables
-    needs_path: bool = False  # made by a library that opens the file itself
+    needs_path: bool = False  # written by a library that opens the file itself
 
 
-#: Format -> how it is written. The names are also the endings.
+#: Format -> how to write it. The names are also the extensions.
 FORMATS: dict[str, _Format] = {
     "csv": _Format("csv", compressible=True),
     "tsv": _Format("csv", compressible=True),
@@ -83,7 +83,7 @@ _ALIASES = {
     "pq": "parquet",
 }
 _COMPRESSIONS = ("gz", "zst")
-_ORIGIN = ("logdir", "began")  # what a Table knows of where it comes from
+_ORIGIN = ("logdir", "began")  # what a Table knows of its origin
 
 
 def write(
@@ -99,13 +99,13 @@ def write(
     drop_bytes: bool = False,
     storage: Storage | None = None,
 ) -> list[str]:
-    """Write a Table, or anything with the Arrow PyCapsule, to `path`; returns the paths that were written.
+    """Write a Table, or anything with the Arrow PyCapsule, to `path`; returns the written paths.
 
-    `{run}` in the path writes one file per run. `format` overrides the ending; `force` replaces a file that is there;
-    `time` writes wall times as `unix` seconds, `iso` dates or `relative` seconds since the run began; `csv_safe` guards
-    cells that a spreadsheet would run; `json_nan="string"` writes NaN as "NaN" rather than null; `columns` keeps these
-    columns, `drop_bytes` leaves out columns of bytes. A path may be a URL (`s3://`, `gs://`, `az://`): `storage` has
-    options of the store.
+    `{run}` in the path writes one file per run. `format` overrides the extension; `force` replaces an existing file;
+    `time` is `unix` for seconds, `iso` for dates, or `relative` for seconds since the run began; `csv_safe` escapes
+    cells that a spreadsheet runs; `json_nan="string"` writes NaN as "NaN", not null; `columns` keeps only these
+    columns, `drop_bytes` leaves out columns of bytes. A path may be a URL (`s3://`, `gs://`, `az://`): `storage` sets
+    the store's options.
 
     >>> import pyarrow as pa, tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")
@@ -166,14 +166,14 @@ def write_many(
 def _write_runs(
     table: pa.Table, template: str, format: str | None, force: bool, options: Options
 ) -> list[str]:
-    """Write one file per run: `{run}` in the template stands for a safe form of its name.
+    """Write one file per run: a safe form of the run's name replaces `{run}` in the template.
 
-    Nothing is written if one of the files is there already and `force` is not set.
+    Writes nothing if one of the files exists and `force` is not set.
     """
     from tbq.export.inside import clear
     from tbq.export.runs import by_run, run_paths
 
-    format_of(template, format)  # a wrong ending is reported before anything is written
+    format_of(template, format)  # raises for a wrong extension before anything is written
     runs = by_run(table)
     paths = run_paths(template, list(runs))
     for path in paths.values():
@@ -195,7 +195,7 @@ def _write_runs(
 def check(
     path: StrPath | None, *, format: str | None = None, force: bool = False, schema: pa.Schema | None = None
 ) -> None:
-    """Raise what `write` would raise for this target, before time is spent on reading; None is standard output."""
+    """Raise what `write` would raise for this target, before anything is read; None is standard output."""
     if path is None:
         format_of("-", format or "csv")
         return
@@ -208,7 +208,7 @@ def check(
 
 
 def fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
-    """The columns that are to be written. A summary leaves out its images if the format cannot hold them."""
+    """The columns to write. A summary leaves out its images if the format cannot hold them."""
     table = chosen(table, options.columns)
     if options.drop_bytes or options.kind == "summary":
         return that_fit({kind: table}, options.format, quiet=options.drop_bytes)[kind]
@@ -216,7 +216,7 @@ def fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
 
 
 def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None]:
-    """The format and the compression (`gz`, `zst` or None) of a path; what has no ending of its own, as a pipe, is CSV.
+    """The format and the compression (`gz`, `zst` or None) of a path; a pipe, which has no extension, gets CSV.
 
     >>> format_of("out.csv.gz"), format_of("/dev/stdout")
     (('csv', 'gz'), ('csv', None))
@@ -234,12 +234,12 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
     if name not in FORMATS or compression not in (None, *_COMPRESSIONS):
         got = f"the format {format!r}" if format else f".{ending} files"
         raise UsageError(
-            f"tbq cannot write {got}" if format or ending else "has no ending that says the format",
+            f"tbq cannot write {got}" if format or ending else "has no extension that names a format",
             path=path,
-            hint=f"--format (format=) or the ending can be {', '.join(FORMATS)}; text also with .gz or .zst",
+            hint=f"--format (format=) or the extension can be {', '.join(FORMATS)}; text also with .gz or .zst",
         )
     if compression and not FORMATS[name].compressible:
-        raise UsageError(f"tbq does not compress {name} files again", path=path, hint=f"omit .{compression}")
+        raise UsageError(f"tbq does not compress {name} files", path=path, hint=f"omit .{compression}")
     return name, compression
 
 
@@ -259,17 +259,17 @@ def _arrow(table: Any) -> pa.Table:
 
 @contextlib.contextmanager
 def compressed(stream: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
-    """A stream that compresses as `format_of` says (`gz`, `zst`, or None for as it is) into `stream`."""
+    """A stream that compresses into `stream` (`gz`, `zst`, or None for no compression)."""
     if compression == "gz":
         import gzip
 
-        # No time of day inside: the same table gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as squeezed:
-            yield squeezed  # type: ignore[misc]
+        # Without a timestamp: the same table gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as compressor:
+            yield compressor  # type: ignore[misc]
     elif compression == "zst":
         import pyarrow as pa
 
-        with pa.CompressedOutputStream(pa.PythonFile(Unclosed(stream), "w"), "zstd") as squeezed:
-            yield squeezed
+        with pa.CompressedOutputStream(pa.PythonFile(Unclosed(stream), "w"), "zstd") as compressor:
+            yield compressor
     else:
         yield stream

@@ -1,4 +1,4 @@
-"""Arrow IPC files: `.arrow` as it lies in memory, `.feather` compressed with LZ4."""
+"""Arrow IPC files: `.arrow` as in memory, `.feather` compressed with LZ4."""
 
 from __future__ import annotations
 

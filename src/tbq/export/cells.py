@@ -1,4 +1,4 @@
-"""The cells of a table as short strings, for people: Markdown, HTML, the terminal."""
+"""The cells of a table as short strings for people: Markdown, HTML, the terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cell_rows(table: pa.Table, options: Options | None = None) -> Iterator[tuple
 
 
 def is_numeric(kind: pa.DataType) -> bool:
-    """Whether cells of this type stand to the right."""
+    """Whether cells of this type align to the right."""
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -1,4 +1,4 @@
-"""CSV and TSV, by the native writer: RFC 4180 quoting, `nan` for NaN, empty for absent, lists as JSON."""
+"""CSV and TSV by the native writer: RFC 4180 quoting, `nan` for NaN, empty for absent, lists as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DuckDB databases, one table each."""
+"""DuckDB databases, one table per Arrow table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
-    """Write each table under its name; dictionary strings become plain ones."""
+    """Write each table under its name; dictionary strings become plain strings."""
     import duckdb
 
     try:
@@ -27,13 +27,15 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
                 base.execute(f"create table {_quoted(name)} as select * from arriving")
                 base.unregister("arriving")
     except duckdb.Error as failure:
-        full = "No space left on device" in str(failure)  # said of a file that is already gone
+        full = "No space left on device" in str(
+            failure
+        )  # DuckDB reports this although the file is already gone
         reason = "no space left on device" if full else str(failure)
-        raise OutputError(f"cannot be written by DuckDB: {reason}") from failure
+        raise OutputError(f"DuckDB cannot write it: {reason}") from failure
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """DuckDB makes an enum of each dictionary, which no other table could then be joined with."""
+    """Dictionaries as plain strings: DuckDB would make an enum of each, which cannot be joined with other tables."""
     return table.cast(with_strings(table.schema))
 
 

@@ -1,4 +1,4 @@
-"""Every table of a log at once: a folder with one file per table, or one file that holds many."""
+"""Every table of a log: a folder with one file per table, or one file that holds many."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def is_folder(path: StrPath) -> bool:
-    """Whether `path` means a folder: it is one, ends in a slash, or has no ending.
+    """Whether `path` means a folder: it is one, ends in a slash, or has no extension.
 
     >>> is_folder("out"), is_folder("out.duckdb")
     (True, False)
@@ -33,7 +33,7 @@ def is_folder(path: StrPath) -> bool:
 
 
 def check_holder(path: StrPath, format: str | None = None) -> str | None:
-    """The format of the one file that shall hold all tables, or None for a folder; raises for one that holds one."""
+    """The format of the one file for all tables, or None for a folder; raises if the format holds only one table."""
     if is_folder(path):
         return None
     name, _ = format_of(path, format)
@@ -56,8 +56,8 @@ def write_all(
 ) -> list[str]:
     """Write tables by name: into a folder as `<name>.parquet` (or in `format`), or into one xlsx, sqlite or duckdb.
 
-    Nothing is written if one of the files is there already and `force` is not set. Columns of bytes are left out
-    of formats that cannot hold them, with a warning that names them.
+    Writes nothing if one of the files exists and `force` is not set. Leaves out columns of bytes if the format
+    cannot hold them, with a warning that names them.
     """
     holder = check_holder(path, format)
     ending = format or "parquet"

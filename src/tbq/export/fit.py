@@ -1,4 +1,4 @@
-"""Which columns of a table are written: those asked for, and those that the format can hold."""
+"""Which columns of a table to write: the selected ones that the format can hold."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tbq.select import closest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The formats that hold no bytes.
+#: The formats that cannot hold bytes.
 WITHOUT_BYTES = ("csv", "tsv", "json", "jsonl", "xlsx")
-_HOLDERS = "parquet, arrow, sqlite and duckdb keep them, `tbq media` writes images and such as files"
+_HOLDERS = "parquet, arrow, sqlite and duckdb keep them, `tbq media` writes images and other media as files"
 
 
 def chosen(table: pa.Table, columns: Sequence[str] | str | None) -> pa.Table:
@@ -26,9 +26,9 @@ def chosen(table: pa.Table, columns: Sequence[str] | str | None) -> pa.Table:
     """
     if columns is None:
         return table
-    given: object = columns
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise bad("columns", columns, "names of columns, as a list or with commas between them")
+    spec: object = columns
+    if not isinstance(spec, Iterable) or isinstance(spec, bytes):
+        raise bad("columns", columns, "names of columns, as a list or separated by commas")
     known = table.column_names
     names = (
         [columns] if columns in known else columns.split(",") if isinstance(columns, str) else list(columns)
@@ -37,14 +37,12 @@ def chosen(table: pa.Table, columns: Sequence[str] | str | None) -> pa.Table:
         if name not in known:
             near = closest(str(name), known)
             tip = f"; closest: {', '.join(near)}" if near else ""
-            raise UsageError(
-                f"columns: there is no column {name!r}{tip}", hint=f"columns: {', '.join(known)}"
-            )
+            raise UsageError(f"columns: no column {name!r}{tip}", hint=f"columns: {', '.join(known)}")
     return table.select(list(dict.fromkeys(names)))
 
 
 def bytes_of(schema: pa.Schema) -> list[str]:
-    """The columns that hold bytes."""
+    """The columns of bytes."""
     import pyarrow as pa
 
     tests = (pa.types.is_binary, pa.types.is_large_binary)
@@ -52,26 +50,26 @@ def bytes_of(schema: pa.Schema) -> list[str]:
 
 
 def refuse_bytes(schema: pa.Schema, format: str) -> None:
-    """Raise if a format would have to hold bytes. Call it before anything is written, or even read."""
+    """Raise if a format cannot hold the schema's bytes. Call it before writing, or even reading, anything."""
     binary = bytes_of(schema) if format in WITHOUT_BYTES else []
     if binary:
         name = "JSON" if format.startswith("json") else "a sheet" if format == "xlsx" else format.upper()
         raise OutputError(
-            f"column {binary[0]!r} holds bytes, which {name} cannot",
+            f"{name} cannot hold the bytes of column {binary[0]!r}",
             hint="write .parquet, .arrow, .sqlite or .duckdb, or leave bytes out: --drop-bytes (drop_bytes=True); "
-            "`tbq media` writes images and such as files",
+            "`tbq media` writes images and other media as files",
         )
 
 
 def that_fit(tables: Mapping[str, pa.Table], format: str, quiet: bool = False) -> dict[str, pa.Table]:
-    """The tables without columns of bytes if the format holds none; one warning names them, unless `quiet`."""
+    """The tables without columns of bytes if the format cannot hold them; warns about these, unless `quiet`."""
     if format not in WITHOUT_BYTES:
         return dict(tables)
     binary = {name: bytes_of(table.schema) for name, table in tables.items()}
     listed = [f"{name}.{column}" for name, columns in binary.items() for column in columns]
     if listed and not quiet:
         verb = "is" if len(listed) == 1 else "are"
-        warn(f"{format} holds no bytes: {', '.join(listed)} {verb} left out; {_HOLDERS}")
+        warn(f"{format} cannot hold bytes: {', '.join(listed)} {verb} left out; {_HOLDERS}")
     return {
         name: table.drop_columns(binary[name]) if binary[name] else table for name, table in tables.items()
     }

@@ -1,4 +1,4 @@
-"""HTML: a page with one table, or the table alone for notebooks."""
+"""HTML: a page with one table, or only the table for notebooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLE = (
 
 
 def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
-    """Write a whole page."""
+    """Write a full page."""
     title = _text(options.kind if options.logdir is None else f"{options.kind} of {options.logdir}")
     stream.write(
         f"<!doctype html>\n<html><head><meta charset='utf-8'><title>{title}</title>"
@@ -41,7 +41,7 @@ def table_html(
 ) -> Iterator[str]:
     """The `<table>` element in pieces, every text escaped and without control characters.
 
-    `beside` gives markup that follows the text of a cell, by its row and column.
+    `beside` returns the markup after the text of a cell, by its row and column.
     """
     heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
     opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
@@ -68,7 +68,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _picture(cell: pa.Scalar) -> str | None:
-    """A thumbnail, where the bytes are an image."""
+    """A thumbnail, if the bytes are an image."""
     from tbq.export.pictures import sniff, thumbnail
 
     if not cell.is_valid or sniff(memoryview(cell.as_buffer())[:16].tobytes()) is None:

@@ -1,4 +1,4 @@
-"""Files whose names come from a log, written inside a folder that may be anybody's: no link in it is followed."""
+"""Writes files named by a log inside a folder that another user may control: it follows no link there."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from tbq.export.target import make_folder
 
 
 def place(root: Path, path: str, force: bool) -> Path:
-    """The target for `path`, which lies below `root`; its folders are made, and none of them is a link.
+    """The target for `path` below `root`; creates its folders, and refuses links among them.
 
-    `root` itself may be one: the user named it.
+    `root` itself may be a link: the user named it.
     """
     *folders, name = path.split("/")
-    here = root
-    make_folder(here)
+    current = root
+    make_folder(current)
     for folder in folders:
-        here /= folder
-        if _is_link(here):
+        current /= folder
+        if _is_link(current):
             raise OutputError(
-                "is a link to another place, and tbq does not write through it",
-                path=here,
+                "is a link, and tbq does not write through links",
+                path=current,
                 hint="remove the link, or write to a new folder",
             )
-        make_folder(here)
-    clear(here / name, force)
-    return here / name
+        make_folder(current)
+    clear(current / name, force)
+    return current / name
 
 
 def clear(target: Path, force: bool) -> None:
-    """Make way for a file: with `force` a link, pipe or device is removed, and not written through."""
+    """Make way for a file: `force` removes a link, pipe or device instead of writing through it."""
     try:
         status = os.lstat(target)
     except OSError:
         return
     if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and not _is_link(target)):
-        return  # what writes the file says what is wrong with these, or replaces them
+        return  # the writer of the file reports these, or replaces them
     if not force:
-        raise OutputError("is already there", path=target, hint="use --force (force=True) to replace it")
+        raise OutputError("already exists", path=target, hint="use --force (force=True) to replace it")
     target.unlink()
 
 
 def _is_link(path: Path) -> bool:
-    """Whether something is a symbolic link, or what Windows has for one (a junction)."""
+    """Whether the path is a symbolic link, or a junction of Windows."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Markdown: tables as GitHub draws them, and texts of a log as documents that start nothing when they are opened."""
+"""Markdown: tables as GitHub renders them, and texts of a log as documents that run nothing when opened."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from tbq.export.options import Options
 
-# What begins a link, an image, code or emphasis; an underscore inside a word does not.
+# Starts of links, images, code or emphasis; an underscore inside a word is not one.
 _SYNTAX = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The end of a link's text, or of a reference's name, and where its target begins (a quotation has > in each line).
+# The end of a link's text, or of a reference's name, and the start of its target (quotations have > in each line).
 _TARGET = re.compile(r"\]([(:])")
 _BEGIN = re.compile(r"[ \t\n>]*+([^/?#:&\\<>()\[\]\s]{0,64}+)(.?)", re.DOTALL)
-_SPELLED = 128  # letters of a target that is not spelled plainly in which its scheme must end
+_SPELLED = 128  # characters within which the scheme of an obfuscated target must end
 _SCHEMES = ("http", "https", "mailto")
 
 
@@ -39,7 +39,7 @@ def _line(cells: list[str]) -> bytes:
 
 
 def literal(text: str) -> str:
-    """A text as one cell that shows it as it is: no link, image or element comes of it.
+    """A text as one cell that shows it literally: no link, image or element results.
 
     >>> print(literal("[x](javascript:run) <b> train/loss_mean"))
     \\[x\\](javascript:run) &lt;b> train/loss_mean
@@ -49,9 +49,9 @@ def literal(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """A Markdown document that loads nothing and runs nothing: images, HTML and odd links show as they were typed.
+    """A Markdown document that loads and runs nothing: images, HTML and odd links show as typed.
 
-    Links to `http`, `https` and `mailto` stay, as do those without a scheme.
+    Links to `http`, `https` and `mailto` stay, and links without a scheme.
 
     >>> print(inert("*see* [a](https://a.example) ![b](https://b.example/x.png) [c](javascript:run)"))
     *see* [a](https://a.example) !\\[b](https://b.example/x.png) [c]\\(javascript:run)
@@ -61,7 +61,7 @@ def inert(text: str) -> str:
 
 
 def _is_plain(text: str, at: int) -> bool:
-    """Whether the link whose target begins at `at` leads to the web or has no scheme, however that is spelled."""
+    """Whether the link target at `at` leads to the web or has no scheme, however it is spelled."""
     begin = _BEGIN.match(text, at)
     assert begin is not None
     scheme, end = begin.groups()

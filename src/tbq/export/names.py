@@ -1,4 +1,4 @@
-"""File names for runs and tags that every file system takes, whatever they are called, no two alike."""
+"""File names for runs and tags: valid on every file system, whatever their names, and no two alike."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _UNSAFE = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"\\|?*\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]'
 )
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$)", re.IGNORECASE)
-# Hidden, a home, an option, or a formula to a spreadsheet that lists the files.
+# These would make a file hidden, a home directory, an option, or a formula in a spreadsheet that lists the files.
 _LEADING = (".", "~", "-", "=", "+", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _LONGEST = 80  # bytes of one part
-_LONGEST_PATH = 160  # of a tag's or run's parts together
+_LONGEST_PATH = 160  # bytes of all parts of a tag or run
 
 
 def folder(name: str) -> str:
-    """A run's or tag's name as a relative path with `/`, safe but not yet unlike all others.
+    """A run's or tag's name as a safe relative path with `/`; not yet unique.
 
     >>> folder("../../etc/passwd")
     '_/_/etc/passwd'
@@ -35,12 +35,12 @@ def folder(name: str) -> str:
 
 
 def mark(name: str) -> str:
-    """Eight letters that tell names apart that are cut or differ by case alone."""
+    """Eight characters that distinguish names that are cut or differ only by case."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def part(name: str, longest: int = _LONGEST) -> str:
-    """A name as one part of a path: nothing in it that a system forbids, hides or takes for something else."""
+    """A name as one part of a path, without anything that a system forbids, hides or interprets."""
     text = _UNSAFE.sub("_", unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode())
     text = text.rstrip(" .").lstrip(" ")
     if not text:
@@ -57,15 +57,15 @@ def _cut(text: str, most: int) -> str:
 
 
 class Tree:
-    """The paths of one output folder: each is given out once, and case and Unicode forms do not count."""
+    """The paths of one output folder: hands out each path once, ignoring case and Unicode forms."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()
-        self._folders: dict[str, str] = {}  # key -> the folder as it is spelled
+        self._folders: dict[str, str] = {}  # key -> the folder's spelling
         self._owner: dict[str, tuple[str, str]] = {}
 
     def folders(self, pairs: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-        """A folder for each (run, tag), named by what `pairs` gives; none is shared by two of them."""
+        """A folder for each (run, tag), named by the value in `pairs`; no two share one."""
         out: dict[tuple[str, str], str] = {}
         for (run, tag), shown in pairs.items():
             path = self._spelled(f"{folder(run)}/{folder(shown)}")
@@ -77,7 +77,7 @@ class Tree:
         return out
 
     def _spelled(self, path: str) -> str:
-        """The path, with a mark on each part that is there already in another spelling."""
+        """The path, with a mark on each part that exists already in another spelling."""
         done = ""
         for part in path.split("/"):
             head = f"{done}/{part}" if done else part

@@ -1,4 +1,4 @@
-"""NumPy `.npz`: one array per column; lists and bytes as one flat array with `<name>.offsets` beside it."""
+"""NumPy `.npz`: one array per column; lists and bytes as a flat array plus `<name>.offsets`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tbq.export.options import Options
 
-# Fixed-width strings take four bytes a letter of the longest: past this the file is not worth having.
+# Fixed-width strings take four bytes per character of the longest: a larger file is not useful.
 _MAX_STRINGS = 1 << 32
 
 
@@ -42,11 +42,9 @@ def _arrays(table: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
         elif is_.is_timestamp(kind):
             yield name, column.cast(pa.timestamp(kind.unit)).to_numpy()
         elif is_.is_nested(kind):
-            raise OutputError(
-                f"column {name!r} is nested, which npz cannot hold", hint="write .parquet or .jsonl"
-            )
+            raise OutputError(f"npz cannot hold the nested column {name!r}", hint="write .parquet or .jsonl")
         elif is_.is_null(kind) or (is_.is_boolean(kind) and column.null_count):
-            yield name, column.cast(pa.float64()).to_numpy()  # where there is no value: NaN, as for integers
+            yield name, column.cast(pa.float64()).to_numpy()  # NaN for absent values, as for integers
         elif is_.is_time(kind):
             yield name, _strings(name, column.cast(pa.string()))
         else:
@@ -87,7 +85,7 @@ def _ragged(name: str, column: pa.ChunkedArray) -> Iterator[tuple[str, np.ndarra
         flat = pc.list_flatten(column).to_numpy()
         if flat.dtype == object:
             raise OutputError(
-                f"column {name!r} holds lists that are not of numbers", hint="write .parquet or .jsonl"
+                f"npz cannot hold column {name!r}: its lists are not numbers", hint="write .parquet or .jsonl"
             )
     yield name, flat
     yield f"{name}.offsets", np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a writer may be told, and what it knows of the table's origin."""
+"""The options of a writer, and what it knows of the table's origin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JsonNan = Literal["null", "string"]
 
 
 class Writing(TypedDict, total=False):
-    """The keywords of everything that writes a table, as `tbq.export.write` explains them."""
+    """The keywords of every function that writes a table; `tbq.export.write` explains them."""
 
     format: str | None
     force: bool
@@ -34,16 +34,16 @@ class Writing(TypedDict, total=False):
     storage: Storage | None
 
 
-#: Their names.
+#: The names of these keywords.
 WRITING = tuple(Writing.__annotations__)
 
 
 @dataclass(frozen=True)
 class Options:
-    """`time`: how wall times are written. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
-    `columns`: which to write. `drop_bytes`: leave out columns of bytes.
+    """`time`: how to write wall times. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
+    `columns`: the columns to write. `drop_bytes`: leave out columns of bytes.
 
-    `format`, `kind`, `logdir` and `began` say what is written and what it came from.
+    `format`, `kind`, `logdir` and `began` describe the table and its origin.
     """
 
     time: Time = "unix"
@@ -62,7 +62,7 @@ class Options:
 
 
 def distinct_columns(table: pa.Table, kind: str, where: str) -> pa.Table:
-    """The table for a database in which `Loss` and `loss` would be one column; says which columns it renamed."""
+    """The table for a database that treats `Loss` and `loss` as one column; warns about renamed columns."""
     from tbq.columns.names import ignoring_case, renamed, say_renamed
 
     names = ignoring_case(table.column_names, kind)
@@ -79,7 +79,7 @@ def with_origin(table: pa.Table, options: Options) -> pa.Table:
 
 
 def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
-    """The metadata of a table: `tbq.version`, `tbq.kind`, `tbq.logdir`, and when its runs began as `tbq.began`."""
+    """The metadata of a table: `tbq.version`, `tbq.kind`, `tbq.logdir`, and the start of its runs as `tbq.began`."""
     from tbq import __version__
     from tbq.columns.relative import run_column
 
@@ -93,7 +93,7 @@ def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
 
 
 def beginnings(options: Options, runs: Iterable[str]) -> dict[str, str]:
-    """The metadata that says when these runs began; nothing if it is not known, or if times are written otherwise."""
+    """The metadata with the start of these runs; empty if unknown, or if times are not written as unix seconds."""
     if not options.began or options.time != "unix":
         return {}
     return {"tbq.began": json.dumps({run: options.began[run] for run in runs if run in options.began})}

@@ -1,4 +1,4 @@
-"""Parquet: zstd, in row groups that end where a series ends, so filters skip them; series are sorted by run and tag."""
+"""Parquet: zstd, in row groups that end where a series ends, so that filters skip them; sorted by run and tag."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from tbq.export.options import Options
 
-# A group holds whole series up to this many rows; a longer series is cut at the larger number.
+# A group holds complete series up to this many rows; a longer series is cut at the larger number.
 _GROUP = 1 << 17
 _LARGEST = 1 << 20
-# A group that ends where its first label ends, because it holds one only, may be this small.
+# A group may be this small if it ends with its only first label.
 _LEAST = 1 << 15
-# Of zstd: a sixth faster in all than level 1 on scalars, and an eighth larger.
+# The level of zstd: a sixth faster overall than level 1 on scalars, and an eighth larger.
 _LEVEL = -3
 
 
@@ -37,8 +37,8 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
 
 
 def write_stretches(stretches: Stretches, stream: IO[bytes], **settings: Any) -> None:
-    """Write a table as Parquet, its row groups ending where stretches end, if that pays also where their first label
-    does; `settings` are those of pyarrow's writer."""
+    """Write a table as Parquet. Its row groups end where stretches end, and, if that pays, where the first label of
+    stretches changes; `settings` are those of pyarrow's writer."""
     with _writer(stream, stretches.table.schema, **settings) as writer:
         for group in stretches.groups(separate=True):
             writer.write_table(group, row_group_size=_LARGEST)
@@ -50,15 +50,15 @@ def write_groups(
     metadata: Mapping[str, str],
     more: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write tables of series that follow each other, in the row groups that they would have as one table.
+    """Write consecutive tables of series, with the same row groups as for one table.
 
-    No column but a wall time has nulls. What is known only at the end (`more`) is in the metadata of the file, not in
-    that of its schema.
+    Only wall times may have nulls. Values known only at the end (`more`) go into the metadata of the file, not of
+    its schema.
     """
     import pyarrow as pa
 
     writer: Any = None
-    rest: pa.Table | None = None  # the last group, which may have room for more
+    rest: pa.Table | None = None  # the last group, which may have room for more rows
     with contextlib.ExitStack() as stack:
         for table in tables:
             table = pa.table(
@@ -98,7 +98,7 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
         schema,
         use_dictionary=labels or False,
         column_encoding=encodings or None,
-        # Those of numbers leave out NaN, which readers take for larger than all, or for different from one.
+        # None for floats: statistics leave out NaN, but readers treat NaN as larger than all, or as unequal.
         write_statistics=[path for field in schema for path in _exact(field)],
         write_page_index=True,
         write_batch_size=1 << 16,
@@ -107,7 +107,7 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
 
 
 def _exact(field: pa.Field) -> list[str]:
-    """The path of a column, if its statistics tell of all its values."""
+    """The path of a column, if its statistics cover all its values."""
     import pyarrow as pa
 
     kind, path = field.type, field.name
@@ -117,7 +117,7 @@ def _exact(field: pa.Field) -> list[str]:
 
 
 def _without_nulls(table: pa.Table) -> pa.Table:
-    """The table with its full columns marked so: nothing is spent then on which rows are there."""
+    """The table with columns marked as not nullable if they have no nulls: they need no definition levels then."""
     import pyarrow as pa
 
     fields = [
@@ -137,20 +137,20 @@ def _is_number(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Key:
-    """A column that stretches differ in: its name, what each stretch has of it, and the names."""
+    """A column in which stretches differ: its name, the code of each stretch, and the names of codes."""
 
     column: str
-    codes: NDArray[np.signedinteger[Any]]  # a stretch
+    codes: NDArray[np.signedinteger[Any]]  # one per stretch
     names: pa.Array
 
     def at(self, stretches: NDArray[Any]) -> Key:
-        """The same of other stretches."""
+        """The same column for other stretches."""
         return Key(self.column, self.codes[stretches], self.names)
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """A table, and where each stretch of rows with the same labels begins in it."""
+    """A table, and the first row of each stretch of rows with the same labels."""
 
     table: pa.Table
     starts: NDArray[np.int64]
@@ -158,13 +158,13 @@ class Stretches:
 
     @classmethod
     def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
-        """Stretches of the same labels in the columns `by` and `beside`. With `sort` ordered by the former; rows with
-        the same labels there keep their order."""
+        """Stretches of the same labels in the columns `by` and `beside`. `sort` orders them by the columns `by`; rows
+        with the same labels there keep their order."""
         import numpy as np
 
         from tbq.columns.codes import codes_of, order_of
 
-        # In a wide table, `tag` may be a metric that somebody called so.
+        # In a wide table, `tag` may be the name of a metric.
         columns = [
             name
             for name in (*by, *beside)
@@ -190,9 +190,9 @@ class Stretches:
         return cls(table, starts, keys)
 
     def groups(self, separate: bool = False) -> Iterator[pa.Table]:
-        """Row groups of as many whole stretches as fit, at least one; an empty table is one empty group.
+        """Row groups of as many complete stretches as fit, at least one; an empty table is one empty group.
 
-        With `separate`, what has many rows of one first label has groups of its own.
+        With `separate`, a first label with many rows gets its own groups.
         """
         import numpy as np
 
@@ -214,9 +214,9 @@ class Stretches:
             first = last
 
     def _turns(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The stretches at which a group shall begin: where the first label changes, if it had or will have many rows.
+        """The stretches at which a group must begin: where the first label changes, if many rows precede or follow.
 
-        Labels of few rows are together until they are many.
+        Labels of few rows share a group until it has many.
         """
         import numpy as np
 
@@ -235,7 +235,7 @@ class Stretches:
 
 
 def _joined(starts: NDArray[np.int64], keys: list[Key]) -> tuple[NDArray[np.int64], list[Key]]:
-    """Stretches as one where neighbours have the same labels."""
+    """Join neighbouring stretches with the same labels."""
     import numpy as np
 
     fresh = np.ones(len(starts), bool)
@@ -249,7 +249,7 @@ def _joined(starts: NDArray[np.int64], keys: list[Key]) -> tuple[NDArray[np.int6
 def _own_names(
     group: pa.Table, column: str, codes: NDArray[Any], lengths: NDArray[np.int64], names: pa.Array
 ) -> pa.Table:
-    """The group with a dictionary of only the names it has, so that its statistics are its own."""
+    """The group with a dictionary of its own names only, so that its statistics are exact."""
     import numpy as np
     import pyarrow as pa
 

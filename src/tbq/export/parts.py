@@ -1,4 +1,4 @@
-"""A table that comes part by part, to a file: the same file, in the memory of a part."""
+"""Writes a table that comes part by part: the same file, in the memory of one part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def by_parts(path: StrPath, format: str | None) -> bool:
-    """Whether the format of this target can be written part by part: Parquet, into one file."""
+    """Whether this target can be written part by part: Parquet, into one file."""
     path = _path("path", path)
     return (
         "{run}" not in path
@@ -36,7 +36,7 @@ def write_parts(
     force: bool,
     options: Options,
 ) -> int:
-    """Write tables that follow each other, by run and tag, as one; returns how many rows. `schema` is for none."""
+    """Write consecutive tables, by run and tag, as one; returns the number of rows. `schema` is used without tables."""
     from tbq.columns.times import with_time
     from tbq.export.parquet import write_groups
 

@@ -1,4 +1,4 @@
-"""Encoded images: what they are by their first bytes, decoded by PIL, and small for a page."""
+"""Encoded images: their format by their first bytes, decoding by PIL, and thumbnails for a page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MEDIA_TYPES = {
     "webp": "image/webp",
     "tiff": "image/tiff",
 }
-_SHOWN = 1 << 20  # larger images are not put into a notebook as they are
+_SHOWN = 1 << 20  # larger images do not go into a notebook in full size
 
 
 def picture(data: Any) -> Image.Image:
-    """The PIL image of encoded bytes, decoded whole."""
+    """The PIL image of encoded bytes, fully decoded."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
@@ -51,13 +51,13 @@ def picture(data: Any) -> Image.Image:
         raise DamageError(
             f"the image cannot be decoded: {failure}",
             code="bad_image",
-            hint="its bytes are in log.images(), or as a file: tbq media",
+            hint="log.images() has its bytes; tbq media writes it as a file",
         ) from failure
     return image
 
 
 def pictures(table: pa.Table) -> Iterator[tuple[str, list[Image.Image | None]]]:
-    """The columns of bytes that hold images, as PIL images; None for what is not an image that can be decoded."""
+    """The byte columns that hold images, as PIL images; None for a cell that cannot be decoded."""
     for name in bytes_of(table.schema):
         cells = table[name].to_pylist()
         if any(sniff(cell) for cell in cells):
@@ -72,7 +72,7 @@ def _decoded(data: bytes | None) -> Image.Image | None:
 
 
 def thumbnail(data: bytes | None, size: int = 96) -> str | None:
-    """An `<img>` element that holds the image itself, small; None for what is not an image that browsers show.
+    """An `<img>` element with the image itself, small; None if browsers cannot show it.
 
     >>> thumbnail(b"no image") is None
     True

@@ -1,4 +1,4 @@
-"""Arrow tables as rows of text: gives the native writer the buffers of each column, batch by batch."""
+"""Arrow tables as rows of text: passes the buffers of each column to the native writer, batch by batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tbq.export.options import Options
 
 _BLOCK = 1 << 18
-# Chunks of fewer rows than this, on average, are joined into batches of that many.
+# If chunks have fewer rows than `_SMALL` on average, they are joined into batches of `_JOINED`.
 _SMALL, _JOINED = 1 << 12, 1 << 18
 
 
@@ -31,7 +31,7 @@ def csv_rows(names: list[str], separator: str, options: Options) -> TextRows:
 
 
 def json_rows(names: list[str], between: str, row_end: str, options: Options) -> TextRows:
-    """The writer of JSON objects, a row each."""
+    """The writer of JSON objects, one per row."""
     keys = [json.dumps(name, ensure_ascii=False) + ":" for name in names]
     before = [("," if i else "{") + key for i, key in enumerate(keys)]
     inside = _list_specials(options)
@@ -81,12 +81,12 @@ def _column(
     alive: list[object],
     options: Options,
 ) -> TextColumn:
-    """How the writer sees one array. What must outlive the call goes to `alive`."""
+    """One array in the writer's form. Objects that must outlive the call go to `alive`."""
     import pyarrow as pa
 
     array, cell = _printable(array, options)
     if cell is Cell.raw and not writer.json:
-        cell = Cell.text  # what is JSON inside a CSV is quoted there
+        cell = Cell.text  # JSON inside CSV is quoted as text
     alive.append(array)
     narrow = not is_wall_time(name)
     valid, values = _addresses(array)[:2]
@@ -118,7 +118,7 @@ def _addresses(array: pa.Array) -> list[int]:
 
 
 def _printable(array: pa.Array, options: Options) -> tuple[pa.Array, Cell]:
-    """The array in one of the layouts that the native writer knows."""
+    """The array in one of the layouts that the native writer supports."""
     import pyarrow as pa
 
     kind = array.type
@@ -164,7 +164,7 @@ def _printable_dictionary(array: pa.Array, options: Options) -> tuple[pa.Array, 
 
 
 def _printable_list(array: pa.Array) -> tuple[pa.Array, Cell] | None:
-    """Lists of numbers without holes; others go through JSON."""
+    """Lists of numbers without nulls; other lists go through JSON."""
     import pyarrow as pa
 
     inner = array.type.value_type

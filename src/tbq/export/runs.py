@@ -1,4 +1,4 @@
-"""One file per run: the table cut by run, and file names that every system takes."""
+"""One file per run: splits the table by run, with file names that every system accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def by_run(table: pa.Table) -> dict[str, pa.Table]:
     from tbq.columns.codes import codes_of
 
     if "run" not in table.column_names:
-        raise UsageError("{run} in the name of the output, but the table has no column 'run'")
+        raise UsageError("the output name has {run}, but the table has no column 'run'")
     codes, names = codes_of(table.column("run"))
     parts: dict[str, list[pa.Table]] = {}
     starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])) if len(codes) else codes
@@ -32,7 +32,7 @@ def by_run(table: pa.Table) -> dict[str, pa.Table]:
 
 
 def run_paths(template: str, runs: list[str]) -> dict[str, str]:
-    """The path of each run's file, no two alike even where case does not count.
+    """The path of each run's file, no two alike even if case does not count.
 
     >>> run_paths("out/{run}.csv", ["exp1/train", "."])
     {'exp1/train': 'out/exp1_train.csv', '.': 'out/root.csv'}
@@ -50,5 +50,5 @@ def run_paths(template: str, runs: list[str]) -> dict[str, str]:
 
 
 def safe_name(run: str) -> str:
-    """A run's name as one file name, by the rule for all names out of logs."""
+    """A run's name as one file name, by the rule for all names of a log."""
     return "root" if run in (".", "") else part(run.replace("/", "_"), _LONGEST)

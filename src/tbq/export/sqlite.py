@@ -1,4 +1,4 @@
-"""SQLite databases, one table each; lists are JSON text, and NaN is NULL, which is all SQLite knows."""
+"""SQLite databases, one table per Arrow table; lists become JSON text, and NaN becomes NULL, as SQLite has no NaN."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
     """Write each table under its name, with an index on run and tag if it has both."""
     try:
         with closing(sqlite3.connect(path)) as base, base:
-            # The file is renamed only when it is complete, so a journal would guard nothing.
+            # The file is renamed only when complete, so a journal would protect nothing.
             base.execute("pragma journal_mode = off")
             base.execute("pragma synchronous = off")
             for name, table in tables.items():
                 _write_one(base, name, table, options)
     except sqlite3.Error as failure:
         hint = (
-            "SQLite takes 2,000 columns: use --layout long, or parquet" if "columns" in str(failure) else None
+            "SQLite holds 2,000 columns: use --layout long, or parquet" if "columns" in str(failure) else None
         )
-        raise OutputError(f"cannot be written by SQLite: {failure}", hint=hint) from failure
+        raise OutputError(f"SQLite cannot write it: {failure}", hint=hint) from failure
     except OverflowError as failure:
         raise OutputError(
-            "SQLite cannot hold an integer past 2^63", hint="write .parquet or .duckdb"
+            "SQLite cannot hold integers of 2^63 and above", hint="write .parquet or .duckdb"
         ) from failure
 
 

@@ -1,4 +1,4 @@
-"""Rows that are written as they come: CSV, TSV or JSON Lines, each block whole and at once."""
+"""Writes rows as they come: CSV, TSV or JSON Lines, each block in one write."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tbq.export.rows import blocks, csv_rows, json_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The formats that rows can be added to.
+#: The formats to which rows can be appended.
 FORMATS = ("csv", "tsv", "jsonl")
 
 
 class RowStream:
-    """Writes tables one after the other to a binary stream, and flushes after each; columns of bytes are left out.
+    """Writes tables one after the other to a binary stream, and flushes after each; leaves out columns of bytes.
 
     >>> import io, pyarrow as pa
     >>> stream = RowStream(io.BytesIO(), Options(format="csv"))
@@ -37,7 +37,7 @@ class RowStream:
         self._headed = False
 
     def write(self, table: pa.Table, began: Mapping[str, float] | None = None) -> None:
-        """Add the rows of a table; the first one makes the header of CSV, also if it has no rows."""
+        """Add the rows of a table; the first table writes the header of CSV, even without rows."""
         format = self._options.format
         table = that_fit({self._options.kind: table}, format, quiet=True)[self._options.kind]
         table = with_time(table, self._options.time, began)

@@ -33,9 +33,9 @@ _NAMED_FDS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextlib.contextmanager
 def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterator[IO[bytes]]:
-    """A binary stream whose bytes become the file `path` when the block ends well, and else vanish.
+    """A binary stream whose bytes become the file `path` if the block succeeds, and are discarded otherwise.
 
-    A file that is replaced keeps its mode. `sync` waits for the disk before the file gets its name. `-`,
+    A replaced file keeps its mode. `sync` waits for the disk before the file gets its name. `-`,
     `/dev/stdout`, pipes and devices are written directly.
 
     >>> import tempfile, pathlib
@@ -60,7 +60,7 @@ def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterato
 
 @contextlib.contextmanager
 def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
-    """Like `output`, for libraries that want a file name: a name near the target that is not there yet."""
+    """Like `output`, for libraries that need a file name: a name near the target that does not exist yet."""
     if is_remote(path):
         from tbq.export.upload import check_absent, uploaded
 
@@ -72,7 +72,7 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         raise OutputError(
             "this format needs a real file, not a pipe or device", path=path, hint="write to a file name"
         )
-    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
+    target = Path(os.path.realpath(path))  # a link stays a link: its target is replaced
     check_free(path, force)
     check_folder_can_be_made(path)
     make_folder(target.parent)
@@ -86,7 +86,7 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def together(folder: StrPath) -> Iterator[None]:
-    """While the block runs, outputs of this thread below `folder` share one temporary folder: for many small files."""
+    """Share one temporary folder for the outputs of this thread below `folder` while the block runs: for many files."""
     with _explained(folder), _inside(Path(os.path.realpath(folder))) as scratch:
         before = _shared.set(scratch)
         try:
@@ -97,7 +97,7 @@ def together(folder: StrPath) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place_for(target: Path) -> Iterator[tuple[Scratch, Path]]:
-    """Where a file is made until it gets its name; whatever a library leaves beside it goes with the folder."""
+    """The temporary place of a file; anything that a library leaves beside it disappears with the folder."""
     shared = _shared.get()
     if shared is None or not shared.is_above(target):
         with beside(target) as scratch:
@@ -112,10 +112,10 @@ def _place_for(target: Path) -> Iterator[tuple[Scratch, Path]]:
 
 
 @contextlib.contextmanager
-def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterator[Path]:
-    """An empty folder that becomes the folder `path` when the block ends well, and else vanishes.
+def output_folder(path: StrPath, left: str = "no partial output is left") -> Iterator[Path]:
+    """An empty folder that becomes the folder `path` if the block succeeds, and is discarded otherwise.
 
-    `path` must not be there, or be an empty folder. `left` as in `unwritable`.
+    `path` must not exist, or be an empty folder. `left` as in `unwritable`.
 
     >>> import tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "new")
@@ -126,17 +126,17 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
     """
     target = Path(os.path.realpath(path))
     check_folder(path)
-    there = os.path.lexists(target)
-    if there and not is_empty(target):
-        raise OutputError("is already there", path=path, hint="choose a new directory")
-    with _named(path), _explained(path, left), _inside(target) if there else beside(target) as scratch:
+    exists = os.path.lexists(target)
+    if exists and not is_empty(target):
+        raise OutputError("already exists", path=path, hint="choose a new directory")
+    with _named(path), _explained(path, left), _inside(target) if exists else beside(target) as scratch:
         content = scratch.folder / "content"
         content.mkdir()
         yield content
         with scratch.settled():
-            if len(list(target.iterdir())) != 1 if there else os.path.lexists(target):
-                raise OutputError("another process has made it in the meantime", path=path)
-            if there:
+            if len(list(target.iterdir())) != 1 if exists else os.path.lexists(target):
+                raise OutputError("another process has created it in the meantime", path=path)
+            if exists:
                 for entry in list(content.iterdir()):
                     entry.rename(target / entry.name)
             else:
@@ -144,7 +144,7 @@ def output_folder(path: StrPath, left: str = "nothing half was left") -> Iterato
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether this is a folder with nothing in it, but perhaps what a process that was killed left."""
+    """Whether this is an empty folder, apart from leftovers of a killed process."""
     if not folder.is_dir():
         return False
     sweep(folder)
@@ -152,13 +152,13 @@ def is_empty(folder: Path) -> bool:
 
 
 def _inside(folder: Path) -> Scratch:
-    """For a folder that is there and stays, with its mode: it may be a mount, or the one somebody is in."""
+    """A temporary folder inside an existing folder, which keeps its mode: it may be a mount, or a shell's directory."""
     return Scratch(folder, ".files")
 
 
 @contextlib.contextmanager
 def _named(path: StrPath) -> Iterator[None]:
-    """Say of which file an error is, for those who do not know its name, or only that which it has meanwhile."""
+    """Add the file's path to the error, or replace a temporary path by it."""
     try:
         yield
     except OutputError as failure:
@@ -171,7 +171,7 @@ def _named(path: StrPath) -> Iterator[None]:
 
 
 def _keep_mode(content: Path, target: Path) -> None:
-    """Let a file have the mode and the group of the one that it replaces; a new file has what the system gives it."""
+    """Give a file the mode and the group of the file that it replaces; a new file keeps the system's defaults."""
     try:
         old = target.stat()
     except OSError:
@@ -182,7 +182,7 @@ def _keep_mode(content: Path, target: Path) -> None:
         try:
             os.chown(content, -1, old.st_gid)
         except OSError:
-            mode &= ~0o070  # what its group might do is not for another group
+            mode &= ~0o070  # the rights of the old group must not pass to another group
         with contextlib.suppress(OSError):
             os.chown(content, old.st_uid, -1)
     content.chmod(mode)
@@ -193,7 +193,7 @@ def _same_owner(first: os.stat_result, other: os.stat_result) -> bool:
 
 
 def _rename(content: Path, target: Path, force: bool) -> None:
-    """Give a file its name; without `force` never over one that appeared a moment ago."""
+    """Give a file its name; without `force` never over a file that has just appeared."""
     if force:
         content.replace(target)
         return
@@ -204,16 +204,16 @@ def _rename(content: Path, target: Path, force: bool) -> None:
             target.hardlink_to(content)
     except FileExistsError:
         raise OutputError(
-            "is already there", path=target, hint="use --force (force=True) to replace it"
+            "already exists", path=target, hint="use --force (force=True) to replace it"
         ) from None
     except OSError:
         if os.name == "nt":
             raise
-        content.replace(target)  # a file system without links
+        content.replace(target)  # the file system has no hard links
 
 
 def is_direct(path: StrPath) -> bool:
-    """Whether a target is written as it is: standard output, a pipe or a device, which have no ending and stay.
+    """Whether to write a target directly: standard output, a pipe or a device, which cannot be replaced.
 
     >>> is_direct("-"), is_direct("out.csv")
     (True, False)
@@ -222,7 +222,7 @@ def is_direct(path: StrPath) -> bool:
 
 
 def check_free(path: StrPath, force: bool) -> None:
-    """Raise if `path` cannot be a target: a folder, or a file that is there without `force`."""
+    """Raise if `path` cannot be a target: a folder, or without `force` an existing file."""
     if is_remote(path):
         from tbq.export.upload import check_absent
 
@@ -234,13 +234,13 @@ def check_free(path: StrPath, force: bool) -> None:
     if Path(path).is_dir():
         raise OutputError("is a folder, want a file name", path=path)
     if not force and os.path.lexists(path):
-        raise OutputError("is already there", path=path, hint="use --force (force=True) to replace it")
+        raise OutputError("already exists", path=path, hint="use --force (force=True) to replace it")
 
 
 def check_folder_can_be_made(path: StrPath) -> None:
-    """Raise if the folder that `path` would be in is not there and cannot be made: a file is in the way."""
+    """Raise if the folder of `path` does not exist and cannot be created because a file is in the way."""
     if is_remote(path):
-        return  # a store has no folders
+        return  # an object store has no folders
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
@@ -252,25 +252,25 @@ def check_folder_can_be_made(path: StrPath) -> None:
 
 
 def check_folder(path: StrPath) -> None:
-    """Raise if the folder that `path` would be in is not there."""
+    """Raise if the folder of `path` does not exist."""
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise OutputError(
-            f"the folder {shown_path(folder)} is not there", path=path, hint="make it first (mkdir -p)"
+            f"the folder {shown_path(folder)} does not exist", path=path, hint="create it first (mkdir -p)"
         )
 
 
 def make_folder(path: StrPath) -> None:
-    """Make a folder and those above it, if they are missing."""
+    """Create a folder and its parents, if they are missing."""
     refuse_remote(path, OutputError)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise OutputError(
-            f"the folder cannot be made: {(failure.strerror or str(failure)).lower()}", path=path
+            f"cannot create the folder: {(failure.strerror or str(failure)).lower()}", path=path
         ) from failure
 
 
@@ -289,7 +289,7 @@ def _is_special(path: StrPath) -> bool:
 
 
 class _Counted(io.BufferedWriter):
-    """A stream that knows how much went through it, since pipes cannot tell and Parquet asks."""
+    """A stream that counts its bytes, because pipes have no position and Parquet needs one."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         super().__init__(raw, 1 << 16)
@@ -308,7 +308,7 @@ class _Counted(io.BufferedWriter):
 
 
 class Unclosed(io.RawIOBase):
-    """A stream that stays open when a library that was handed it closes it."""
+    """A stream that stays open if a library closes it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -339,13 +339,13 @@ def _direct(path: StrPath) -> _Counted | None:
 
 
 def _harmless(raw: io.RawIOBase) -> io.RawIOBase:
-    """A terminal gets the control characters of a log as escapes; pipes and devices get every byte."""
+    """Escape the control characters of a log for a terminal; pipes and devices get every byte."""
     return Screen(raw) if raw.isatty() else raw
 
 
 @contextlib.contextmanager
-def _explained(path: StrPath, left: str = "no half file was left") -> Iterator[None]:
-    """Turn what the system says about a write into an OutputError; a closed pipe stays what it is."""
+def _explained(path: StrPath, left: str = "no partial file is left") -> Iterator[None]:
+    """Turn a system error of a write into an OutputError; a closed pipe stays a BrokenPipeError."""
     try:
         yield
     except BrokenPipeError:
@@ -354,8 +354,8 @@ def _explained(path: StrPath, left: str = "no half file was left") -> Iterator[N
         raise unwritable(path, failure, left) from failure
 
 
-def unwritable(path: StrPath, failure: OSError, left: str = "no half file was left") -> OutputError:
-    """The error for a write that the system refused; `left` says what a full disk has done."""
+def unwritable(path: StrPath, failure: OSError, left: str = "no partial file is left") -> OutputError:
+    """The error for a write that the system refused; `left` says what a full disk leaves behind."""
     hints = {
         errno.ENOSPC: f"free some space, or write elsewhere; {left}",
         errno.EDQUOT: f"free some of your quota, or write elsewhere; {left}",
@@ -363,7 +363,7 @@ def unwritable(path: StrPath, failure: OSError, left: str = "no half file was le
         errno.EPERM: "choose a folder that you may write to",
         errno.EROFS: "choose a folder that you may write to",
     }
-    # pyarrow passes on the number of a failed write only in its text.
+    # pyarrow passes the number of a failed write only in its text.
     number = failure.errno or next((n for n in hints if f"[errno {n}]" in str(failure)), None)
     reason = (os.strerror(number) if number else str(failure)).lower()
     return OutputError(f"cannot be written: {reason}", path=path, hint=hints.get(number or 0))

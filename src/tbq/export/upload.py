@@ -1,4 +1,4 @@
-"""Outputs that are URLs: made on this disk, then written to the store in one step, so that no half object is seen."""
+"""Outputs to URLs: written to this disk, then uploaded in one step, so that no partial object is visible."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tbq.scratch import temporary
 from tbq.source.store import Store, open_store
 from tbq.source.urls import Place, place_of
 
-_asked: set[str] = set()  # stores that have answered
+_asked: set[str] = set()  # stores that have answered a listing
 
 
 @contextlib.contextmanager
 def uploaded(path: StrPath, force: bool) -> Iterator[Path]:
-    """The name of a file that becomes the object when the block ends well; else the store is as it was."""
+    """The name of a file that becomes the object if the block succeeds; otherwise the store is unchanged."""
     place, store = _target(path)
     with temporary("upload") as scratch:
         content = scratch.folder / f"content{Path(place.key).suffix}"
@@ -27,20 +27,20 @@ def uploaded(path: StrPath, force: bool) -> Iterator[Path]:
 
 
 def check_absent(path: StrPath, force: bool) -> None:
-    """Raise if there is such an object and it is not to be replaced, or if the store cannot be asked."""
+    """Raise if the object exists and may not be replaced, or if the store cannot be reached."""
     place, store = _target(path)
     try:
         if place.store not in _asked:  # a head request does not say whether the bucket exists
             next(store.list(place.key), None)
             _asked.add(place.store)
-        there = not force and store.head(place.key) is not None
+        exists = not force and store.head(place.key) is not None
     except SourceError as failure:
-        if failure.code == "denied":  # who may write need not be allowed to look
+        if failure.code == "denied":  # writing may be allowed without reading
             return
         raise OutputError(failure.message, path=path, hint=failure.hint, code=failure.code) from failure
-    if there:
+    if exists:
         raise OutputError(
-            "is already there", path=path, hint="use --force (force=True) to replace it", code="exists"
+            "already exists", path=path, hint="use --force (force=True) to replace it", code="exists"
         )
 
 
@@ -48,7 +48,7 @@ def _target(path: StrPath) -> tuple[Place, Store]:
     place = place_of(path)
     if place.is_http:
         hint = "write to a file, or to s3://, gs:// or az://"
-        raise OutputError("a web server cannot be written to", path=path, hint=hint, code="remote")
+        raise OutputError("tbq cannot write to a web server", path=path, hint=hint, code="remote")
     if not place.key or os.fspath(path).endswith("/"):
         raise OutputError(
             "does not name an object", path=path, hint=f"want {place.url}/name.parquet", code="remote"

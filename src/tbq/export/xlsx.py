@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 
-# What XML cannot hold, and what a sheet's name cannot.
+# Characters that XML cannot hold, and characters that a sheet's name cannot hold.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# XML readers take a carriage return for a line feed unless it is escaped, which openpyxl does not do. A noncharacter,
-# which no text of a cell contains, stands for it until the archive is written.
+# XML readers turn an unescaped carriage return into a line feed, and openpyxl does not escape it. A noncharacter,
+# which no cell's text contains, stands for it until the archive is written.
 _RETURN = "\ufffe"
 _EPOCH = datetime(1980, 1, 1)  # the first date of a ZIP archive: the same table gives the same bytes
 _SHEET = re.compile(r"[\[\]:*?/\\']")
@@ -55,18 +55,18 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options)
             for row in _rows(table):
                 sheet.append([cell(value) for value in row])
             cut += cell.cut
-        # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it writes there.
+        # openpyxl leaves its archive open when a write fails; a sheet fits into memory, so it is written there.
         workbook = io.BytesIO()
         with _Archive(workbook, "w", zipfile.ZIP_DEFLATED) as archive:
             book.properties.created = book.properties.modified = _EPOCH
             ExcelWriter(book, archive).write_data()
     stream.write(workbook.getbuffer())
     if cut:
-        warn(f"xlsx: {cut:,} texts were cut to the {MAX_TEXT:,} characters that a cell holds")
+        warn(f"xlsx: {cut:,} texts were cut to {MAX_TEXT:,} characters, the limit of a cell")
 
 
 class _Archive(zipfile.ZipFile):
-    """An archive without the time of its making."""
+    """An archive without timestamps."""
 
     def writestr(self, zinfo_or_arcname: Any, data: Any, *_: Any, **__: Any) -> None:
         content = data.encode() if isinstance(data, str) else data
@@ -79,12 +79,12 @@ class _Archive(zipfile.ZipFile):
 
 
 def _write_to(sheet: Any, path: Path) -> None:
-    """Let openpyxl collect a sheet in this file; its own temporary files outlive a process that is ended."""
+    """Make openpyxl collect a sheet in this file: its own temporary files outlive a killed process."""
     from openpyxl.worksheet._writer import WorksheetWriter
 
     class Writer(WorksheetWriter):  # type: ignore[misc]
         def cleanup(self) -> None:
-            """Left to whoever made the folder."""
+            """Leave the file: the owner of the folder removes it."""
 
     sheet._writer = Writer(sheet, str(path))
     sheet._writer.write_top()
@@ -102,8 +102,8 @@ def _check_fits(name: str, table: pa.Table) -> None:
     for field in table.schema:
         if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
             raise OutputError(
-                f"column {field.name!r} holds bytes, which a sheet cannot",
-                hint="write .parquet, .arrow, .sqlite or .duckdb, or leave that column out",
+                f"a sheet cannot hold the bytes of column {field.name!r}",
+                hint="write .parquet, .arrow, .sqlite or .duckdb, or leave the column out",
             )
 
 
@@ -125,7 +125,7 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 
 class _Cells:
-    """Makes a cell of a value; counts the texts that were too long."""
+    """Makes cells of values, and counts the texts that were too long."""
 
     def __init__(self, sheet: Any, options: Options) -> None:
         from openpyxl import LXML
@@ -141,7 +141,7 @@ class _Cells:
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int):
-            # A sheet's numbers are doubles: what they cannot hold goes in as text.
+            # A sheet's numbers are doubles: larger integers become text.
             return value if abs(value) <= 2**53 else self._string(str(value))
         if isinstance(value, float):
             return self._number(value) if math.isfinite(value) else self._string(str(value))
@@ -153,7 +153,7 @@ class _Cells:
 
     def _number(self, value: float) -> Any:
         cell = self._make(self._sheet, 0.0)
-        cell._value = repr(value)  # openpyxl would print 16 digits, and some doubles need 17
+        cell._value = repr(value)  # openpyxl would print 16 digits; some doubles need 17
         return cell
 
     def _string(self, text: str) -> Any:
@@ -161,5 +161,5 @@ class _Cells:
             self.cut += 1
             text = text[:MAX_TEXT]
         cell = self._make(self._sheet, _CONTROL.sub("\ufffd", text).replace("\r", self._return))
-        cell.data_type = "s"  # openpyxl would take `=…` for a formula
+        cell.data_type = "s"  # openpyxl would make a formula of `=…`
         return cell

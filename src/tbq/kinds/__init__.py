@@ -1,1 +1,1 @@
-"""What is not a scalar: tensors, histograms, images, … as tables and values, and the summary of each run."""
+"""Everything but scalars: tensors, histograms, images, … as tables and values, and the summary of each run."""

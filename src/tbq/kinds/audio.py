@@ -1,4 +1,4 @@
-"""Audio clips: WAV bytes to samples, without anything beside NumPy."""
+"""Audio clips: WAV bytes to samples, with NumPy alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 
 
 class AudioTable(Table):
-    """The `audio` table; `waveform(row)` gives one clip as `(rate, samples)`."""
+    """The `audio` table; `waveform(row)` returns one clip as `(rate, samples)`."""
 
     def waveform(self, row: int) -> tuple[int, NDArray[Any]]:
         """One clip: its rate, and its samples as an array of (frames, channels).
@@ -30,20 +30,20 @@ class AudioTable(Table):
 def waveform(data: bytes) -> tuple[int, NDArray[Any]]:
     """The rate and the samples (frames, channels) of a WAV file: integers as stored, or floats.
 
-    8-bit samples are unsigned, 24-bit ones come as int32.
+    8-bit samples are unsigned; 24-bit samples become int32.
     """
     import numpy as np
 
     fmt, body = _chunks(data)
     if len(fmt) < 16:
-        raise _bad("it has no format")
+        raise _bad("no format chunk")
     code, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", fmt)
     if code == _EXTENSIBLE and len(fmt) >= 26:
         code = struct.unpack_from("<H", fmt, 24)[0]
     if channels == 0 or (code, bits) not in (
         (_PCM, 8), (_PCM, 16), (_PCM, 24), (_PCM, 32), (_FLOAT, 32), (_FLOAT, 64),
     ):  # fmt: skip
-        raise _bad(f"format {code} with {bits} bits and {channels} channels is not one that tbq decodes")
+        raise _bad(f"tbq cannot decode format {code} with {bits} bits and {channels} channels")
     width = bits // 8
     frames = len(body) // (width * channels)
     body = body[: frames * width * channels]
@@ -58,9 +58,9 @@ def waveform(data: bytes) -> tuple[int, NDArray[Any]]:
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
-    """The format chunk and the data chunk; a data chunk that claims more than is there ends with the file."""
+    """The format chunk and the data chunk; a data chunk that claims too many bytes ends with the file."""
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
-        raise _bad("it has no RIFF header")
+        raise _bad("no RIFF header")
     fmt = b""
     at = 12
     while at + 8 <= len(data):
@@ -70,12 +70,12 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
         if name == b"fmt ":
             fmt = data[at + 8 : at + 8 + size]
         at += 8 + size + size % 2
-    raise _bad("it has no samples")
+    raise _bad("no samples")
 
 
 def _bad(why: str) -> DamageError:
     return DamageError(
-        f"the audio clip is not a WAV file that can be read: {why}",
+        f"cannot read the audio clip as WAV: {why}",
         code="bad_audio",
-        hint="its bytes are in log.audio(), or as a file: tbq media",
+        hint="log.audio() has its bytes; tbq media writes it as a file",
     )

@@ -1,4 +1,4 @@
-"""What a summary needs of a log, read a few runs at a time: statistics of scalars, hyperparameters, which tags."""
+"""The data of a summary, read a few runs at a time: statistics of scalars, hyperparameters, and the tags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SERIES = ("run", "tag", "kind", "count")
 class Digest:
     """Statistics of every scalar tag of each run, the rows of hyperparameters, and every tag with its kind.
 
-    `scalars` are the rows themselves, as long as they are few; then None.
+    `scalars` holds the rows themselves as long as they are few; then None.
     """
 
     def __init__(self, stats: Sequence[str], keep: int) -> None:
@@ -44,7 +44,7 @@ class Digest:
         keep: int,
         reading: Reading,
     ) -> Digest:
-        """Read these runs; twice if there is a range of steps, which leaves no hyperparameter out."""
+        """Read these runs. With a range of steps, read twice: the range does not apply to hyperparameters."""
         digest = cls(stats, keep)
         on_error = reading.get("on_error", "warn")
         columns = ("run", "tag", "step", "value")
@@ -84,7 +84,7 @@ class Digest:
 
     @property
     def series(self) -> pa.Table:
-        """`run, tag, kind, count` of everything that was seen."""
+        """`run, tag, kind, count` of everything in the log."""
         return _joined(self._series)
 
     @property
@@ -101,22 +101,22 @@ class Digest:
         return kinds
 
     def runs(self) -> list[str]:
-        """The runs that have scalars, in order."""
+        """The runs with scalars, in order."""
         return [name for runs, _ in self._parts for name in runs.to_pylist()]
 
     def statistics(self, stats: Iterable[str], tags: Sequence[str] | None = None) -> list[Statistic]:
-        """Those of these tags, in that order, else of all by name: one value per run of `runs()`."""
+        """The statistics of these tags in their order, or of all by name: one value per run of `runs()`."""
         names = sorted(self.tags) if tags is None else dict.fromkeys(tags)
         return [Statistic(tag, stat, self._column(tag, stat)) for tag in names for stat in stats]
 
     def _column(self, tag: str, stat: str) -> pa.Array:
         import pyarrow as pa
 
-        there = [columns.get((tag, stat)) for _, columns in self._parts]
-        kind = next((each.type for each in there if each is not None), None) or _type_of(stat)
+        of_parts = [columns.get((tag, stat)) for _, columns in self._parts]
+        kind = next((each.type for each in of_parts if each is not None), None) or _type_of(stat)
         arrays = [
             pa.nulls(len(runs), kind) if each is None else each
-            for (runs, _), each in zip(self._parts, there, strict=True)
+            for (runs, _), each in zip(self._parts, of_parts, strict=True)
         ]
         return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
 

@@ -1,4 +1,4 @@
-"""Histograms: buckets as they were logged, as quantiles, as a density, and as NumPy has them."""
+"""Histograms: buckets as logged, quantiles, densities, and NumPy's form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Buckets with edges `left` and `right` and how many values each holds; values lie evenly inside a bucket.
+    """Buckets with edges `left` and `right` and a count of values, which lie evenly inside a bucket.
 
     >>> import numpy as np
     >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 2.0]))
@@ -48,7 +48,7 @@ class Histogram:
 
     @property
     def total(self) -> float:
-        """How many values there are.
+        """The number of values.
 
         >>> log.histogram("weights/layer1").total
         1000.0
@@ -59,7 +59,7 @@ class Histogram:
             return float(self.count.sum())
 
     def numpy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`(counts, edges)` as `numpy.histogram` returns them; gaps between buckets are empty buckets.
+        """`(counts, edges)` as from `numpy.histogram`; gaps between buckets become empty buckets.
 
         >>> counts, edges = log.histogram("weights/layer1").numpy()
         >>> len(edges) - len(counts)
@@ -75,7 +75,7 @@ class Histogram:
         return counts, edges
 
     def evenly(self, buckets: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`(counts, edges)` of this many buckets of one width, from the first edge to the last.
+        """`(counts, edges)` of this many buckets of equal width, from the first edge to the last.
 
         >>> import numpy as np
         >>> Histogram(np.array([0.0]), np.array([4.0]), np.array([8.0])).evenly(2)[0].tolist()
@@ -90,7 +90,7 @@ class Histogram:
         return counts, even
 
     def over(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How many values lie between each two of these ascending edges.
+        """The number of values between each pair of neighbouring edges, which must ascend.
 
         >>> import numpy as np
         >>> h = Histogram(np.array([0.0]), np.array([2.0]), np.array([4.0]))
@@ -102,19 +102,19 @@ class Histogram:
         counts, own = self.numpy()
         counts = _weights(counts)
         total = counts.sum() or 1.0
-        with np.errstate(over="ignore", invalid="ignore"):  # a bucket so narrow that it is a step
+        with np.errstate(over="ignore", invalid="ignore"):  # a bucket may be too narrow for a slope
             below = np.interp(edges, own, np.concatenate([[0.0], np.cumsum(counts / total)]))
         below = np.maximum.accumulate(np.nan_to_num(np.clip(below, 0.0, 1.0)))
-        if edges[0] <= own[0]:  # also if the first or the last bucket has no width
+        if edges[0] <= own[0]:  # even if the first or the last bucket has no width
             below[0] = 0.0
         if edges[-1] >= own[-1]:
             below[-1] = counts.sum() / total
         return np.asarray(np.clip(np.diff(below), 0.0, None) * total, np.float64)
 
     def density(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`(density, edges)`: each bucket's share of the values over its width; its integral is 1.
+        """`(density, edges)`: each bucket's share of the values divided by its width; the integral is 1.
 
-        A bucket of no width that holds values is infinitely dense.
+        A bucket with values but without width is infinitely dense.
 
         >>> import numpy as np
         >>> Histogram(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 2.0])).density()[0].tolist()
@@ -138,21 +138,21 @@ class Histogram:
         """
         import numpy as np
 
-        wanted = np.atleast_1d(np.asarray(q, np.float64))
-        if ((wanted < 0) | (wanted > 1)).any():
-            raise UsageError(f"quantiles are fractions from 0 to 1, got {q!r}")
+        fractions = np.atleast_1d(np.asarray(q, np.float64))
+        if ((fractions < 0) | (fractions > 1)).any():
+            raise UsageError(f"quantiles: got {q!r}, want fractions from 0 to 1")
         weights = _weights(self.count)
         full = np.flatnonzero(weights > 0)
         if not len(full):
-            return np.full(len(wanted), np.nan)
+            return np.full(len(fractions), np.nan)
         left, right, count = self.left[full], self.right[full], weights[full]
         ends = np.cumsum(count)
-        target = wanted * ends[-1]
+        target = fractions * ends[-1]
         bucket = np.minimum(np.searchsorted(ends, target, side="left"), len(full) - 1)
         inside = np.clip((target - (ends[bucket] - count[bucket])) / count[bucket], 0, 1)
         low, high = left[bucket], right[bucket]
-        # Not low + (high - low) * inside, which may overflow; clipped, since rounding may step over an edge.
-        # An infinite end has no share: the edge itself is the quantile.
+        # Not low + (high - low) * inside, which may overflow; clipped, because rounding may cross an edge.
+        # With an infinite end there is no interpolation: the quantile is the edge itself.
         with np.errstate(all="ignore"):
             between = np.where(
                 inside <= 0, low, np.where(inside >= 1, high, low * (1 - inside) + high * inside)
@@ -161,23 +161,23 @@ class Histogram:
 
 
 def _weights(count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts that can be summed. A bucket of infinitely many values outweighs all finite ones; NaN and less than
-    nothing hold no values.
+    """Counts that can be summed. A bucket of infinitely many values outweighs all finite ones; NaN and negative counts
+    are empty.
     """
     import numpy as np
 
-    held = np.where(count > 0, count, 0.0)  # false for NaN
-    if np.isinf(held).any():
-        return np.isinf(held).astype(np.float64)
+    positive = np.where(count > 0, count, 0.0)  # false for NaN
+    if np.isinf(positive).any():
+        return np.isinf(positive).astype(np.float64)
     with np.errstate(over="ignore"):
-        return held if np.isfinite(held.sum()) else held / held.max()
+        return positive if np.isfinite(positive.sum()) else positive / positive.max()
 
 
 _LARGEST = 1e307
 
 
 def solid(histogram: Histogram) -> Histogram | None:
-    """The buckets that have values and ends that can be drawn; None if there are none."""
+    """The buckets with values and drawable ends; None without any."""
     import numpy as np
 
     full = (histogram.count > 0) & np.isfinite(histogram.count)
@@ -188,7 +188,7 @@ def solid(histogram: Histogram) -> Histogram | None:
 
 
 def shared_edges(histograms: Sequence[Histogram], buckets: int) -> NDArray[np.float64]:
-    """Edges of this many buckets of one width, which hold all of these (`solid`) histograms."""
+    """Edges of this many buckets of equal width that cover all of these (`solid`) histograms."""
     import numpy as np
 
     low = min(float(each.left[0]) for each in histograms)
@@ -203,7 +203,7 @@ class HistogramTable(Table):
     """The `histograms` table, with each row as a `Histogram` and quantiles as columns."""
 
     def histogram(self, row: int) -> Histogram:
-        """One row; it has no buckets if they could not be read.
+        """One row; a histogram without buckets if they could not be decoded.
 
         >>> log.histograms().histogram(0).total
         1000.0
@@ -239,14 +239,14 @@ class HistogramTable(Table):
 
 
 def _lists(column: Any) -> list[NDArray[np.float64]]:
-    """The lists of an Arrow array as NumPy arrays, null as an empty one."""
+    """The lists of an Arrow array as NumPy arrays; null becomes an empty array."""
     values = column.values.to_numpy()
     offsets = column.offsets.to_numpy()
     return [values[a:b] for a, b in itertools.pairwise(offsets)]
 
 
 def bars(histogram: Histogram, width: int = 40, rows: int = 30) -> str:
-    """The histogram as lines of text, one bar per bucket; more than `rows` are redrawn as fewer of one width.
+    """The histogram as lines of text, one bar per bucket; more than `rows` buckets become fewer of equal width.
 
     >>> import numpy as np
     >>> h = Histogram(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 2.0]))

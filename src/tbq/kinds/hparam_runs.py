@@ -1,8 +1,8 @@
-"""The sub-runs that `add_hparams` makes: which runs are such, and which of them belong to the run above.
+"""The sub-runs that `add_hparams` makes: which runs they are, and which belong to the run above.
 
-torch, tensorboardX and tbq write each call of `add_hparams` into a directory below the run, called by the time of day
-or as `run_name` says. It holds the three entries of the hparams plugin and each metric once, and nothing else, which
-is how it is recognised: names prove nothing.
+torch, tensorboardX and tbq write each call of `add_hparams` into a directory below the run, named after the time of
+day or `run_name`. It holds exactly the three entries of the hparams plugin and each metric once. That content
+identifies it; its name proves nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _ENTRIES = {"_hparams_/experiment", START, "_hparams_/session_end_info"}
 
 @dataclass(frozen=True)
 class SubRuns:
-    """`below` has the sub-runs of each run that has some; `own` are the runs with hyperparameters of their own."""
+    """`below` maps runs to their sub-runs; `own` are the runs with their own hyperparameters."""
 
     below: dict[str, list[str]] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
 
     @property
     def folded(self) -> dict[str, str]:
-        """Sub-run → the run that it belongs to, if it is the only one and the run has no hyperparameters itself.
+        """Sub-run → its run, if it is the only sub-run and the run has no hyperparameters itself.
 
-        A run can hold one set of hyperparameters. With several, each sub-run is a trial of its own.
+        A run can hold one set of hyperparameters. With several, each sub-run is its own trial.
         """
         return {
             subs[0]: above for above, subs in self.below.items() if len(subs) == 1 and above not in self.own
@@ -40,7 +40,7 @@ class SubRuns:
 
 
 def parent(run: str) -> str | None:
-    """The run that a run lies below, if there is such a run; nothing is above the logdir itself.
+    """The run above a run, if any; the logdir itself has none.
 
     >>> parent("exp/1700000000.5"), parent("exp")
     ('exp', '.')
@@ -49,13 +49,13 @@ def parent(run: str) -> str | None:
 
 
 def sub_runs(series: pa.Table, runs: Collection[str]) -> SubRuns:
-    """Find them in a table of series (run, tag, kind and count of each), among these runs."""
+    """Find the sub-runs in a table of series (run, tag, kind and count of each), among these runs."""
     own = set(values_of(having(series.select(["run", "tag"]), "tag", [START])["run"]))
     if not own:
         return SubRuns()
     known = set(runs)
     likely = [run for run in own if parent(run) in known]
-    # Only now row by row: there may be a million series, and mostly there is nothing to look at.
+    # Row by row only now: there may be a million series, and usually few are candidates.
     near = having(series.select(["run", "tag", "kind", "count"]), "run", likely)
     entries: dict[str, set[str]] = {run: set() for run in likely}
     calls: dict[str, int] = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tbq.select import Names
 
 
-#: What stands before the name of a hyperparameter beside other columns.
+#: The prefix of a hyperparameter's name beside other columns.
 HPARAM = "hparam."
 
 
@@ -24,9 +24,9 @@ class HparamTable(Table):
     """The `hparams` table; `wide()` has one row per run and one column per hyperparameter."""
 
     def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
-        """One row per run, one column per hyperparameter (those named, else all by name), and `group` and `status`.
+        """One row per run, one column per hyperparameter (the selected, or all by name), and `group` and `status`.
 
-        Numbers are float64, bools bool; a column with values of several types has strings. The last value of
+        Numbers are float64, bools bool; a column with values of several types holds strings. The last value of
         a run wins. `tag` takes names of hyperparameters, globs or `re:` expressions.
 
         >>> log.hparams(run="diverged").wide(["lr", "optim*"]).columns
@@ -60,7 +60,7 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
 def by_run(
     table: pa.Table, names: Iterable[str] | None = None
 ) -> tuple[list[str], dict[str, pa.Array], list[tuple[str | None, str | None]]]:
-    """The runs of an hparams table; for each hyperparameter its values; and group and status of each run's session."""
+    """The runs of an hparams table, the values of each hyperparameter, and each run's session group and status."""
     from tbq.columns.codes import values_of
 
     fields = ("run", "name", "type", "number", "string", "bool", "group", "status")
@@ -77,7 +77,7 @@ def by_run(
 
 
 def value_of(row: dict[str, Any]) -> float | str | bool | None:
-    """The value that a row of the long table holds."""
+    """The value in a row of the long table."""
     for name in ("number", "bool", "string"):
         if row[name] is not None:
             value: float | str | bool = row[name]
@@ -86,13 +86,13 @@ def value_of(row: dict[str, Any]) -> float | str | bool | None:
 
 
 def column(values: list[Any]) -> pa.Array:
-    """Values of one hyperparameter as an array: float64 or bool where all are, else strings."""
+    """Values of one hyperparameter as an array: float64 or bool if all values are, otherwise strings."""
     import pyarrow as pa
 
-    there = [value for value in values if value is not None]
-    if all(isinstance(value, bool) for value in there) and there:
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in present) and present:
         return pa.array(values, pa.bool_())
-    if all(isinstance(value, float) for value in there) and there:
+    if all(isinstance(value, float) for value in present) and present:
         return pa.array(values, pa.float64())
     return pa.array([None if value is None else _text(value) for value in values], pa.string())
 

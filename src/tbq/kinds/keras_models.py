@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LARGEST = 16 << 20  # letters
+_LARGEST = 16 << 20  # characters
 
 
 class Layer(NamedTuple):
-    """A layer of a model: its name, its class, and the layers it is called on."""
+    """A layer of a model: its name, its class, and its input layers."""
 
     name: str
     op: str
@@ -20,7 +20,7 @@ class Layer(NamedTuple):
 
 
 def layers(text: bytes) -> list[Layer]:
-    """The layers of a model, those of models inside it too; ValueError if it is not such JSON.
+    """The layers of a model, including nested models; ValueError if the JSON is not a Keras model's.
 
     >>> layers(b'{"config": {"layers": [{"class_name": "Dense", "config": {"name": "d"}}]}}')
     [Layer(name='d', op='Dense', inputs=[])]
@@ -30,11 +30,11 @@ def layers(text: bytes) -> list[Layer]:
     try:
         for layer in _layers(json.loads(text), ""):
             size += len(layer.name) + sum(map(len, layer.inputs))
-            if size > _LARGEST:  # a long name around many layers stands before the name of each
-                raise ValueError("the Keras model's layers have names of more than 16 MiB")
+            if size > _LARGEST:  # a long model name is repeated before the name of each layer
+                raise ValueError("the names of the Keras model's layers exceed 16 MiB")
             found_layers.append(layer)
     except (RecursionError, AttributeError, KeyError, TypeError, UnicodeDecodeError) as wrong:
-        raise ValueError("the Keras model's JSON is not as Keras writes it") from wrong
+        raise ValueError("the Keras model's JSON does not have Keras' structure") from wrong
     return found_layers
 
 
@@ -54,7 +54,7 @@ def _layers(model: dict[str, Any], inside: str) -> Iterator[Layer]:
 
 
 def _sources(node: Any) -> Iterator[str]:
-    """The names of layers in inbound_nodes: `keras_history` in Keras 3, lists of [name, node, tensor] before it."""
+    """The names of layers in inbound_nodes: `keras_history` in Keras 3, before it lists of [name, node, tensor]."""
     if isinstance(node, dict):
         history = node.get("keras_history")
         if history is not None:
@@ -71,5 +71,5 @@ def _sources(node: Any) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """JSON can escape half a character, which no column holds."""
+    """Text without lone surrogates: JSON can escape half a character, which no column can hold."""
     return str(value).encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Images, audio, texts, tensors, meshes and graphs as files in a tree run/tag/step, with a manifest of them."""
+"""Images, audio, texts, tensors, meshes and graphs as files in a tree run/tag/step, with a manifest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
     from tbq.select import Names
 
-#: What can be written as files.
+#: The kinds that can be written as files.
 KINDS = ("images", "audio", "texts", "tensors", "meshes", "graphs")
 MANIFEST = "manifest.csv"
 COLUMNS = ("path", "kind", "run", "tag", "step", "wall_time", "index", "bytes")
@@ -69,9 +69,9 @@ def write_media(
     force: bool = False,
     **selected: Unpack[Selected],
 ) -> Table:
-    """Write the files below the folder `path`, and `manifest.csv`; returns what the manifest says.
+    """Write the files below the folder `path`, and `manifest.csv`; returns the manifest's rows.
 
-    `every=n` takes each n-th value of a tag. A file that is there already stops it, unless `force`.
+    `every=n` takes each n-th value of a tag. An existing file is an error, unless `force`.
     """
     import pyarrow as pa
 
@@ -112,7 +112,7 @@ def _kinds(kinds: Sequence[str] | str | None) -> list[str]:
 
 
 def _shown(kind: str, tag: str) -> str:
-    """The tag as its user called it: writers append to it."""
+    """The tag as its user spelled it: writers append to it."""
     if kind == "texts":
         return plain_tag(tag)
     return re.sub("_(VERTEX|1)$", "", tag) if kind == "meshes" else tag
@@ -150,7 +150,7 @@ def _stem(row: dict[str, Any]) -> str:
 
 
 def _encoded(values: Values, rows: list[int], column: str) -> Iterator[_File]:
-    """Images and audio: the encoded bytes as they are; of several in one event each has its index after it."""
+    """Images and audio: the encoded bytes unchanged; if an event has several, each name ends with its index."""
     for row in _rows(values, rows, ("index", column)):
         index = row["index"]
         stem = _stem(row) + (f"_{index}" if index else "")
@@ -167,7 +167,7 @@ def _texts(values: Values, rows: list[int]) -> Iterator[_File]:
         return _File(parts[0], _stem(parts[0]), ".md", inert(text).encode())
 
     for row in _rows(values, rows, ("index", "text")):
-        if parts and not any(row["index"] or ()):  # the first element of the next one
+        if parts and not any(row["index"] or ()):  # the first element of the next text
             yield file()
             parts = []
         parts.append(row)
@@ -176,7 +176,7 @@ def _texts(values: Values, rows: list[int]) -> Iterator[_File]:
 
 
 def _tensors(values: Values, rows: list[int]) -> Iterator[_File]:
-    """NumPy's own files, which `numpy.load` reads without pickle; strings are not among what they hold."""
+    """NumPy's own files, which `numpy.load` reads without pickle; they cannot hold strings."""
     import io
 
     import numpy as np
@@ -198,7 +198,7 @@ def _tensors(values: Values, rows: list[int]) -> Iterator[_File]:
 
 
 def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
-    """One PLY file per mesh of the batch; its faces and colours are those of the same step."""
+    """One PLY file per mesh of the batch, with the faces and colours of the same step."""
     from tbq.kinds.meshes import mesh
 
     keys = values.keys()
@@ -228,7 +228,7 @@ def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
 def _graphs(values: Values, rows: list[int]) -> Iterator[_File]:
     for number in rows:
         row = next(_rows(values, [number], ("format",)), None)
-        if row is None:  # it cannot be read, which has been reported
+        if row is None:  # unreadable, and already reported
             continue
         yield _File(row, _stem(row), _ENDINGS[row["format"]], row["data"])
         nodes = values.sibling("nodes").arrow([number])
@@ -251,7 +251,7 @@ _FILES: dict[str, Any] = {
 
 
 def _csv_line(cells: Iterable[Any]) -> bytes:
-    """A line of CSV in which no text is a formula to a spreadsheet; numbers and absent values stay as they are."""
+    """A line of CSV without text that a spreadsheet would run as a formula; numbers and absent values are unchanged."""
     quoted = csv_rows([], ",", Options(csv_safe=True)).quoted
     texts = (quoted(cell) if isinstance(cell, str) else "" if cell is None else str(cell) for cell in cells)
     return ",".join(texts).encode() + b"\n"
@@ -264,7 +264,7 @@ def _write(target: Path, data: Any, force: bool) -> None:
 
 @contextlib.contextmanager
 def _manifest(root: Path, force: bool) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """Writes the manifest's rows as they come; it is there only when all files are."""
+    """Write the manifest's rows as they come; the manifest appears only after all files exist."""
     with output(place(root, MANIFEST, force), force) as stream:
         stream.write(_csv_line(COLUMNS))
         yield lambda row: stream.write(_csv_line(row[name] for name in COLUMNS))

@@ -1,4 +1,4 @@
-"""Meshes: vertices, faces and colours of one step put together, and PLY files of them."""
+"""Meshes: vertices, faces and colours of one step put together, and their PLY files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-# What writers append to a mesh's name for each of its parts: tensorboardX has numbers.
+# The suffixes that writers append to a mesh's name for its parts: tensorboardX uses numbers.
 SUFFIX = re.compile(r"_(VERTEX|FACE|COLOR|[123])")
 _COMPONENTS = ("vertex", "face", "color")
 
@@ -57,7 +57,7 @@ class Mesh:
 
 
 def mesh(rows: pa.Table) -> Mesh:
-    """The mesh that the rows of one run, name and step make."""
+    """The mesh from the rows of one run, name and step."""
     parts: dict[str, Any] = {}
     for row in rows.select(["component", "dtype", "shape", "data"]).to_pylist():
         if row["shape"] is None or len(row["shape"]) not in (2, 3) or row["shape"][-1] != 3:
@@ -72,5 +72,5 @@ def mesh(rows: pa.Table) -> Mesh:
     batch = len(vertices)
     unlike = [name for name in _COMPONENTS[1:] if parts.get(name) is not None and len(parts[name]) != batch]
     if unlike or (colors is not None and colors.shape != vertices.shape):
-        raise DamageError("the mesh's parts differ in their numbers", code="bad_mesh")
+        raise DamageError("the mesh's parts have different batch sizes", code="bad_mesh")
     return Mesh(vertices, faces, colors)

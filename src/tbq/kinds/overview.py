@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
     from tbq.source import Run
 
-#: The tables about the log itself, and the keywords that each of them takes beside `run`. They are small, and report
-#: damage as rows: `on_error` is "ignore" unless it is given.
+#: The tables about the log itself, and the keywords that each takes besides `run`. They are small, and report
+#: damage as rows: the default of `on_error` is "ignore".
 OVERVIEWS = {
     "runs": READING,
     "tags": ("tag", *READING),
@@ -39,8 +39,8 @@ _HEALTH = ("ok", "truncated", "header_only", "empty", "not_events", "damaged", "
 
 def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> pa.Table:
     """A table about the log."""
-    given = [*selected, *(() if tag is None else ("tag",))]
-    keywords(f'log.table("{kind}")', given, ("run", *OVERVIEWS[kind]))
+    passed = [*selected, *(() if tag is None else ("tag",))]
+    keywords(f'log.table("{kind}")', passed, ("run", *OVERVIEWS[kind]))
     run = selected.pop("run", None)
     selected.pop("steps", None)
     reading: Reading = {"on_error": "ignore", **selected}  # type: ignore[typeddict-unknown-key]
@@ -71,7 +71,7 @@ def _about(kind: str, part: Sequence[Run], result: Result) -> pa.Table:
 def _in_parts(
     reader: Reader, reading: Reading, make: Callable[[Sequence[Run], Result], pa.Table]
 ) -> pa.Table:
-    """A table about all runs, made of a few runs at a time: what is read is much more than what is kept."""
+    """A table about all runs, built from a few runs at a time: it reads far more than it keeps."""
     import pyarrow as pa
 
     on_error = reading.get("on_error", "ignore")
@@ -83,7 +83,7 @@ def _in_parts(
 
 
 def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
-    """One row per run and tag. A tag of which a restart left nothing has no rows in any table."""
+    """One row per run and tag. A tag whose values a restart all removed has no rows in any table."""
     table = reader.stored_overview("tags")
     if table is None:
         table = _in_parts(reader, reading, _tags_of)
@@ -102,7 +102,7 @@ def _tags_of(part: Sequence[Run], result: Result) -> pa.Table:
 
 
 def health(report: FileReport) -> str:
-    """ "ok", or the worst thing known of a file."""
+    """ "ok", or the worst known condition of a file."""
     if report.state != "events":
         return report.state
     if report.faults or report.error:
@@ -113,12 +113,13 @@ def health(report: FileReport) -> str:
 
 
 def health_of_run(reports: Sequence[FileReport]) -> str:
-    """That of its worst file; files without data do not matter beside others, a file that is not an event file does."""
+    """The health of the worst file. Files without data do not count beside others; a file that is not an event file
+    does."""
     return worst_health([health(report) for report in reports], any(report.values for report in reports))
 
 
 def worst_health(of_files: Sequence[str], has_values: bool) -> str:
-    """The health of a run by that of its files, if one of them has values or none."""
+    """The health of a run from its files' health; `has_values`: whether any file has values."""
     if has_values:
         weight = {"empty": "ok", "header_only": "ok", "not_events": "damaged"}
         of_files = [weight.get(each, each) for each in of_files]
@@ -158,13 +159,13 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, s
     by_run: list[list[FileReport]] = [[] for _ in runs]
     for report in reports:
         by_run[report.run].append(report)
-    # Column by column, not row by row: with thousands of runs this is a good part of `tbq ls`.
+    # Column by column, not row by row: with thousands of runs this is a large part of `tbq ls`.
     joined = [of_run[0] if len(of_run) == 1 else _Joined(of_run) for of_run in by_run]
     columns = {
         "run": [run.name for run in runs],
         "files": [len(of_run) for of_run in by_run],
         "bytes": [report.bytes for report in joined],
-        "events": events.tolist(),  # pyarrow imports numpy.ma for an array
+        "events": events.tolist(),  # for an array, pyarrow would import numpy.ma
         "first_wall_time": [report.first_wall_time if report.timed else None for report in joined],
         "last_wall_time": [report.last_wall_time if report.timed else None for report in joined],
         "last_step": [
@@ -177,7 +178,7 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, s
 
 
 class _Joined:
-    """The files of a run as one."""
+    """All files of a run, reported as one."""
 
     def __init__(self, reports: Sequence[FileReport]) -> None:
         timed = [report for report in reports if report.timed]

@@ -1,4 +1,4 @@
-"""The embedding projector's configuration: which tensors and labels lie beside a run's event files."""
+"""The embedding projector's configuration: the tensors and labels beside a run's event files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def embeddings_of(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
 
 
 def _configuration(run: Run) -> bytes | None:
-    """The file that has it, unless there is none."""
+    """The content of the configuration file; None without one."""
     if run.remote is not None and is_remote(run.path):
         return run.remote.read_beside(f"{run.path}/{_NAME}", _LARGEST)
     path = Path(run.path, _NAME)

@@ -1,4 +1,4 @@
-"""`tbq.read`: a table from a file that tbq wrote, with its kind, types and bytes as they were."""
+"""`tbq.read`: a table from a file that tbq wrote, with its original kind, types and bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARROW = b"ARROW1"
 
 
 def read(path: str | os.PathLike[str]) -> Table:
-    """Read a `.parquet`, `.arrow` or `.feather` file back into a Table of the kind it was.
+    """Read a `.parquet`, `.arrow` or `.feather` file back into a Table of its kind.
 
     >>> paths = log.images().write("images.parquet")
     >>> tbq.read("images.parquet").image(0).size
@@ -43,9 +43,9 @@ def read(path: str | os.PathLike[str]) -> Table:
         table = _arrow(path)
     else:
         raise UsageError(
-            "is neither a Parquet nor an Arrow file",
+            "not a Parquet or Arrow file",
             path=path,
-            hint="only those keep bytes and types; tbq.open() reads event files",
+            hint="only these keep bytes and types; tbq.open() reads event files",
         )
     origin = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     kind = origin.get("tbq.kind") or "table"
@@ -54,7 +54,7 @@ def read(path: str | os.PathLike[str]) -> Table:
 
 
 def _began(text: str | None) -> dict[str, float] | None:
-    """When the runs began, if the file says so in a way that can be read."""
+    """When the runs began, if the file has that in valid form."""
     import json
 
     try:
@@ -72,7 +72,7 @@ def _parquet(path: Any) -> pa.Table:
 
     try:
         table = pq.read_table(path)
-        # What was known only when everything was written stands beside the schema.
+        # Values that were known only at the end of writing are in the file's metadata, beside the schema.
         of_file = pq.read_metadata(path).metadata or {}
         ours = {key: value for key, value in of_file.items() if key.startswith(b"tbq.")}
         return table.replace_schema_metadata({**(table.schema.metadata or {}), **ours})
@@ -91,7 +91,7 @@ def _arrow(path: Any) -> pa.Table:
 
 
 def _typed(table: pa.Table, kind: str) -> pa.Table:
-    """The table with the types of its kind (Parquet gives dictionaries back with types of its own)."""
+    """The table with the types of its kind (Parquet returns dictionaries with other types)."""
     import pyarrow as pa
 
     from tbq.schema import KINDS, schema
@@ -103,5 +103,5 @@ def _typed(table: pa.Table, kind: str) -> pa.Table:
     if kind not in KINDS or table.column_names != schema(kind).names:
         return table
     if "wall_time" in table.column_names and not pa.types.is_floating(table.schema.field("wall_time").type):
-        return table  # times that were written as dates stay dates
+        return table  # times written as dates stay dates
     return table.cast(schema(kind))

@@ -1,4 +1,4 @@
-"""One value for the eye: a text, a tensor's statistics, a histogram's bars, an image's size."""
+"""One value for people: a text, a tensor's statistics, a histogram's bars, an image's size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from tbq.decode.reader import Reader
 
-# What is shown of a tag that has values of several kinds.
+# The kind to show of a tag with values of several kinds: the first of these.
 _ORDER = ("texts", "images", "histograms", "tensors", "audio", "hparams", "pr_curves", "meshes", "custom_scalars",
           "graphs", "run_metadata", "others", "logs", "scalars")  # fmt: skip
 
 
 def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
-    """What was logged under a tag at a step, or last, as a few lines of text that a terminal can show."""
+    """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show."""
     keywords("log.show", which, WHICH)
     kind = _kind(reader, tag, which.get("run"))
     if kind == "scalars":
@@ -34,7 +34,7 @@ def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
     key, rows = values.at(step)
     head = printable(f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}")
     if not len(rows):
-        return f"{head}\n(nothing that could be decoded)"
+        return f"{head}\n(cannot be decoded)"
     return f"{head}\n{page(_BODIES.get(kind, _plain)(rows, key))}"
 
 
@@ -60,11 +60,11 @@ def _scalars(reader: Reader, tag: str, which: Which) -> str:
     steps = f"steps {series.steps.min():,} to {series.steps.max():,}"
     head = f"scalars · tag {printable(tag)} · {len(values):,} points, {steps}"
     if step is not None:
-        there = np.flatnonzero(series.steps == step)
-        if not len(there):
+        at_step = np.flatnonzero(series.steps == step)
+        if not len(at_step):
             near = int(series.steps[np.argmin(np.abs(series.steps - step))])
             raise SelectionError(f"{tag} has no value at step {step:,}; closest: {near:,}", path=reader.path)
-        return f"{head}\nvalue {values[there[-1]]:.9g} at step {step:,}"
+        return f"{head}\nvalue {values[at_step[-1]]:.9g} at step {step:,}"
     known = values[~np.isnan(values)]
     lines = [head, f"last {values[-1]:.9g} at step {series.steps[-1]:,}"]
     if len(known):
@@ -90,8 +90,10 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
 
     dtype, shape = rows["dtype"][0].as_py(), rows["shape"][0].as_py()
     if shape is None:
-        return f"{dtype or 'no'} tensor that cannot be decoded, {len(rows['data'][0].as_py() or b''):,} bytes"
-    values = np.asarray(array(dtype, shape, rows["data"][0].as_buffer()))  # one string is bytes, not an array
+        return (
+            f"{dtype or 'unknown'} tensor, cannot be decoded, {len(rows['data'][0].as_py() or b''):,} bytes"
+        )
+    values = np.asarray(array(dtype, shape, rows["data"][0].as_buffer()))  # a single string comes as bytes
     lines = [f"{dtype} {list(shape)}, {values.size:,} elements, {values.nbytes:,} bytes"]
     if values.size and values.dtype.kind in "fiub" and dtype != "bool":
         wide = values.astype(np.float64)

@@ -1,4 +1,4 @@
-"""One value of a tag: the one at a step, or the last."""
+"""One value of a tag: at a step, or the last."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tbq.kinds.meshes import Mesh
     from tbq.select import Names
 
-# Table -> the method that gives one value of it.
+# Table -> the method that returns one of its values.
 _METHODS = {
     "tensors": "tensor", "others": "tensor", "histograms": "histogram", "images": "image", "audio": "waveform",
     "texts": "text", "meshes": "mesh",
@@ -28,7 +28,7 @@ _METHODS = {
 
 
 class Found(NamedTuple):
-    """The values of a tag, and the step of the one that is wanted; None for the last."""
+    """The values of a tag, and the wanted step; None for the last."""
 
     values: Values
     step: int | None
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> Found:
-    """The values of a tag at a step; at every step if there is none at that one, so that an error can name others."""
+    """The values of a tag at a step; without any there, at every step, so that an error can name other steps."""
     keywords(f"log.{_METHODS.get(kind, 'show')}", which, WHICH)
     step, run = which.pop("step", None), which.pop("run", None)
     reading: Reading = which
@@ -64,8 +64,8 @@ def tensor(reader: Reader, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
 
 
 def _unknown_tensor(reader: Reader, tag: str, nothing: SelectionError, which: Which) -> pa.Table:
-    """A tensor among the values of unknown plugins; if there is none either, the error of the first search."""
-    quiet: Which = {**which, "on_error": "ignore"}  # the same files again
+    """A tensor of an unknown plugin; without any, the error of the first search."""
+    quiet: Which = {**which, "on_error": "ignore"}  # the first search has reported these files
     try:
         values = find(reader, "others", tag, **quiet)
     except SelectionError:
@@ -85,7 +85,7 @@ def histogram(reader: Reader, tag: str, **which: Unpack[Which]) -> Histogram:
 
 
 def image(reader: Reader, tag: str, index: int = 0, **which: Unpack[Which]) -> Image.Image:
-    """One image; `index` picks one of several that were logged at once."""
+    """One image; `index` picks one of several logged at once."""
     from tbq.export.pictures import picture
 
     rows = find(reader, "images", tag, **which).row()
@@ -102,7 +102,7 @@ def waveform(reader: Reader, tag: str, index: int = 0, **which: Unpack[Which]) -
 
 def _at(rows: pa.Table, index: int, what: str) -> pa.Table:
     if not 0 <= whole("index", index) < len(rows):
-        raise bad("index", index, f"0 to {len(rows) - 1}: there are {len(rows):,} {what} in this event")
+        raise bad("index", index, f"0 to {len(rows) - 1}: this event has {len(rows):,} {what}")
     return rows.slice(index, 1)
 
 
@@ -114,7 +114,7 @@ def text(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
 
 
 def mesh(reader: Reader, name: str, **which: Unpack[Which]) -> Mesh:
-    """One mesh by the name it was logged under."""
+    """One mesh by its logged name."""
     from tbq.kinds.meshes import SUFFIX, mesh
 
     tags = f"re:{re.escape(name)}{SUFFIX.pattern}"
@@ -127,7 +127,7 @@ def mesh(reader: Reader, name: str, **which: Unpack[Which]) -> Mesh:
     for rows in values.parts(step):
         try:
             return mesh(values.arrow(rows))
-        except DamageError as damage:  # an earlier one may be readable
+        except DamageError as damage:  # an earlier mesh may be readable
             failure = failure or damage
     assert failure is not None
     raise failure

@@ -28,37 +28,37 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
     from tbq.source import Run
 
-#: Kinds of which a run's last value fits into a cell, and what qualifies a column whose name is taken.
+#: Kinds whose last value fits into a cell, and the qualifier of a column whose name is taken.
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
 
-_MOST_DRAWN = 2_000_000  # scalars that a summary keeps for its sparklines
+_MOST_DRAWN = 2_000_000  # the most scalars that a summary keeps for its sparklines
 
-# Who has a name first, if two would like to have it.
+# Priorities of columns that want the same name: the lowest number gets it.
 _NAMED, _STATUS, _HPARAM, _BEST, _COMPUTED, _TAG, _VALUE = range(7)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: the name it would like to have, what qualifies it, its values by run, and its claim to the name."""
+    """A column: its preferred name, its qualifier, its values by run, and its priority for the name."""
 
     name: str
     qualifier: str
     values: pa.Array | pa.ChunkedArray
     claim: int
-    best: str | None = None  # which best value this is
-    tag: str | None = None  # whose last value this is
+    best: str | None = None  # set for a best value: which one
+    tag: str | None = None  # set for a last value: its tag
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Which tags are wanted, of every kind there is: those that were named come whatever their kind."""
+    """The wanted tags of all kinds: tags that the user named are included whatever their kind."""
 
-    order: list[str] | None  # None for all; with names that are nowhere, which keep their place
-    named: frozenset[str]  # as they were typed
-    kinds: Mapping[str, set[str]]  # of each tag; not looked up if all are wanted and none was named
-    media: list[str]  # kinds to read beside scalars
-    unnamed: bool  # whether texts and images that were not named are wanted
+    order: list[str] | None  # None for all; names without a match keep their place
+    named: frozenset[str]  # as the user typed them
+    kinds: Mapping[str, set[str]]  # the kinds of each tag; empty if all tags are wanted and none is named
+    media: list[str]  # kinds to read besides scalars
+    unnamed: bool  # whether to include texts and images that the user did not name
 
     @classmethod
     def of(cls, tags: Selection, required: Sequence[str], media: bool, digest: Digest, where: str) -> _Wanted:
@@ -73,33 +73,33 @@ class _Wanted:
                 read |= kinds[tag] & set(_MEDIA)
         return cls(order, named, kinds, [kind for kind in _MEDIA if kind in read], media)
 
-    def scalars(self, there: set[str]) -> list[str] | None:
-        """The tags of scalars, and those of nothing, which are blank."""
+    def scalars(self, scalar_tags: set[str]) -> list[str] | None:
+        """The tags of scalars, and named tags without any data, which become blank columns."""
         if self.order is None:
             return None
-        return [tag for tag in self.order if tag in there or tag not in self.kinds]
+        return [tag for tag in self.order if tag in scalar_tags or tag not in self.kinds]
 
     def takes(self, kind: str, tag: str) -> bool:
-        """Whether a tag of this kind is wanted."""
+        """Whether this tag of this kind is included."""
         if self.order is not None and tag not in self.order:
             return False
         return _is_named(tag, self.named) or (self.unnamed and kind != "audio")
 
     def refuse_others(self, where: str) -> None:
-        """Raise for a tag that was named and is of a kind of which no value fits into a cell."""
+        """Raise for a named tag of a kind whose values do not fit into a cell."""
         for tag in self.order or ():
             kinds = self.kinds.get(tag, set())
             if kinds and _is_named(tag, self.named) and not kinds & {"scalars", *_MEDIA}:
                 kind = min(kinds)
                 raise SelectionError(
-                    f"tag {tag!r} is of kind {kind}, which has no column in a summary",
+                    f"a summary cannot show tag {tag!r} of kind {kind}",
                     path=where,
                     hint=f"log.{kind}(), or tbq export --kind {kind}",
                 )
 
 
 def _is_named(tag: str, named: frozenset[str]) -> bool:
-    """Whether a tag was named; a text may be named without torch's suffix."""
+    """Whether the user named a tag; a text may be named without torch's suffix."""
     return tag in named or plain_tag(tag) in named
 
 
@@ -108,7 +108,7 @@ class Curves:
     """The scalars of a summary, so that a page can draw them beside their last values."""
 
     scalars: pa.Table
-    tags: Mapping[str, str]  # of columns
+    tags: Mapping[str, str]  # column → tag
     folds: Mapping[str, str]
 
     def beside(self, shown: pa.Table, row: int, column: int) -> str:
@@ -134,10 +134,10 @@ class Curves:
 
 
 class SummaryTable(Table):
-    """One row per run; `best` has the columns of the best value and its step, for each tag of `best=`."""
+    """One row per run; `best` maps each tag of `best=` to the columns of its best value and step."""
 
     best: Mapping[str, tuple[str, str]] = {}
-    curves: Curves | None = None  # what sparklines are drawn of
+    curves: Curves | None = None  # the data of sparklines
 
     def having(self, arrow: pa.Table) -> SummaryTable:
         """The same table with other rows, or in another order.
@@ -172,7 +172,7 @@ def summary(
     media: bool = True,
     **reading: Unpack[Reading],
 ) -> SummaryTable:
-    """The joined table; `log.summary` explains it."""
+    """The joined table; see `log.summary`."""
     keywords("log.summary", reading, READING)
     ways = mapping("best", best or {}, "{'val/loss': 'min'}")
     for name, way in ways.items():
@@ -197,30 +197,30 @@ def summary(
     table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
     table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
     scalars = digest.scalars
-    if scalars is not None:  # a table keeps them for as long as it lives
+    if scalars is not None:  # the table keeps them in memory
         tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
         table.curves = Curves(scalars, tags, folds)
     return table
 
 
 def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The hyperparameters of these runs, by name: of each run itself, or of the sub-run that belongs to it."""
+    """The hyperparameters of these runs, by name: the run's own, or those of its sub-run."""
     wanted = [each for each in reader.runs if each.name in runs or parent(each.name) in runs]
     names = [each.name for each in wanted]
     values = locate_all(reader, ["hparams"], run=names, on_error="ignore")["hparams"]
     folds = _folded(reader, wanted, values.series(), {})
-    given: dict[str, dict[str, Any]] = {name: {} for name in runs}
+    hparams: dict[str, dict[str, Any]] = {name: {} for name in runs}
     names, columns, _ = by_run(values.arrow())
     for i, name in enumerate(names):
-        above = name if name in given else folds.get(name, name)  # a sub-run that is asked for is itself
-        if above in given:
+        above = name if name in hparams else folds.get(name, name)  # a selected sub-run counts as itself
+        if above in hparams:
             cells = {key: column[i].as_py() for key, column in columns.items()}
-            given[above] |= {key: value for key, value in cells.items() if value is not None}
-    return given
+            hparams[above] |= {key: value for key, value in cells.items() if value is not None}
+    return hparams
 
 
 def _locate(reader: Reader, run: Names, kinds: Sequence[str], reading: Reading) -> dict[str, Values]:
-    """Where the values of these kinds are, from another reading; their problems have been reported already."""
+    """Locate the values of these kinds in a second read; the first read has reported their problems."""
     quiet: Reading = {**reading, "on_error": "ignore"}
     return locate_all(reader, kinds, run=run, **quiet) if kinds else {}
 
@@ -231,7 +231,7 @@ def _folded(reader: Reader, runs: Sequence[Run], series: pa.Table, reading: Read
 
     chosen = {each.name for each in runs}
     subs = sub_runs(series, chosen)
-    # Whether a sub-run is the only one does not depend on what was selected.
+    # Whether a sub-run is the only one does not depend on the selection.
     beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
     if beside:
         options = Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
@@ -305,8 +305,8 @@ def _of_media(
     import pyarrow as pa
 
     keys = values.keys()
-    taken = {tag for tag in names_in(keys["tag"]) if wanted.takes(kind, tag)}
-    last = _last(values, keys, steps, taken)
+    included = {tag for tag in names_in(keys["tag"]) if wanted.takes(kind, tag)}
+    last = _last(values, keys, steps, included)
     cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)
     titles = _titles(kind, {tag for _, tag in cells})
     columns = []
@@ -321,14 +321,14 @@ def _of_media(
 
 
 def _titles(kind: str, tags: set[str]) -> dict[str, str]:
-    """The tags as their users called them: a text without torch's suffix, unless another tag is called so."""
+    """The tags as users spelled them: a text without torch's suffix, unless another tag has that name."""
     if kind != "texts":
         return {tag: tag for tag in tags}
     return {tag: tag if plain_tag(tag) in tags else plain_tag(tag) for tag in tags}
 
 
 def _last(values: Values, keys: pa.Table, steps: Steps, tags: set[str]) -> pa.Table:
-    """The last value of each run and tag that is wanted and can be read."""
+    """The last readable value of each run and included tag."""
     low, high = _steps(steps)
     series: dict[tuple[str, str], list[int]] = {}
     columns = (values_of(keys[name]) for name in ("run", "tag", "step", "row"))
@@ -360,7 +360,7 @@ def _encoded(table: pa.Table) -> dict[tuple[str, str], bytes]:
 
 
 def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) -> Any:
-    """What turns a column over `runs` into one over `rows`: what a run logged itself wins over its sub-run's."""
+    """A function that maps a column over `runs` to one over `rows`. If the run lacks a value, use its sub-run's."""
     if not folds and list(runs) == list(rows):
         return lambda column: column
     place = {name: i for i, name in enumerate(runs)}
@@ -368,14 +368,14 @@ def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) 
     own = [place.get(name) for name in rows]
     sub = [place.get(below[name]) if name in below else None for name in rows]
 
-    def placed(column: pa.Array) -> pa.Array:
+    def over_rows(column: pa.Array) -> pa.Array:
         return first_of(column, own, sub) if below else take_cells(column, own)
 
-    return placed
+    return over_rows
 
 
 def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, dict[str, str]]:
-    """The table, its columns under names of their own; and the names of the columns of best and of last values."""
+    """The table with distinct column names, and the names of the columns of best and last values."""
     import pyarrow as pa
 
     order = sorted(range(len(columns)), key=lambda i: columns[i].claim)

@@ -1,4 +1,4 @@
-"""Every table of a log by its name, with the class that adds what its rows can do."""
+"""Every table of a log by its name, with the class that adds methods for its rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tbq.kinds.tensors import TensorTable
     from tbq.select import Names
 
-# Table -> the class that adds to Table what its rows can do.
+# Table -> the class that adds methods for its rows.
 _CLASSES = {
     "tensors": ("tbq.kinds.tensors", "TensorTable"),
     "histograms": ("tbq.kinds.histograms", "HistogramTable"),
@@ -70,7 +70,7 @@ def table(
 @overload
 def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> Table: ...
 def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> Any:
-    """A table of a log; an argument that it cannot honour is an error."""
+    """A table of a log; an argument that it does not support is an error."""
     from tbq import _core
 
     schema(kind)  # raises if there is no such table
@@ -81,21 +81,21 @@ def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selec
         return scalars(reader, tag=tag, **selected)
     if kind not in _core.tables():
         raise UsageError(
-            f"{kind} is not a table of a log", hint="log.write_media(path) makes it, and the files it lists"
+            f"{kind} is not a table of a log", hint="log.write_media(path) writes it, with the files it lists"
         )
     values = locate(reader, kind, tag, **selected)
     return table_of(values.arrow(), kind, reader.path, reader.began)
 
 
 def tables(reader: Reader, tag: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
-    """Every table of values that has rows, by name, from two readings of the files."""
+    """Every table of values that has rows, by name, from two reads of the files."""
     from tbq import _core
 
     keywords("log.tables", selected, SELECTED)
     out: dict[str, Table] = {}
     values = locate_all(reader, ["scalars", *_core.tables()], tag, **selected)
     if values.pop("scalars", None) is not None:
-        quiet: Selected = {**selected, "on_error": "ignore"}  # the same files again
+        quiet: Selected = {**selected, "on_error": "ignore"}  # the first read has reported these files
         out["scalars"] = scalars(reader, tag=tag, **quiet)
     for name, of_kind in values.items():
         out[name] = table_of(of_kind.arrow(), name, reader.path, reader.began)

@@ -7,10 +7,10 @@ from tbq.table.table import Table
 
 
 class TagTable(Table):
-    """The `tags` table; `by_kind()` gives the tags of each kind."""
+    """The `tags` table; `by_kind()` returns the tags of each kind."""
 
     def by_kind(self) -> dict[str, list[str]]:
-        """The tags of each kind, sorted, as TensorBoard's `EventAccumulator.Tags()` has them.
+        """The tags of each kind, sorted, as in TensorBoard's `EventAccumulator.Tags()`.
 
         >>> import pyarrow as pa
         >>> TagTable(pa.table({"tag": ["b", "a"], "kind": ["scalars", "scalars"]})).by_kind()

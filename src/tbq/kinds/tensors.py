@@ -1,4 +1,4 @@
-"""Tensors as NumPy arrays: every dtype of TensorFlow, from the raw bytes that the table keeps."""
+"""Tensors as NumPy arrays: every dtype of TensorFlow, from the raw bytes in the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# dtype of the table -> NumPy's, where NumPy has it. Quantised numbers are the integers they are stored as.
+# dtype of the table -> NumPy's, if NumPy has it. Quantised numbers become the integers that store them.
 _NUMPY = {
     "float32": "<f4", "float64": "<f8", "float16": "<f2", "int8": "<i1", "int16": "<i2", "int32": "<i4",
     "int64": "<i8", "uint8": "<u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "?",
@@ -22,14 +22,14 @@ _NUMPY = {
     "quint16": "<u2", "qint32": "<i4",
 }  # fmt: skip
 
-_SMALL_INTS = {"int4": "<i1", "uint4": "<u1", "int2": "<i1", "uint2": "<u1"}  # a byte each
+_SMALL_INTS = {"int4": "<i1", "uint4": "<u1", "int2": "<i1", "uint2": "<u1"}  # one byte per number
 
 
 class TensorTable(Table):
-    """The `tensors` table; `arrays()` gives NumPy arrays, which may differ in shape from step to step."""
+    """The `tensors` table; `arrays()` returns NumPy arrays, which may differ in shape from step to step."""
 
     def arrays(self) -> list[NDArray[Any] | None]:
-        """One array per row; None if the tensor could not be decoded (`shape` is null there).
+        """One array per row; None if the tensor could not be decoded (its `shape` is null).
 
         >>> log.tensors(tag="embedding").arrays()[0].shape
         (3, 4)
@@ -43,8 +43,8 @@ class TensorTable(Table):
     def elements(self) -> Table:
         """One row per element: `run, tag, step, wall_time, index, value`, for CSV and frames.
 
-        `index` is the position in C order (`numpy.unravel_index`). Tensors without real numbers are left out, with a
-        warning, and so are those that could not be decoded.
+        `index` is the position in C order (`numpy.unravel_index`). Leaves out tensors without real numbers, with a
+        warning, and tensors that could not be decoded.
 
         >>> import tbq, tempfile
         >>> with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
@@ -74,11 +74,11 @@ class TensorTable(Table):
 
 
 def array(dtype: str, shape: Sequence[int], data: Any) -> NDArray[Any]:
-    """One tensor as a NumPy array of its own.
+    """One tensor as a new NumPy array.
 
-    bfloat16, the float8 kinds and sub-byte numbers come in ml_dtypes' types if that package is installed. Without it
-    bfloat16 and sub-byte integers come as float32 and int8, with a warning; floats of eight bits and less are an
-    error. Strings come as an object array of bytes.
+    bfloat16, the float8 kinds and sub-byte numbers use ml_dtypes' types if that package is installed. Without it
+    bfloat16 and sub-byte integers become float32 and int8, with a warning; floats of eight bits and less are an
+    error. Strings become an object array of bytes.
 
     >>> array("int16", [2, 1], b"\\x01\\x00\\x02\\x00").tolist()
     [[1], [2]]
@@ -119,7 +119,7 @@ def _small(dtype: str, data: Any) -> NDArray[Any]:
         ml_dtypes = None
     known = getattr(ml_dtypes, dtype, None)
     if known is not None:
-        if dtype in _SMALL_INTS:  # the bits above must be the sign's, as ml_dtypes reads only the low ones
+        if dtype in _SMALL_INTS:  # astype sets the high bits to the sign; ml_dtypes uses only the low bits
             return np.frombuffer(data, _SMALL_INTS[dtype]).astype(known)
         return np.frombuffer(data, known).copy()
     instead = "float32" if dtype in STORED_AS else "int8" if dtype.startswith("i") else "uint8"
@@ -128,17 +128,17 @@ def _small(dtype: str, data: Any) -> NDArray[Any]:
         if dtype in _SMALL_INTS
         else widen(np.frombuffer(data, STORED_AS[dtype]), dtype)
     )
-    warn(f"{dtype} is given as {instead}; install ml_dtypes to get it as it is")
+    warn(f"{dtype} is converted to {instead}; install ml_dtypes to keep its type")
     return values
 
 
 def corner(values: NDArray[Any], size: int = 4) -> NDArray[Any]:
-    """The first few elements along each axis, for a look.
+    """The first few elements along each axis, as a preview.
 
     >>> import numpy as np
     >>> corner(np.arange(100).reshape(10, 10), 2).tolist()
     [[0, 1], [10, 11]]
     """
     chosen: Any = (*(slice(0, size) for _ in range(values.ndim)), ...)
-    part: NDArray[Any] = values[chosen]  # without the dots a single element is not an array
+    part: NDArray[Any] = values[chosen]  # the ellipsis keeps a single element an array
     return part

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def joined(rows: pa.Table) -> str:
-    """The text of one value: itself, or a Markdown table of a text tensor, as TensorBoard shows it.
+    """The text of one value; a text tensor becomes a Markdown table, as in TensorBoard.
 
     >>> import pyarrow as pa
     >>> print(joined(pa.table({"index": [[0, 0], [0, 1]], "text": ["a", "b"]})))

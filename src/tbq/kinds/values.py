@@ -1,4 +1,4 @@
-"""The values of one kind: where they are, and their table, at once or batch by batch."""
+"""The values of one kind: their places in files, and their table, at once or batch by batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tbq.source import Run
 
 
-# The column of the core that says which value a row is of.
+# The core's column with the number of a row's value.
 NUMBER = "value_number"
 # The column that is null if a value could not be decoded.
 _CONTENT = {"tensors": "shape", "histograms": "left", "images": "data", "audio": "data", "texts": "text"}
@@ -39,7 +39,7 @@ def locate(
     steps: Steps = None,
     **reading: Unpack[Reading],
 ) -> Values:
-    """Find the values that the table `name` is made of; large ones stay in their files until they are asked for."""
+    """Locate the values of the table `name`; large values stay in their files until a table needs them."""
     return locate_all(reader, [name], tag, run, steps, **reading)[name]
 
 
@@ -51,7 +51,7 @@ def locate_all(
     steps: Steps = None,
     **reading: Unpack[Reading],
 ) -> dict[str, Values]:
-    """The values of several tables from one reading; tables that have none of the tags asked for are left out."""
+    """The values of several tables from one read; leaves out tables that have none of the selected tags."""
     from tbq import _core
 
     runs = reader.choose(run)
@@ -59,7 +59,7 @@ def locate_all(
     on_error = reading.get("on_error", "warn")
     options = Options.of(reading, tag=tags, steps=_steps(steps), defer=True)
     kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
-    # Of scalars only the tags are wanted here: they have a table that is made another way.
+    # Only the tags of scalars matter here: another module builds their table.
     stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]
     result = reader.read(runs, stored, options, on_error)
     if tags.everything:
@@ -67,19 +67,19 @@ def locate_all(
     located: dict[str, Values] = {}
     known = {kind: result.tags(kind) for kind in kinds.values()}
     every_tag = [each for of_kind in known.values() for each in of_kind]
-    taken = set(reader.require(tags, every_tag, result, kinds[names[0]]))
+    selected = set(reader.require(tags, every_tag, result, kinds[names[0]]))
     for name, kind in kinds.items():
-        of_kind = [each for each in known[kind] if each in taken]
+        of_kind = [each for each in known[kind] if each in selected]
         if of_kind:
             more = any(
-                each not in taken for each in known[kind] if tags.matches(each)
-            )  # `loss[0]` was a name
+                each not in selected for each in known[kind] if tags.matches(each)
+            )  # `loss[0]` is an exact name here
             located[name] = Values(reader, name, result, runs, of_kind if more else None, on_error)
     return located
 
 
 class Values:
-    """Values that were found, in the order of their table. `rows` are indices into `keys()`."""
+    """Located values, in the order of their table. `rows` are indices into `keys()`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Values:
 
     @property
     def logdir(self) -> str:
-        """Where the log was opened."""
+        """The path of the log."""
         return self.reader.path
 
     @property
@@ -111,11 +111,11 @@ class Values:
         return len(self.keys())
 
     def series(self) -> pa.Table:
-        """What was seen of each (run, tag, kind) in the same reading, whatever was asked for."""
+        """One row per (run, tag, kind) of the same read, whatever was selected."""
         return table_of(self._result.series([run.name for run in self._runs]))
 
     def kinds(self) -> dict[str, set[str]]:
-        """The kinds of each tag that was seen in the same reading."""
+        """The kinds of each tag of the same read."""
         series = self.series()
         kinds: dict[str, set[str]] = {}
         for tag, kind in zip(values_of(series["tag"]), values_of(series["kind"]), strict=True):
@@ -123,7 +123,7 @@ class Values:
         return kinds
 
     def keys(self) -> pa.Table:
-        """Where the values are: `run, tag, step, wall_time, bytes`, and `row`, their number. None is read."""
+        """The places of the values: `run, tag, step, wall_time, bytes`, and `row`, their number. Reads no value."""
         import numpy as np
         import pyarrow as pa
 
@@ -134,9 +134,9 @@ class Values:
     def batches(
         self, rows: Sequence[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The table, or some of its columns, a few megabytes at a time; problems are reported when it ends.
+        """The table, or some of its columns, a few megabytes at a time; problems are reported at the end.
 
-        What only columns that are left out need of a large value is not read, and so not verified.
+        Parts of a large value that only omitted columns need are neither read nor verified.
         """
         yield from self._reader(rows, columns)
         self._tell()
@@ -144,7 +144,7 @@ class Values:
             yield from self._layers(rows)
 
     def arrow(self, rows: Sequence[int] | None = None, numbered: bool = False) -> pa.Table:
-        """The whole table, or that of some rows. If `numbered`, with a column that says which value each row is of."""
+        """The full table, or some of its rows. `numbered` adds a column with the number of each row's value."""
         table = self._reader(rows, [*schema(self.name).names, NUMBER] if numbered else None).read_all()
         self._tell()
         layers = self._layers(rows, numbered) if self.name == "nodes" else []
@@ -155,7 +155,7 @@ class Values:
         return Values(self.reader, name, self._result, self._runs, self._names, self._on_error)
 
     def note(self, problem: Problem) -> None:
-        """Add to the log's problems what was found beside the table."""
+        """Add a problem to the log's problems."""
         self.reader.note([problem], self._on_error)
 
     def _reader(
@@ -164,7 +164,7 @@ class Values:
         if rows is None and self._names is not None:
             rows = self.keys()["row"].to_pylist()
         picked = None if rows is None else [int(row) for row in rows]
-        present(self._runs)  # large values are read from their files now
+        present(self._runs)  # large values are read from their files from here on
         return self.reader.values(self._result, self.name, [run.name for run in self._runs], picked, columns)
 
     def _layers(self, rows: Sequence[int] | None, numbered: bool = False) -> list[pa.RecordBatch]:
@@ -190,7 +190,7 @@ class Values:
                     self.note(Problem("bad_graph", "warning", text, run=key["run"], tag=key["tag"]))
                     continue
                 rows_of_layers += [{**key, **layer._asdict()} for layer in layers]
-        self.reader.value_problems(self._result)  # of the same graphs, which have been reported
+        self.reader.value_problems(self._result)  # drops the problems of the same graphs, already reported
         return pa.Table.from_pylist(rows_of_layers, columns).to_batches() if rows_of_layers else []
 
     def _by_run(self, table: pa.Table, more: list[pa.RecordBatch]) -> pa.Table:
@@ -202,7 +202,7 @@ class Values:
         return both.take(sorted(range(len(runs)), key=runs.__getitem__))
 
     def _tell(self) -> int:
-        """Report what the tables just made had problems with; how many that were."""
+        """Report the problems of the tables just made; return how many there were."""
         listed, more = self.reader.value_problems(self._result)
         problems = [self._problem(*each) for each in listed]
         if more:
@@ -226,9 +226,9 @@ class Values:
         )
 
     def at(self, step: int | None) -> tuple[dict[str, Any], pa.Table]:
-        """The key and the rows of the value at that step, or of the last one that can be read.
+        """The key and the rows of the value at that step, or of the last readable value.
 
-        There must be one run and one tag; several images may be one value.
+        All values must have one run and one tag; several images may be one value.
         """
         keys = self.keys()
         _single(keys, "run")
@@ -245,31 +245,31 @@ class Values:
         raise SelectionError("the value cannot be read", path=self.reader.path, hint="see log.problems")
 
     def row(self, step: int | None) -> pa.Table:
-        """The rows of one value, as `at` finds it."""
+        """The rows of one value, as in `at`."""
         return self.at(step)[1]
 
     def last(self, series: Mapping[tuple[str, str], Sequence[int]]) -> pa.Table:
-        """For each run and tag the last of its rows that can be read, in the order of the table."""
-        left = {pair: list(rows) for pair, rows in series.items() if rows}
+        """The last readable row of each run and tag, in the order of the table."""
+        remaining = {pair: list(rows) for pair, rows in series.items() if rows}
         chosen: list[int] = []
-        while left:
-            heads = {pair: rows.pop() for pair, rows in left.items()}
+        while remaining:
+            heads = {pair: rows.pop() for pair, rows in remaining.items()}
             table = self.arrow(sorted(heads.values()))
             readable = self._readable(table)
             read = set(zip(values_of(readable["run"]), values_of(readable["tag"]), strict=True))
             if not chosen and len(read) == len(series):
                 return table
             chosen += [row for pair, row in heads.items() if pair in read]
-            left = {pair: rows for pair, rows in left.items() if pair not in read and rows}
+            remaining = {pair: rows for pair, rows in remaining.items() if pair not in read and rows}
         return self.arrow(sorted(chosen))
 
     def _readable(self, table: pa.Table) -> pa.Table:
-        """The rows whose value could be decoded."""
+        """The rows with decoded values."""
         column = _CONTENT.get(self.name)
         return table if column is None else table.filter(table[column].is_valid())
 
     def parts(self, step: int | None) -> Iterator[list[int]]:
-        """The rows of all tags at that step, or at each step from the last one on: what makes a mesh. There must be one
+        """The rows of all tags at that step, or at each step from the last backwards, for a mesh. All must have one
         run."""
         keys = self.keys()
         _single(keys, "run")
@@ -278,24 +278,24 @@ class Values:
             raise self._no_step(step, steps)
         by_step: dict[int, dict[str, int]] = {}
         for tag, at, row in zip(values_of(keys["tag"]), steps, keys["row"].to_pylist(), strict=True):
-            by_step.setdefault(at, {})[tag] = row  # of two at one step, the last
+            by_step.setdefault(at, {})[tag] = row  # of two values at one step, the last counts
         for at in sorted(by_step, reverse=True) if step is None else [step]:
             yield sorted(by_step[at].values())
 
     def _no_step(self, step: int | None, steps: list[int]) -> SelectionError:
         if not steps:
-            return SelectionError(f"there are no {self.name} here", path=self.reader.path)
+            return SelectionError(f"no {self.name} here", path=self.reader.path)
         assert step is not None
         near = sorted(dict.fromkeys(steps), key=lambda other: abs(other - step))[:3]
         return SelectionError(
             f"no {self.name} at step {step:,}; closest: {', '.join(f'{other:,}' for other in sorted(near))}",
             path=self.reader.path,
-            hint=f"there are {len(steps):,}, from step {min(steps):,} to {max(steps):,}",
+            hint=f"there are {len(steps):,} values, from step {min(steps):,} to {max(steps):,}",
         )
 
 
 def _single(keys: pa.Table, name: str) -> None:
-    """Raise if the keys are of several runs or tags."""
+    """Raise if the keys have several runs or tags."""
     names = sorted(keys[name].unique().to_pylist())
     if len(names) > 1:
         raise several(name, names)

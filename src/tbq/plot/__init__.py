@@ -1,1 +1,1 @@
-"""Curves as pictures. Today in terminals: braille canvas, axes, ticks, numbers as people read them, colours."""
+"""Curves as pictures: figures in files, and braille canvases in terminals, with axes, ticks and colours."""

@@ -1,4 +1,4 @@
-"""Another tag on the x axis: its value at the step of a point, or between those at the steps around it."""
+"""Another tag on the x axis: its value at a point's step, interpolated between the steps around it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def axis_of(steps: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """What a series gives as an axis: its finite values by step; of two at one step the last counts.
+    """A series as an axis: its finite values by step; of two values at one step the last counts.
 
     >>> [part.tolist() for part in axis_of(np.array([0, 2, 2, 4]), np.array([0.0, 1, 2, np.nan]))]
     [[0, 2], [0.0, 2.0]]
     """
-    there = np.isfinite(values)
-    steps, values = steps[there], values[there]
+    finite = np.isfinite(values)
+    steps, values = steps[finite], values[finite]
     unique, last = np.unique(steps[::-1], return_index=True)
     return unique, values[::-1][last]
 

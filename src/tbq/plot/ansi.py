@@ -1,4 +1,4 @@
-"""Lines of styled text as a terminal takes them: escapes for colours, bold and dim, or none."""
+"""Lines of styled text for a terminal: with escapes for colours, bold and dim, or without any."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from tbq.plot.cells import Line, Span, plain
 
-_LEVELS = (0, 95, 135, 175, 215, 255)  # of the cube of 216 colours
+_LEVELS = (0, 95, 135, 175, 215, 255)  # brightness levels of the cube of 216 colours
 
 
 def painted(lines: Iterable[Line], colour: bool, exact: bool | None = None) -> str:
-    """The lines as text. `exact` for terminals with 24 bits of colour; if None, as COLORTERM says.
+    """The lines as text. `exact` is for terminals with 24 bits of colour; None follows COLORTERM.
 
     >>> painted([[Span("a", "#ff0000"), Span("b")]], True, exact=True)
     '\\x1b[38;2;255;0;0ma\\x1b[0mb'

@@ -1,4 +1,4 @@
-"""matplotlib, imported late: a figure that saves the same bytes each time, a font for every name, literal text."""
+"""matplotlib, imported late: figures that save the same bytes each time, a font for every name, literal text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-_LONGEST = 48  # letters of a name
-# What a file says of its making: nothing that differs from one day or machine to the next.
+_LONGEST = 48  # characters of a name
+# Metadata of a file: nothing that differs from one day or machine to the next.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
@@ -27,24 +27,24 @@ METADATA: dict[str, dict[str, Any]] = {
 
 
 def matplotlib() -> Any:
-    """The module; an error that names the extra if it is not there."""
+    """The module; an error that names the extra if matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError:
-        raise missing("matplotlib", needed_for="a picture as a file or figure", extra="plot") from None
+        raise missing("matplotlib", needed_for="a plot as a file or figure", extra="plot") from None
     return matplotlib
 
 
 @contextlib.contextmanager
 def styled(settings: dict[str, Any]) -> Iterator[None]:
-    """matplotlib with these settings, and without its warnings about letters: `fonts_for` has one of its own."""
+    """Apply these settings, and silence matplotlib's warnings about glyphs: `fonts_for` warns instead."""
     with matplotlib().rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         warnings.filterwarnings(
             "ignore", message="Matplotlib currently does not support", category=UserWarning
         )
         warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
-        # Of values near the largest that there are.
+        # matplotlib warns about values near the largest possible float.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="matplotlib")
         yield
 
@@ -62,11 +62,11 @@ def new_figure(settings: dict[str, Any], size: tuple[float, float], **options: A
 
 @functools.cache
 def _picture() -> Any:
-    """The class of our figures, made when matplotlib is there."""
+    """The class of tbq's figures, created after matplotlib is imported."""
     from matplotlib.figure import Figure
 
     class Picture(Figure):
-        """A figure with settings of its own; notebooks show it as it is."""
+        """A figure with its own settings; notebooks show it directly."""
 
         _tbq_settings: dict[str, Any]
 
@@ -85,32 +85,32 @@ def _picture() -> Any:
             self.savefig(out, format="png")
             return out.getvalue()
 
-        def __reduce__(self) -> Any:  # a class that is made in a function cannot be pickled
-            raise TypeError("a picture of tbq cannot be pickled; save it with savefig")
+        def __reduce__(self) -> Any:  # a class defined in a function cannot be pickled
+            raise TypeError("a figure of tbq cannot be pickled; save it with savefig")
 
     return Picture
 
 
 def points(setting: str) -> float:
-    """The size of letters that a setting asks for, in points; the user's may be a word such as "medium"."""
+    """A setting's font size in points; the user's setting may be a word such as "medium"."""
     from matplotlib.font_manager import FontProperties
 
     return float(FontProperties(size=matplotlib().rcParams[setting]).get_size_in_points())
 
 
 def literal(text: Text) -> Text:
-    """The text as it stands: `$` and `_` of a name are no mathematics."""
+    """Mark the text as literal: `$` and `_` in a name are not mathematics."""
     text.set_parse_math(False)
     return text
 
 
 def name_text(name: str, longest: int = _LONGEST) -> str:
-    """A name of a log in a picture: on one line, harmless, not too long."""
+    """A log's name for a picture: on one line, harmless, not too long."""
     return printable(shortened(name, longest))
 
 
 def check_font(name: str) -> None:
-    """Raise if a font is not installed; matplotlib would take another, and say so for every letter."""
+    """Raise if a font is not installed: matplotlib would substitute another, with a warning for every character."""
     matplotlib()
     from matplotlib import font_manager
 
@@ -120,12 +120,12 @@ def check_font(name: str) -> None:
         tip = f"; closest: {', '.join(near)}" if near else ""
         raise UsageError(
             f"font: {name!r} is not installed{tip}",
-            hint="want serif, sans, mono, or a font that is installed",
+            hint="want serif, sans, mono, or an installed font",
         )
 
 
 def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with a font added for letters that theirs do not have; if none has them, a warning."""
+    """The settings with fonts added for missing characters; warns if no installed font has them."""
     letters = {letter for text in texts for letter in text if ord(letter) > 126}
     if not letters:
         return settings
@@ -149,7 +149,7 @@ def fonts_for(texts: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:
                 break
     if letters:
         shown = "".join(sorted(letters)[:8])
-        warn(f"no installed font has the letters {shown!r}: they are drawn as boxes")
+        warn(f"no installed font has the characters {shown!r}: boxes replace them")
     return {**settings, "font.family": families}
 
 

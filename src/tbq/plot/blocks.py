@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 
-_NEAREST, _BOX = 0, 4  # as PIL numbers its filters
+_NEAREST, _BOX = 0, 4  # PIL's numbers for these filters
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def half_blocks(data: bytes, size: str, room: int, height: int) -> list[Line]:
-    """An encoded image, two pixels in each cell; what it is in words if it cannot be drawn."""
+    """An encoded image, two pixels per cell; if it cannot be drawn, a description in words."""
     if room < 1 or height < 1:
         return []
     try:
@@ -36,7 +36,7 @@ def half_blocks(data: bytes, size: str, room: int, height: int) -> list[Line]:
 
 
 def blocks_of(image: Image.Image, room: int, height: int) -> list[Line]:
-    """A PIL image in at most `room` × `height` cells, two pixels in each."""
+    """A PIL image in at most `room` × `height` cells, two pixels per cell."""
     scale = min(room / image.width, height * 2 / image.height)
     shape = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
     pixels = np.asarray(image.convert("RGB").resize(shape, _NEAREST if scale >= 1 else _BOX))
@@ -59,13 +59,13 @@ def _colour(pixel: NDArray[np.uint8]) -> str:
 
 
 def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
-    """A histogram as upright bars over an axis of values; each cell has what lies in its share of the axis."""
+    """A histogram as upright bars over an axis of values; each cell shows the values in its part of the axis."""
     if not len(histogram.count) or height < 2 or room < 4:
         return [[Span(" empty", dim=True)]]
     full = (histogram.count > 0) & np.isfinite(histogram.left) & np.isfinite(histogram.right)
     histogram = Histogram(histogram.left[full], histogram.right[full], histogram.count[full])
     if not full.any() or not math.isfinite(histogram.total):
-        return [[Span(" nothing that can be drawn", dim=True)]]
+        return [[Span(" nothing to draw", dim=True)]]
     low, middle, high = (float(value) for value in histogram.quantiles([0.0, 0.5, 1.0]))
     about = f"{compact(histogram.total)} values, {number(low)} to {number(high)}, median {number(middle)}"
     counts, edges = histogram.evenly(room)
@@ -84,7 +84,7 @@ def histogram_bars(histogram: Histogram, room: int, height: int) -> list[Line]:
 
 
 def value_axis(low: float, high: float, room: int) -> str:
-    """A line with the labels of ticks in it."""
+    """A line with the labels of the ticks."""
     axis = ["─"] * room
     free = 0
     places = ticks.linear(low, high, max(room // 8, 2))

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 _BLANK = 0x2800
-# The bit of each dot of a cell, as Unicode numbers them.
+# The bit of each dot of a cell, in Unicode's numbering.
 _BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.int64)
-NOBODY = -1
+UNOWNED = -1
 
 
 class Canvas:
-    """`width` × `height` cells of dots; row 0 is the top. Each cell has one owner, who gives its colour.
+    """`width` × `height` cells of dots; row 0 is the top. Each cell has one owner, which sets its colour.
 
     >>> canvas = Canvas(2, 1)
     >>> canvas.curve(np.array([0.0, 1, 2, 3]), *[np.array([0.0, 1, 2, 3])] * 3)
@@ -30,7 +30,7 @@ class Canvas:
         self.width = max(width, 1)
         self.height = max(height, 1)
         self.dots = np.zeros((self.height * 4, self.width * 2), dtype=np.bool_)
-        self.owners = np.full((self.height, self.width), NOBODY, dtype=np.int64)
+        self.owners = np.full((self.height, self.width), UNOWNED, dtype=np.int64)
 
     def curve(
         self,
@@ -42,44 +42,44 @@ class Canvas:
         *,
         behind: bool = False,
     ) -> None:
-        """Draw a curve from the rows of the first, last, highest and lowest point in each column; NaN if it has none.
+        """Draw a curve from the rows of the first, last, highest and lowest point in each column; NaN for no points.
 
-        Each column is drawn from its highest to its lowest point and joined to the next one that has points. With
-        `behind` only cells are drawn that nobody owns yet.
+        Draws each column from its highest to its lowest point, and joins it to the next column with points. With
+        `behind`, draws only in cells without an owner.
         """
         high, low = _joined(first, last, top, bottom)
         rows = np.arange(self.dots.shape[0])[:, None]
-        drawn = (rows >= high) & (rows <= low)  # false where there is nothing: NaN compares so
+        drawn = (rows >= high) & (rows <= low)  # false without points: comparisons with NaN are false
         touched = self._cells(drawn).any(axis=(2, 3))
         if behind:
-            touched &= self.owners == NOBODY
+            touched &= self.owners == UNOWNED
             drawn &= np.repeat(np.repeat(touched, 4, axis=0), 2, axis=1)
         self.dots |= drawn
         self.owners[touched] = owner
 
     def shade(self, top: Floats, bottom: Floats, owner: int) -> None:
-        """Sparse dots from the top to the bottom row of each column, in cells that nobody owns; between columns that
-        have rows, those around it count."""
-        there = np.flatnonzero(~np.isnan(top) & ~np.isnan(bottom))
-        if not len(there):
+        """Fill each column with sparse dots from its top to its bottom row, in cells without another owner. Columns
+        without rows are interpolated from their neighbours."""
+        filled = np.flatnonzero(~np.isnan(top) & ~np.isnan(bottom))
+        if not len(filled):
             return
         columns = np.arange(len(top))
-        inside = (columns >= there[0]) & (columns <= there[-1])
-        high = np.where(inside, np.interp(columns, there, top[there]), np.nan)
-        low = np.where(inside, np.interp(columns, there, bottom[there]), np.nan)
+        inside = (columns >= filled[0]) & (columns <= filled[-1])
+        high = np.where(inside, np.interp(columns, filled, top[filled]), np.nan)
+        low = np.where(inside, np.interp(columns, filled, bottom[filled]), np.nan)
         rows = np.arange(self.dots.shape[0])[:, None]
         drawn = (rows >= np.rint(high)) & (rows <= np.rint(low)) & ((rows * 2 + columns * 3) % 4 == 0)
-        touched = self._cells(drawn).any(axis=(2, 3)) & ((self.owners == NOBODY) | (self.owners == owner))
+        touched = self._cells(drawn).any(axis=(2, 3)) & ((self.owners == UNOWNED) | (self.owners == owner))
         drawn &= np.repeat(np.repeat(touched, 4, axis=0), 2, axis=1)
         self.dots |= drawn
         self.owners[touched] = owner
 
     def dotted(self, column: int, owner: int, every: int = 2) -> None:
-        """A thin vertical line of dots, in cells that nobody owns."""
+        """Draw a thin vertical line of dots, in cells without another owner."""
         if not 0 <= column < self.dots.shape[1]:
             return
         for row in range(0, self.dots.shape[0], every):
-            if self.owners[row // 4, column // 2] in (NOBODY, owner):
+            if self.owners[row // 4, column // 2] in (UNOWNED, owner):
                 self.dots[row, column] = True
                 self.owners[row // 4, column // 2] = owner
 
@@ -99,7 +99,7 @@ class Canvas:
         return lines
 
     def text(self) -> str:
-        """The dots alone."""
+        """The dots without owners."""
         return "\n".join("".join(text for text, _ in line) for line in self.rows())
 
     def _cells(self, dots: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -107,7 +107,7 @@ class Canvas:
 
 
 def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
-    """The rows of values on an axis from low (the last row) to high (row 0); values beyond it are on its ends.
+    """The rows of values on an axis from low (the last row) to high (row 0); values outside it lie at its ends.
 
     >>> rows_of(np.array([0.0, 0.5, 1.0, np.nan]), 0, 1, 11).tolist()
     [10.0, 5.0, 0.0, nan]
@@ -115,28 +115,28 @@ def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
     if not high > low:
         return np.where(np.isnan(values), np.nan, float((height - 1) // 2))
     inside = np.clip(values, low, high)
-    if high / 2 - low / 2 > 1:  # halves, since the span of two finite numbers may be infinite
+    if high / 2 - low / 2 > 1:  # halves, because the span of two finite numbers may be infinite
         low, high, inside = low / 2, high / 2, inside / 2
     return np.rint((high - inside) / (high - low) * (height - 1))
 
 
 def _joined(first: Floats, last: Floats, top: Floats, bottom: Floats) -> tuple[Floats, Floats]:
-    """The highest and lowest row of each column, with what joins it to its neighbours."""
-    there = ~np.isnan(top)
+    """The highest and lowest row of each column, extended to meet its neighbours."""
+    filled = ~np.isnan(top)
     high, low = top.copy(), bottom.copy()
     count = len(top)
-    if count < 2 or not there.any():
+    if count < 2 or not filled.any():
         return high, low
     columns = np.arange(count)
-    before = np.maximum.accumulate(np.where(there, columns, -1))
-    after = np.minimum.accumulate(np.where(there, columns, count)[::-1])[::-1]
-    between = ~there & (before >= 0) & (after < count)
+    before = np.maximum.accumulate(np.where(filled, columns, -1))
+    after = np.minimum.accumulate(np.where(filled, columns, count)[::-1])[::-1]
+    between = ~filled & (before >= 0) & (after < count)
     enter, leave = first.copy(), last.copy()
     left, right = before[between], after[between]
     share = (columns[between] - left) / (right - left)
     for rows in (enter, leave, high, low):
         rows[between] = np.rint(last[left] + (first[right] - last[left]) * share)
-    # Two columns that are more than a row apart meet in the middle.
+    # Two columns more than a row apart meet in the middle.
     down = np.fmax(enter[1:] - leave[:-1] - 1, 0)
     up = np.fmax(leave[:-1] - enter[1:] - 1, 0)
     low[:-1] = np.fmax(low[:-1], leave[:-1] + np.floor(down / 2))

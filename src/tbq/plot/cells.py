@@ -12,7 +12,7 @@ from tbq.text import GAP, printable, shortened
 
 
 class Span(NamedTuple):
-    """A piece of a line in one style; `colour` is "#rrggbb", or None for that of the terminal."""
+    """A piece of a line in one style; `colour` is "#rrggbb", or None for the terminal's colour."""
 
     text: str
     colour: str | None = None
@@ -26,7 +26,7 @@ Line = list[Span]
 
 
 def plain(lines: Iterable[Line]) -> str:
-    """The text alone.
+    """The text without styles.
 
     >>> plain([[Span("a", bold=True), Span("b")], []])
     'ab\\n'
@@ -35,7 +35,7 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def width(line: Line) -> int:
-    """How many cells a line takes.
+    """The number of cells of a line.
 
     >>> width([Span("損失"), Span("=1")])
     6
@@ -44,7 +44,7 @@ def width(line: Line) -> int:
 
 
 def clipped(text: str, room: int) -> str:
-    """A text of a log in at most `room` cells, harmless; of a long one the start and the end.
+    """A log's text in at most `room` cells, harmless; a long text keeps its start and end.
 
     >>> clipped("損失/訓練/loss", 10), clipped("loss", 10)
     ('損…/loss', 'loss')
@@ -61,7 +61,7 @@ def clipped(text: str, room: int) -> str:
 
 
 def fitted(text: str, room: int, *, right: bool = False) -> str:
-    """`clipped`, filled up with spaces to exactly `room` cells.
+    """`clipped`, padded with spaces to exactly `room` cells.
 
     >>> fitted("loss", 6), fitted("12", 4, right=True)
     ('loss  ', '  12')
@@ -72,24 +72,24 @@ def fitted(text: str, room: int, *, right: bool = False) -> str:
 
 
 def filled(line: Line, room: int) -> Line:
-    """The line in exactly `room` cells: cut, or filled up with spaces."""
+    """The line in exactly `room` cells: cut, or padded with spaces."""
     out: Line = []
-    left = room
+    remaining = room
     for span in line:
         size = cell_len(span.text)
-        if size > left:
-            if left:
-                out.append(span._replace(text=set_cell_size(span.text, left)))
+        if size > remaining:
+            if remaining:
+                out.append(span._replace(text=set_cell_size(span.text, remaining)))
             return out
         out.append(span)
-        left -= size
-    if left:
-        out.append(Span(" " * left))
+        remaining -= size
+    if remaining:
+        out.append(Span(" " * remaining))
     return out
 
 
 def beside(left: Line, right: Line, room: int) -> Line:
-    """Two ends of one line of `room` cells; if they do not fit the left one is cut."""
+    """Two ends of one line of `room` cells; if they do not fit, the left end is cut."""
     space = room - width(right)
     if space <= 0:
         return filled(right, room)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tbq.numbers import number
 from tbq.plot import ticks
-from tbq.plot.canvas import NOBODY, Canvas, rows_of
+from tbq.plot.canvas import UNOWNED, Canvas, rows_of
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.table.pixels import Columns as Columns
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
 
 Axis = Literal["step", "relative", "wall", "value"]
-_FEWEST = 12  # cells that a plot is at least wide, if there is room at all
+_FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
 BROKEN = "✕"
-_NOISE = 4e-7  # how far apart numbers of 32 bits are that are meant to be the same
+_NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Curve:
     colour: str | None
     columns: Columns
     raw: Columns | None = None  # before smoothing, drawn faintly behind
-    broken: float = math.nan  # x of the first value that is not finite
+    broken: float = math.nan  # x of the first non-finite value
     takeovers: Sequence[float] = ()  # x where a later session took over
-    value: float | None = None  # the last one, for the legend
-    strong: bool = False  # drawn over the others
+    value: float | None = None  # the last value, for the legend
+    strong: bool = False  # drawn over the other curves
     letter: str = ""  # marks its end, for terminals without colour
     pieces: Sequence[Columns] = ()  # drawn instead of `columns`, with gaps between them
-    raw_pieces: Sequence[Columns] = ()  # the same of `raw`
-    breaks: Sequence[float] = ()  # x of the first value that is not finite, of each gap
+    raw_pieces: Sequence[Columns] = ()  # the pieces of `raw`
+    breaks: Sequence[float] = ()  # x of the first non-finite value of each gap
     band: tuple[Floats, Floats] | None = None  # its ends in each column, drawn as sparse dots
 
 
@@ -57,7 +57,7 @@ class Chart:
     hidden: int = 0  # curves that were left out
     log_x: bool = False
     legend: bool = True  # a last line with names and values
-    limits: tuple[float, float] | None = None  # of the values, instead of what is drawn
+    limits: tuple[float, float] | None = None  # of the y axis, instead of the range of the curves
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
@@ -93,7 +93,7 @@ class Chart:
     # The scale.
 
     def _range(self) -> tuple[float, float]:
-        """What the axis spans: what is drawn, rounded so that it seldom changes; of a log axis, exponents."""
+        """The range of the axis: what is drawn, rounded so that it seldom changes; exponents for a log axis."""
         if self.limits is not None:
             low, high = self._scaled(np.array(self.limits)).tolist()
             return low, high
@@ -127,7 +127,7 @@ class Chart:
             return np.where(values > 0, np.log10(values), np.where(np.isnan(values), np.nan, -np.inf))
 
     def _value_ticks(self, low: float, high: float, height: int) -> list[tuple[str, int]]:
-        """Labels and the rows that they are at."""
+        """Labels and their rows."""
         most = max(2, min(height // 2, 4 + height // 6))
         if self.log:
             try:
@@ -144,7 +144,7 @@ class Chart:
         rows = rows_of(np.array(places, dtype=np.float64), low, high, height * 4) // 4
         return [(label, int(row)) for label, row in zip(labels, rows, strict=True)]
 
-    # What is drawn.
+    # The drawing.
 
     def _draw(self, canvas: Canvas, low: float, high: float) -> None:
         order = sorted(range(len(self.curves)), key=lambda i: self.curves[i].strong)
@@ -166,9 +166,9 @@ class Chart:
             if band is not None:
                 bottom, top = (rows_of(self._scaled(end), low, high, canvas.height * 4) for end in band)
                 for part in self.curves[i].pieces or [self.curves[i].columns]:
-                    there = ~np.isnan(part.least)
+                    filled = ~np.isnan(part.least)
                     canvas.shade(
-                        np.where(there, top, np.nan), np.where(there, bottom, np.nan), i + len(self.curves)
+                        np.where(filled, top, np.nan), np.where(filled, bottom, np.nan), i + len(self.curves)
                     )
 
     def _draw_columns(
@@ -182,7 +182,7 @@ class Chart:
         canvas.curve(first, last, top, bottom, owner, behind=behind)
 
     def _styled(self, text: str, owner: int) -> Span:
-        if owner == NOBODY:
+        if owner == UNOWNED:
             return Span(text)
         curve = self.curves[owner % len(self.curves)]
         faint = owner >= len(self.curves)
@@ -198,16 +198,16 @@ class Chart:
         return ends
 
     def _column(self, x: float, columns: int) -> int | None:
-        """The column of dots of an x; None if it is not on the axis."""
+        """The column of dots of an x; None if it is outside the axis."""
         if not self.low <= x <= self.high:
             return None
         if self.log_x:
             return int(grid(np.array([x]), self.low, self.high, columns, True)[0])
-        span = self.high / 2 - self.low / 2  # halves, since the span of two finite numbers may be infinite
+        span = self.high / 2 - self.low / 2  # halves, because the span of two finite numbers may be infinite
         return min(int((x / 2 - self.low / 2) / span * columns), columns - 1) if span > 0 else 0
 
     def _x_axis(self, gutter: int, plot: int) -> Line:
-        """The axis with its labels in it, and a mark where values stop being finite."""
+        """The axis with its labels, and a mark at each x where values stop being finite."""
         most = max(2, plot // 7)
         if self.log_x:
             places = ticks.logarithmic(self.low, self.high, most)
@@ -232,31 +232,31 @@ class Chart:
             if (at := self._column(x, plot * 2)) is not None
         }
         letters = ["─"] * plot
-        taken = set(broken)
+        occupied = set(broken)
         for place, label in zip(places, labels, strict=True):
             at = self._column(place, plot * 2)
             if at is None or len(label) > plot:
                 continue
             start = min(max(at // 2 - (len(label) - 1) // 2, 0), plot - len(label))
             cells = range(start, start + len(label))
-            if taken.isdisjoint(cells):
+            if occupied.isdisjoint(cells):
                 letters[cells.start : cells.stop] = label
-                taken.update(range(start - 1, cells.stop + 1))
+                occupied.update(range(start - 1, cells.stop + 1))
         line = [Span(" " * gutter + "└", dim=True)]
         for i, letter in enumerate(letters):
             line.append(Span(BROKEN, broken[i] or RED, bold=True) if i in broken else Span(letter, dim=True))
         return _merged(line)
 
     def _legend(self, room: int) -> Line:
-        """The names of curves with their last values, the strong ones first, as many as fit."""
+        """The names of curves with their last values, strong curves first, as many as fit."""
         line: Line = []
         order = sorted(range(len(self.curves)), key=lambda i: not self.curves[i].strong)
         shown = 0
         for i in order:
             curve = self.curves[i]
             value = "" if curve.value is None else f" {number(curve.value)}"
-            left = len(order) - shown - 1 + self.hidden
-            more = f" +{left}" if left else ""
+            remaining = len(order) - shown - 1 + self.hidden
+            more = f" +{remaining}" if remaining else ""
             key = f"{curve.letter or '━'} "
             space = room - width(line) - len(key) - len(value) - len(more) - bool(line) * 2
             name = clipped(curve.name, space if not line else min(space, 24))
@@ -265,19 +265,19 @@ class Chart:
             line += [Span("  ")] * bool(line)
             line += [Span(key, curve.colour, bold=True), Span(name, bold=curve.strong), Span(value, dim=True)]
             shown += 1
-        left = len(order) - shown + self.hidden
-        if left:
-            line.append(Span(f" +{left}", dim=True))
+        remaining = len(order) - shown + self.hidden
+        if remaining:
+            line.append(Span(f" +{remaining}", dim=True))
         return line
 
 
 def plot_width(width: int) -> int:
-    """How many cells of a chart are for curves; its grid has twice as many columns."""
+    """The width of a chart's plot area in cells; its grid has twice as many columns."""
     return max(width - 7, min(_FEWEST, width - 3), 1)
 
 
 def _merged(line: Line) -> Line:
-    """Neighbours of one style as one piece."""
+    """Join neighbours of the same style into one piece."""
     out: Line = []
     for span in line:
         if out and out[-1]._replace(text="") == span._replace(text=""):

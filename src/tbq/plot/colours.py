@@ -1,11 +1,11 @@
-"""Colours that mean something: one for each run by its name, one for each state."""
+"""Colours with a meaning: one for each run by its name, one for each state."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
 
-#: Tableau's ten, which can be told apart on dark and on light ground; the first six best.
+#: Tableau's ten, which differ on dark and on light backgrounds; the first six differ most.
 PALETTE = (
     "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#b07aa1", "#edc948", "#9c755f", "#ff9da7", "#bab0ac",
 )  # fmt: skip
@@ -14,10 +14,10 @@ GREEN, AMBER, RED, GREY = "#59a14f", "#edc948", "#e15759", "#8a8a8a"
 
 
 def colours(names: Iterable[str], palette: Sequence[str] = PALETTE) -> dict[str, str]:
-    """A colour for each name, given in the order in which they came to be.
+    """A colour for each name; the names come in the order in which their runs began.
 
-    A name has its own colour, unless an earlier one took it: then it gets the next free one; when the first six are
-    taken come the others, then the next round begins. So names that come later change no colour, and the same names
+    A name has its own colour, unless an earlier name took it: then it gets the next free colour. The first six colours
+    are used first, then the other four, then a new round begins. So later names change no colour, and the same names
     have the same colours tomorrow.
 
     >>> few = colours(["lr=0.1", "lr=0.03"])
@@ -25,7 +25,7 @@ def colours(names: Iterable[str], palette: Sequence[str] = PALETTE) -> dict[str,
     >>> few["lr=0.03"] == more["lr=0.03"], len(set(more.values()))
     (True, 3)
     """
-    taken: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     free: list[int] = []
     rounds = 0
     for name in dict.fromkeys(names):
@@ -37,15 +37,15 @@ def colours(names: Iterable[str], palette: Sequence[str] = PALETTE) -> dict[str,
         while place not in free:
             place = first + (place - first + 1) % size
         free.remove(place)
-        taken[name] = palette[place]
-    return taken
+        chosen[name] = palette[place]
+    return chosen
 
 
-#: The same ten, darker: for thin lines on white.
+#: The same ten, darker, for thin lines on white.
 PRINTED = (
     "#3b6a9c", "#d97706", "#c8373a", "#2f9189", "#3f8a36", "#8f5a86", "#b38f00", "#7d5a45", "#e0607a", "#7f7672",
 )  # fmt: skip
-# Viridis from its dark to its light end, without the yellow that white swallows.
+# Viridis from dark to light, without the yellow that disappears on white.
 _VIRIDIS = (
     (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
     (170, 220, 50), (253, 231, 37),
@@ -53,7 +53,7 @@ _VIRIDIS = (
 
 
 def print_colours(names: Iterable[str]) -> dict[str, str]:
-    """As `colours`, for white ground: a name has the same hue in both."""
+    """Like `colours`, for a white background: a name has the same hue in both."""
     return colours(names, PRINTED)
 
 
@@ -64,7 +64,7 @@ def ordinal(names: Sequence[str], dark: bool = False) -> dict[str, str]:
     '#440154'
     """
     last = max(len(names) - 1, 1)
-    begin, end = (0.4, 1.0) if dark else (0.0, 0.82)  # what stands out from the ground
+    begin, end = (0.4, 1.0) if dark else (0.0, 0.82)  # the part that contrasts with the background
     return {name: viridis(begin + (end - begin) * i / last) for i, name in enumerate(names)}
 
 

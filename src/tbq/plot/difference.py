@@ -1,4 +1,4 @@
-"""Two runs compared: their curves, and below them their difference at the steps that both have."""
+"""Two runs compared: their curves, and below them their difference at common steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def of_both(chart: Chart) -> Chart:
-    """The chart with the tags that both runs, or groups, have; an error if there are not two."""
+    """The chart with the tags that both runs, or groups, have; an error unless there are exactly two."""
     runs = list(dict.fromkeys(line.group for panel in chart.panels for line in panel.lines))
     if len(runs) != 2:
         raise UsageError(
@@ -36,9 +36,9 @@ def of_both(chart: Chart) -> Chart:
 
 
 def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
-    """One column of panels per tag: the curves, and the second minus the first."""
+    """One column of panels per tag: the curves, and below them the second minus the first."""
     if ax is not None:
-        raise UsageError("ax: a difference has Axes of its own, two for each tag", hint="omit ax")
+        raise UsageError("ax: a difference needs its own Axes, two for each tag", hint="omit ax")
     options, chart = chart.options, of_both(chart)
     both, count = chart.panels, len(chart.panels)
     runs = [line.group for line in both[0].lines]
@@ -71,7 +71,7 @@ def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
 
 
 def subtracted(first: Line, second: Line) -> tuple[Floats, Floats]:
-    """x and the second minus the first at each x that both have; of two values at one x the last counts."""
+    """Common x, and the second minus the first at each; of two values at one x the last counts."""
     both = []
     for line in (first, second):
         places, at = np.unique(line.x[::-1], return_index=True)
@@ -79,7 +79,7 @@ def subtracted(first: Line, second: Line) -> tuple[Floats, Floats]:
     common, left, right = np.intersect1d(both[0][0], both[1][0], assume_unique=True, return_indices=True)
     if not len(common):
         raise SelectionError(
-            "the two have no x in common, so no difference", hint="x='step' if both logged the same steps"
+            "no difference: the two have no x in common", hint="x='step' if both logged the same steps"
         )
     with np.errstate(all="ignore"):
         return common, both[1][1][right] - both[0][1][left]

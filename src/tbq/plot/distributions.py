@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _BINS = 90
 _MOST_RIDGES = 40
 _MOST_PANELS = 12
-_OVERLAP = 2.2  # how many ridges high the highest is
+_OVERLAP = 2.2  # the height of the highest ridge, in ridges
 
 
 def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = None) -> Any:
     """One panel per run and tag."""
     series = series_of(table)
     if len(series) > _MOST_PANELS:
-        warn(f"{len(series):,} histograms: the first {_MOST_PANELS} are drawn; choose by tag=, run=")
+        warn(f"{len(series):,} histograms: drawing the first {_MOST_PANELS}; choose with tag=, run=")
     shown = list(series.items())[:_MOST_PANELS]
     columns = side_by_side(options, len(shown), 3)
     rows = -(-len(shown) // columns)
@@ -46,7 +46,7 @@ def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = 
 
 
 def series_of(table: HistogramTable) -> dict[tuple[str, str], list[tuple[int, Histogram]]]:
-    """The histograms of each run and tag that have values, by step; of two at one step the last."""
+    """The non-empty histograms of each run and tag, by step; of two at one step the last."""
     series: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
     for key, steps in rows_by_step(table.to_arrow()).items():
         for step, rows in steps.items():
@@ -59,12 +59,12 @@ def series_of(table: HistogramTable) -> dict[tuple[str, str], list[tuple[int, Hi
 
 
 def edges_of(histograms: list[tuple[int, Histogram]], bins: int = _BINS) -> Any:
-    """The ends of bins that all of the histograms fit into."""
+    """Edges of bins that cover all of the histograms."""
     return shared_edges([each for _, each in histograms], bins)
 
 
 def _shares(histogram: Histogram) -> Histogram | None:
-    """What can be drawn of a histogram, as shares of its fullest bucket; None if that is nothing."""
+    """The drawable buckets of a histogram, as shares of the fullest; None if there are none."""
     full = solid(histogram)
     return None if full is None else Histogram(full.left, full.right, full.count / full.count.max())
 
@@ -72,7 +72,7 @@ def _shares(histogram: Histogram) -> Histogram | None:
 def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:
     if len(histograms) > _MOST_RIDGES:
         places = np.linspace(0, len(histograms) - 1, _MOST_RIDGES).round().astype(int).tolist()
-        warn(f"{counted(len(histograms), 'step')}: {_MOST_RIDGES} ridges are drawn; --kind heatmap draws all")
+        warn(f"{counted(len(histograms), 'step')}: drawing {_MOST_RIDGES} ridges; --kind heatmap draws all")
         histograms = [histograms[i] for i in places]
     edges = edges_of(histograms)
     middle = (edges[1:] + edges[:-1]) / 2
@@ -83,7 +83,7 @@ def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], opti
     for i, height in enumerate(heights):
         share = i / max(count - 1, 1)
         colour = viridis(0.2 + 0.8 * share if options.dark else 0.85 * share)
-        base = float(count - 1 - i)  # the first step at the back, at the top
+        base = float(count - 1 - i)  # the first step is at the back, at the top
         top = base + height / largest * _OVERLAP
         ax.fill_between(middle, base, top, color=ground, lw=0, zorder=2 * i + 2)
         ax.fill_between(middle, base, top, color=colour, alpha=0.55, lw=0, zorder=2 * i + 2)

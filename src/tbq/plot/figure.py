@@ -1,4 +1,4 @@
-"""Curves as a matplotlib figure: panels, lines, bands, marks where values are not finite."""
+"""Curves as a matplotlib figure: panels, lines, bands, marks at non-finite values."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from tbq.plot.options import Options
     from tbq.plot.scalars import Chart
 
-_MOST_VERTICES = 8000  # of a panel in a file of vectors, which has no pixels
+_MOST_VERTICES = 8000  # of a panel in a vector file, which has no pixels
 _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
 _BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
 _MOST_TAKEOVERS = 40
 
 
 def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
-    """The chart as a figure of its own, or in an Axes of the user's; `vectors` if it is for a file without pixels."""
+    """The chart as a new figure, or drawn into the user's Axes; `vectors` for a file without pixels."""
     options, panels = chart.options, chart.panels
     if ax is not None:
         if len(panels) > 1:
-            raise UsageError(f"ax: one Axes is for one tag, not {len(panels)}", hint="name one tag")
+            raise UsageError(f"ax: one Axes holds one tag, got {len(panels)}", hint="name one tag")
         draw_panel(ax, panels[0], chart, vectors)
         _titles(ax, panels[0], chart, alone=True)
         from tbq.plot.legend import legends
@@ -81,7 +81,7 @@ def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = Tr
 
 
 def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
-    """The lines of a panel, with everything but names."""
+    """Draw the lines of a panel, with everything except names."""
     options = chart.options
     x_range = ranges.x_range(panel)
     values = [ranges.shown(line, options) for line in panel.lines]
@@ -117,7 +117,7 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
 
 
 def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:
-    """How many columns of pixels curves are reduced to."""
+    """The number of pixel columns that curves are reduced to."""
     figure: Any = ax.figure
     inches = ax.get_position().width * figure.get_figwidth()
     if not vectors:
@@ -154,9 +154,9 @@ def _line(
     return drawn
 
 
-def _alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which points have no neighbour."""
-    return np.asarray(there & ~np.append(False, there[:-1]) & ~np.append(there[1:], False))
+def _alone(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The points without a neighbour."""
+    return np.asarray(present & ~np.append(False, present[:-1]) & ~np.append(present[1:], False))
 
 
 def _weight() -> float:
@@ -176,16 +176,16 @@ def _band(
     if line.low is None or line.high is None:
         return
     low, high = line.low, line.high
-    if options.log_y:  # a band that reaches below zero reaches the end of the axis
+    if options.log_y:  # on a log axis, a band that reaches below zero extends to the end
         low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
         low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
     rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
-    there = np.isfinite(low) & np.isfinite(high)
-    if there.any():
+    finite = np.isfinite(low) & np.isfinite(high)
+    if finite.any():
         x = line.x[rows]
-        ax.fill_between(x, low, high, where=there, color=line.colour, alpha=_BAND, lw=0, zorder=2)
-        alone = _alone(there)
-        if alone.any():  # a band of no width
+        ax.fill_between(x, low, high, where=finite, color=line.colour, alpha=_BAND, lw=0, zorder=2)
+        alone = _alone(finite)
+        if alone.any():  # a band at a single point has no width
             ax.vlines(
                 x[alone],
                 low[alone],
@@ -207,7 +207,7 @@ def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
 
 
 def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
-    """Where values begin not to be finite: a cross on the axis for NaN, an arrow for infinities."""
+    """Mark where values stop being finite: a cross on the axis for NaN, an arrow for infinities."""
     for kind, marker, at in ((np.isnan, "x", 0.0), (np.isposinf, "^", 1.0), (np.isneginf, "v", 0.0)):
         places: dict[str, list[Floats]] = {}
         for line in panel.broken:
@@ -234,7 +234,7 @@ def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, opt
 
 
 def _takeovers(ax: Axes, panel: Panel) -> None:
-    """A thin dotted line where a later session took over."""
+    """Draw a thin dotted line where a later session took over."""
     places = [(x, line.colour) for line in panel.lines for x in line.takeovers if np.isfinite(x)]
     for x, colour in places[:_MOST_TAKEOVERS]:
         ax.axvline(x, color=colour, ls=(0, (1, 2)), lw=_weight() * 0.7, zorder=1)

@@ -1,4 +1,4 @@
-"""Figures as files: png, svg, pdf, pgf or html by their ending, written as every output of tbq is."""
+"""Figures as files: png, svg, pdf, pgf or html by extension, written like every output of tbq."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ VECTORS = ("svg", "pdf", "pgf", "html")
 
 
 def format_of(path: StrPath, format: str | None = None) -> str:
-    """The format of a picture, by name or by the ending of its path."""
+    """The format of a picture, by name or by the extension of its path."""
     ending = format or Path(_path("path", path)).suffix.removeprefix(".").lower()
     if ending not in FORMATS:
         if format is not None or not ending:
-            raise bad("format", format or path, f"one of {', '.join(FORMATS)}, or a path that ends so")
+            raise bad(
+                "format", format or path, f"one of {', '.join(FORMATS)}, or a path with such an extension"
+            )
         raise UsageError(f"tbq cannot draw .{ending} files", hint=f"want one of {', '.join(FORMATS)}")
     return ending
 
@@ -36,13 +38,13 @@ def format_of(path: StrPath, format: str | None = None) -> str:
 def save(
     draw: Callable[[bool], Figure], path: StrPath, *, format: str | None, force: bool, title: str | None
 ) -> str:
-    """Write what `draw` draws; it is told whether the file has vectors, and called only if the file can be written."""
+    """Write the figure of `draw`, which gets whether the file holds vectors. Draws only if the file can be written."""
     ending = check(path, force, format)
     return write(draw(ending in VECTORS), path, format=ending, force=force, title=title or "")
 
 
 def check(path: StrPath, force: bool, format: str | None = None) -> str:
-    """The format; an error, before anything is read, if the file cannot be written."""
+    """The format; raises, before reading anything, if the file cannot be written."""
     ending = format_of(path, format)
     matplotlib()
     check_free(path, force)
@@ -74,7 +76,7 @@ def _pdf(figure: Figure, _title: str) -> bytes:
 
 
 def _svg(figure: Figure, _title: str) -> bytes:
-    """Without matplotlib's comments, which repeat every name: what is drawn is in the paths of its letters."""
+    """SVG without matplotlib's comments, which repeat every name: the glyph paths already draw the names."""
     drawing = _COMMENT.sub("", _saved(figure, "svg").decode("utf-8"))
     return shorter(drawing).encode("utf-8")
 
@@ -86,7 +88,7 @@ def _pgf(figure: Figure, _title: str) -> bytes:
 
 
 def _html(figure: Figure, title: str) -> bytes:
-    """One page that needs nothing else: the SVG, as wide as the window allows."""
+    """One self-contained page: the SVG, as wide as the window allows."""
     drawing = _svg(figure, title).decode("utf-8")
     drawing = drawing[drawing.index("<svg") :]
     shown = html.escape(printable(title) or "tbq plot")
@@ -120,7 +122,7 @@ def shorter(svg: str) -> str:
 
 
 def _relative(data: str) -> str:
-    """A path of lines with coordinates as whole hundredths, each relative to the last; others stay as they are."""
+    """A path of lines with coordinates as whole hundredths, each relative to the last; other paths stay unchanged."""
     out: list[str] = []
     at = x = y = 0
     last = ""
@@ -147,7 +149,7 @@ def _relative(data: str) -> str:
 
 
 def _in_hundredths(number: str) -> int:
-    """Points that are far outside, as those of 1e308 on an axis from 0 to 1, come nearer: viewers cannot go there."""
+    """Whole hundredths, clamped: viewers cannot handle points far outside, such as 1e308 on an axis from 0 to 1."""
     return round(min(max(float(number), -_FAR), _FAR) * 100)
 
 

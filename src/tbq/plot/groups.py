@@ -1,4 +1,4 @@
-"""Which runs share a colour: each run by itself, those of one hyperparameter's value, or those of a pattern."""
+"""Which runs share a colour: none, those with the same value of a hyperparameter, or those of a pattern."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Groups:
-    """The group of each run that is drawn, the groups in their order, and the colour of each."""
+    """The group of each drawn run, the groups in their order, and the colour of each."""
 
     of_run: Mapping[str, str]
     names: Sequence[str]
     colours: Mapping[str, str]
-    by_run: bool  # each run is a group of its own
+    by_run: bool  # each run is its own group
 
     @classmethod
     def of(
@@ -32,7 +32,7 @@ class Groups:
         known: Sequence[str] = (),
         dark: bool = False,
     ) -> Groups:
-        """Group the runs; `known` are all runs of the log, so that a selection changes no colour."""
+        """Group the runs; `known` lists all runs of the log, so that a selection changes no colour."""
         if by == "run":
             chosen = (colours if dark else print_colours)([*known, *runs])
             return cls({run: run for run in runs}, list(runs), {run: chosen[run] for run in runs}, True)
@@ -40,7 +40,7 @@ class Groups:
 
     @classmethod
     def coloured(cls, grouping: Grouping, *, dark: bool = False) -> Groups:
-        """A colour for each group: from light to dark if the groups are the values of a number."""
+        """A colour for each group: a scale from dark to light if the groups are the values of a number."""
         if grouping.numeric:
             chosen = ordinal(grouping.names, dark)
         else:

@@ -28,7 +28,7 @@ _MOST = 12  # hyperparameters
 
 
 class Trials:
-    """The runs that have the metric: its value, and those of the hyperparameters that differ."""
+    """The runs that have the metric, with its value and the hyperparameters that differ."""
 
     def __init__(
         self, reader: Reader, metric: str, run: Names, steps: Any, options: Options, reading: Any
@@ -44,31 +44,35 @@ class Trials:
         self.ascending = (best_of(metric) if best is None else best[1]) == "min"
         values = np.array([math.nan if v is None else v for v in arrow[column].to_pylist()], float)
         keep = np.flatnonzero(np.isfinite(values))
-        left = [name for i, name in enumerate(values_of(arrow["run"])) if not np.isfinite(values[i])]
+        without_metric = [
+            name for i, name in enumerate(values_of(arrow["run"])) if not np.isfinite(values[i])
+        ]
         self.metric = values[keep]
         self.runs = [values_of(arrow["run"])[i] for i in keep.tolist()]
-        self.given: dict[str, list[Any]] = {}
+        self.settings: dict[str, list[Any]] = {}
         for name in arrow.column_names:
             if name.startswith(HPARAM) and name != f"{HPARAM}status":
                 cells = arrow[name].to_pylist()
                 shown = [cells[i] for i in keep.tolist()]
                 if len({str(each) for each in shown if each is not None}) > 1:
-                    self.given[name.removeprefix(HPARAM)] = shown
-        if not len(keep) or not self.given:
+                    self.settings[name.removeprefix(HPARAM)] = shown
+        if not len(keep) or not self.settings:
             raise SelectionError(
                 f"nothing to draw: no hyperparameter differs between runs that have {metric!r}",
                 path=reader.path,
             )
-        if left:
-            shown_left = ", ".join(left[:3]) + (f" and {len(left) - 3:,} more" if len(left) > 3 else "")
-            warn(f"{len(left):,} of {len(values):,} runs have no finite {metric}: {shown_left}")
-        if len(self.given) > _MOST:
-            warn(f"{len(self.given):,} hyperparameters differ: the first {_MOST} are drawn")
-            self.given = dict(list(self.given.items())[:_MOST])
+        if without_metric:
+            examples = ", ".join(without_metric[:3]) + (
+                f" and {len(without_metric) - 3:,} more" if len(without_metric) > 3 else ""
+            )
+            warn(f"{len(without_metric):,} of {len(values):,} runs have no finite {metric}: {examples}")
+        if len(self.settings) > _MOST:
+            warn(f"{len(self.settings):,} hyperparameters differ: drawing the first {_MOST}")
+            self.settings = dict(list(self.settings.items())[:_MOST])
 
     @property
     def shade(self) -> Any:
-        """The share of viridis for each run."""
+        """Each run's position on the viridis scale."""
         low, high = float(self.metric.min()), float(self.metric.max())
         return (self.metric - low) / (high - low) if high > low else np.full(len(self.metric), 0.5)
 
@@ -83,13 +87,13 @@ def hyperparameters(
     kind: str,
     ax: Any = None,
 ) -> Any:
-    """The picture, of one kind or the other."""
+    """The scatter plots or parallel coordinates of a log."""
     shown = trials(reader, tag, run, steps, options, reading)
     return (_parallel if kind == "parallel" else _scatter)(shown, options, ax)
 
 
 def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: Any) -> Trials:
-    """The runs and their metric: the tag's last value, or its best if the order says so."""
+    """The runs and their metric: the tag's last value, or its best if the order names it."""
     metric = tag if isinstance(tag, str) else tag[0] if tag and len(tag) == 1 else None
     if metric is None:
         raise UsageError(f"kind {options.kind}: name the metric", hint="one tag, e.g. --tag val/loss")
@@ -97,19 +101,19 @@ def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: Options,
 
 
 def _is_numeric(cells: list[Any]) -> bool:
-    """Whether they have an axis of numbers: all are numbers, and not only nan and inf."""
-    given = [each for each in cells if each is not None]
-    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in given)
-    return numbers and any(math.isfinite(each) for each in given)
+    """Whether cells fit on an axis of numbers: all are numbers, and some are finite."""
+    present = [each for each in cells if each is not None]
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in present)
+    return numbers and any(math.isfinite(each) for each in present)
 
 
 def _is_log(values: Any) -> bool:
-    """Whether values are better on a log axis: all positive, over more than a decade."""
+    """Whether a log axis suits the values: all positive, over more than a decade."""
     return bool(len(values) and values.min() > 0 and values.max() / values.min() >= 10)
 
 
 def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
-    """Numbers as they are; others as 0, 1, 2, … with their names."""
+    """Numbers unchanged; other values as 0, 1, 2, … with their names."""
     if _is_numeric(cells):
         return np.array([math.nan if each is None else each for each in cells], float), None
     texts = [
@@ -120,17 +124,17 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
 
 
 def _scatter(trials: Trials, options: Options, ax: Any) -> Any:
-    count = len(trials.given)
+    count = len(trials.settings)
     columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
-    with sheet(options, rows, columns, [*trials.given, trials.label], size, ax, sharey=count > 1) as (
+    with sheet(options, rows, columns, [*trials.settings, trials.label], size, ax, sharey=count > 1) as (
         figure,
         axes,
     ):
         for each in axes[count:]:
             each.remove()
-        for i, (each, (name, cells)) in enumerate(zip(axes, trials.given.items(), strict=False)):
+        for i, (each, (name, cells)) in enumerate(zip(axes, trials.settings.items(), strict=False)):
             places, names = _places(cells)
             each.scatter(
                 places, trials.metric, c=trials.shade, cmap="viridis", vmin=0, vmax=1.1, s=22, lw=0, zorder=3
@@ -156,7 +160,7 @@ def _scatter(trials: Trials, options: Options, ax: Any) -> Any:
 
 def _parallel(trials: Trials, options: Options, ax: Any) -> Any:
     columns: list[tuple[str, Any, list[str] | None, bool]] = []
-    for name, cells in trials.given.items():
+    for name, cells in trials.settings.items():
         places, names = _places(cells)
         columns.append((name, places, names, names is None and _is_log(places[np.isfinite(places)])))
     columns.append((trials.label, trials.metric, None, options.log_y and _is_log(trials.metric)))
@@ -191,7 +195,7 @@ def _parallel(trials: Trials, options: Options, ax: Any) -> Any:
 
 
 def _heights(places: Any, log: bool) -> Any:
-    """From 0 to 1 on a column of its own; what is absent lies below all."""
+    """Positions from 0 to 1 on a column's own scale; absent values lie below all."""
     values = np.log10(places) if log else places
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
@@ -200,7 +204,7 @@ def _heights(places: Any, log: bool) -> Any:
 
 
 def _scale(ax: Any, at: int, places: Any, names: list[str] | None, log: bool) -> None:
-    """The ticks of one column, beside it."""
+    """Draw the ticks of one column beside it."""
     finite = places[np.isfinite(places)]
     if names is not None:
         marks, texts = np.arange(len(names), dtype=float), [name_text(name, 12) for name in names]

@@ -19,17 +19,17 @@ MOST = 20  # entries
 _INSIDE = 6
 _DIRECT = 6
 _DIRECT_LETTERS = 22
-_LINE = 1.4  # the height of an entry, in that of its letters
-_ROWS = 8  # of a legend above the panels, for which a figure grows
+_LINE = 1.4  # the height of an entry, in font sizes
+_ROWS = 8  # of a legend above the panels; the figure grows for them
 
 
 def labels_of(chart: Chart) -> list[str]:
-    """What the lines of all panels are called, each once."""
+    """The labels of the lines of all panels, each once."""
     return list(dict.fromkeys(line.label for panel in chart.panels for line in panel.lines))
 
 
 def place_of(chart: Chart) -> str:
-    """Where the legend goes: as asked for, else where it fits."""
+    """Where the legend goes: the option's place, or where it fits."""
     if chart.options.legend is not None:
         return chart.options.legend
     labels = labels_of(chart)
@@ -43,14 +43,14 @@ def place_of(chart: Chart) -> str:
 
 
 def room_aside(chart: Chart, size: float) -> float:
-    """Inches that a legend beside the panels takes; `size` is that of its letters in points."""
+    """Inches that a legend beside the panels takes; `size` is its font size in points."""
     if place_of(chart) != "outside" or is_above(chart, size):
         return 0.0
     return _aside(chart, size)
 
 
 def is_above(chart: Chart, size: float) -> bool:
-    """Whether a legend outside is above the panels: in papers, and if the width that was given has no room for it."""
+    """Whether an outside legend is above the panels: in papers, and if the requested width has no room beside them."""
     width = chart.options.size[0]
     return chart.options.paper or (width is not None and _aside(chart, size) > 0.4 * width)
 
@@ -61,7 +61,7 @@ def _aside(chart: Chart, size: float) -> float:
 
 
 def room_above(chart: Chart, width: float, size: float) -> float:
-    """Inches that a legend above the panels takes; `size` is that of its letters in points."""
+    """Inches that a legend above the panels takes; `size` is its font size in points."""
     if place_of(chart) != "outside" or not is_above(chart, size):
         return 0.0
     labels = [name_text(label) for label in labels_of(chart)]
@@ -70,7 +70,7 @@ def room_above(chart: Chart, width: float, size: float) -> float:
 
 
 def beside(labels: Sequence[str], width: float, size: float) -> int:
-    """How many entries of a legend fit beside each other: of each its letters, its line, and the space around them."""
+    """How many legend entries fit in a row, each with its label, its line and the space around them."""
     each = size * (0.5 * max(map(len, labels), default=1) + 4)
     return max(1, min(len(labels), int(width * 72 / each)))
 
@@ -94,12 +94,14 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     width, height = figure.get_figwidth(), figure.get_figheight()
     over = place == "outside" and is_above(chart, size)
     columns = beside(names, width, size) if over else 1
-    share = 0.95 if place == "outside" and not over else 0.45  # panels keep more than half of the height
+    share = (
+        0.95 if place == "outside" and not over else 0.45
+    )  # inside, panels keep more than half of the height
     rows = max(1, int(height * share * 72 / (size * _LINE)))
     handles, labels = _entries(axes, chart, min(MOST, max(rows * columns, 2)))
     if place == "inside":
         legend = axes[0].legend(handles, labels, loc="best")
-    elif not figure.get_constrained_layout():  # a figure of the user's, which makes no room
+    elif not figure.get_constrained_layout():  # the user's figure, which makes no room
         legend = axes[0].legend(
             handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0
         )
@@ -112,7 +114,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
 
 
 def _entries(axes: Sequence[Axes], chart: Chart, most: int) -> tuple[list[Any], list[str]]:
-    """The line and the name of each group, at most so many of them."""
+    """The line and the name of each group, at most `most` of them."""
     from matplotlib.lines import Line2D
 
     first: dict[str, Any] = {}
@@ -130,16 +132,16 @@ def _entries(axes: Sequence[Axes], chart: Chart, most: int) -> tuple[list[Any], 
 
 
 def _direct(ax: Axes) -> bool:
-    """Labels at the ends of lines, pushed apart if they would overlap; False if they do not fit."""
+    """Label lines at their ends, pushed apart if they would overlap; False if the labels do not fit."""
     figure: Any = ax.figure
     ends: dict[str, tuple[float, float, str]] = {}
     for drawn in ax.get_lines():
         if drawn.get_zorder() != 3:
             continue
         x, y = np.asarray(drawn.get_xdata(), float), np.asarray(drawn.get_ydata(), float)
-        there = np.flatnonzero(np.isfinite(y))
-        if len(there):
-            ends.setdefault(str(drawn.get_label()), (x[there[-1]], y[there[-1]], str(drawn.get_color())))
+        finite = np.flatnonzero(np.isfinite(y))
+        if len(finite):
+            ends.setdefault(str(drawn.get_label()), (x[finite[-1]], y[finite[-1]], str(drawn.get_color())))
     if not ends:
         return True
     box = ax.get_window_extent()
@@ -170,12 +172,14 @@ def _direct(ax: Axes) -> bool:
 
 
 def spread(places: Sequence[float], height: float, low: float, high: float) -> list[float]:
-    """Ascending places moved as little as needed so that each is `height` from the next, from low to high.
+    """Ascending places, moved as little as needed so that neighbours are `height` apart, from low to high.
 
     >>> spread([1.0, 1.0, 9.0], 2.0, 0.0, 10.0)
     [0.0, 2.0, 9.0]
     """
-    blocks: list[list[float]] = []  # the sum of wished starts, the count, of labels that touch
+    blocks: list[
+        list[float]
+    ] = []  # per block of touching labels: the sum of their desired starts, their count
     for i, place in enumerate(places):
         blocks.append([place - i * height, 1.0])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:

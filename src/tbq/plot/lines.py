@@ -1,4 +1,4 @@
-"""What a chart of scalars shows, as numbers: panels of lines with their bands, before anything is drawn."""
+"""The data of a chart of scalars: panels of lines with their bands, before anything is drawn."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Takeovers = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
 
-# What `reduce` is asked for: the ends of a band, or how far it reaches to both sides.
+# The statistics that `reduce` computes: the two ends of a band, or its half-width.
 _ENDS = {"minmax": ("min", "max"), "quantiles": ("q25", "q75")}
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve: values that are not finite are gaps; `low` and `high` are the ends of its band."""
+    """One curve: non-finite values are gaps; `low` and `high` are the ends of its band."""
 
     name: str
     colour: str
@@ -50,7 +50,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """What the legend calls it."""
+        """The line's name in the legend."""
         if self.count is None:
             return self.group
         few, many = self.count
@@ -59,8 +59,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """The lines of one tag, behind them the runs that they are the mean of, and those with values that are not finite:
-    a mean leaves NaN out, but where a run diverged is marked."""
+    """The lines of one tag, the runs behind each mean, and the runs with non-finite values: a mean leaves NaN out, but
+    the chart marks where a run diverged."""
 
     tag: str
     lines: list[Line]
@@ -70,7 +70,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a scalar table by run and tag; `starts` are those of its blocks."""
+    """The rows of a scalar table by run and tag; `starts` are the first rows of its blocks."""
 
     run: Ints
     tag: Ints
@@ -97,7 +97,7 @@ def panels(
     takeovers: Takeovers | None = None,
 ) -> list[Panel]:
     """One panel per tag; the table has their scalars, and those of the tag on the x axis."""
-    rows = _placed(_rows(table, options, began), options.x)
+    rows = _with_finite_x(_rows(table, options, began), options.x)
     if options.log_x:
         rows = _positive_x(rows, tags)
     lines: dict[str, list[Line]] = {tag: [] for tag in tags}
@@ -149,7 +149,7 @@ def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) 
     elif options.x == "wall":
         x = numbers(table["wall_time"])
     else:
-        x = step  # as floats where it is drawn
+        x = step  # converted to floats for drawing
     columns: list[Any] = [run, tag, step, x, value, raw]
     if len(set(zip(run[starts].tolist(), tag[starts].tolist(), strict=True))) < len(starts):
         order = np.lexsort((tag, run))  # one block per run and tag
@@ -165,46 +165,46 @@ def _starts(run: Ints, tag: Ints) -> Ints:
 
 
 def _by_tag(rows: _Rows, name: str) -> _Rows:
-    """The rows with another tag's value as x: that of the same step, or between those of the steps around it."""
+    """The rows with another tag's value as x, interpolated between the steps around each row."""
     axis: dict[str, tuple[Ints, Floats]] = {}
     for run, tag, part in rows.blocks():
         if tag == name:
             axis[run] = axis_of(rows.step[part], rows.raw[part])
     if not axis:
         raise SelectionError(
-            f"x: no run that is drawn has the tag {name!r}", hint="choose others by run, --run"
+            f"x: no drawn run has the tag {name!r}", hint="choose other runs with run, --run"
         )
     x = np.full(len(rows.x), np.nan)
     for run, tag, part in rows.blocks():
         if tag != name and run in axis and len(axis[run][0]):
             x[part] = along(rows.step[part], axis[run])
-    left = np.isnan(x) & (rows.tag != rows.tags.index(name))
-    if left.any():
-        warn(f"{counted(int(left.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
-             f"left out: {name} has no value around their steps")  # fmt: skip
+    omitted = np.isnan(x) & (rows.tag != rows.tags.index(name))
+    if omitted.any():
+        warn(f"{counted(int(omitted.sum()), 'point')} of {len(x) - len(rows.x[rows.tag == rows.tags.index(name)]):,} "
+             f"left out: {name} has no values around their steps")  # fmt: skip
     return _only(replace(rows, x=x), ~np.isnan(x))
 
 
-def _placed(rows: _Rows, name: str) -> _Rows:
-    """The rows that have a place on the x axis."""
+def _with_finite_x(rows: _Rows, name: str) -> _Rows:
+    """The rows with a finite x."""
     if rows.x.dtype.kind == "i":
         return rows
-    there = np.isfinite(rows.x)
-    if there.all():
+    finite = np.isfinite(rows.x)
+    if finite.all():
         return rows
-    left = counted(int((~there).sum()), "point")
-    warn(f"{left} left out: the {'time' if name in AXES else 'value'} on the x axis is not finite")
-    return _only(rows, there)
+    omitted = counted(int((~finite).sum()), "point")
+    warn(f"{omitted} left out: the {'time' if name in AXES else 'value'} on the x axis is not finite")
+    return _only(rows, finite)
 
 
 def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
     drawn = np.isin(rows.tag, [rows.tags.index(tag) for tag in tags if tag in rows.tags])
     keep = (rows.x > 0) & drawn
     if not keep.any():
-        raise SelectionError("no x is above 0, as a log axis needs", hint="omit log_x, --log-x")
-    left = int((drawn & ~keep).sum())
-    if left:
-        warn(f"{counted(left, 'point')} at x ≤ 0 left out: a log axis does not have them")
+        raise SelectionError("a log axis needs x above 0, but there is none", hint="omit log_x, --log-x")
+    omitted = int((drawn & ~keep).sum())
+    if omitted:
+        warn(f"{counted(omitted, 'point')} at x ≤ 0 left out: a log axis cannot show them")
     return _only(rows, keep)
 
 
@@ -226,7 +226,7 @@ def _takeover_x(x: str, began: Mapping[str, float]) -> Callable[[str, int, float
 
 
 def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -> dict[str, list[Line]]:
-    """The mean or median of each group, and its band, by `reduce`."""
+    """The mean or median of each group, and its band, computed by `reduce`."""
     ends = _ENDS.get(options.band, (options.band,))
     grouped = _reduced(rows, rows.value, groups, (options.center, *ends))
     if options.x == "step":
@@ -247,7 +247,7 @@ def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -
             part = np.flatnonzero((tag == known.index(name)) & (group == names.index(of_group)))
             if not len(part):
                 continue
-            at = slice(int(part[0]), int(part[-1]) + 1)  # reduce gives them in this order
+            at = slice(int(part[0]), int(part[-1]) + 1)  # reduce returns rows in this order
             some = count[at][count[at] > 0]
             lines[name].append(
                 Line(
@@ -280,5 +280,5 @@ def _reduced(rows: _Rows, value: Floats | Ints, groups: Groups, stats: Sequence[
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:
-    """What is absent is NaN."""
+    """A column as floats, with NaN for nulls."""
     return np.asarray(column.to_numpy(), np.float64)

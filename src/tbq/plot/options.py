@@ -1,4 +1,4 @@
-"""What a picture is asked to show, checked: one set of options for `log.plot`, `table.plot` and `tbq plot`."""
+"""The options of a picture, checked: one set for `log.plot`, `table.plot` and `tbq plot`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BANDS: tuple[str, ...] = get_args(Band)
 CENTERS: tuple[str, ...] = get_args(Center)
 LEGENDS: tuple[str, ...] = get_args(Legend)
 STYLES = ("screen", "paper", "talk", "dark")
-#: Widths in inches of what venues call a column, a page or a text.
+#: Widths in inches of columns, pages or text blocks of venues.
 WIDTHS = {
     "single": 3.25, "double": 6.75, "icml": 3.25, "icml-double": 6.75, "neurips": 5.5, "iclr": 5.5, "cvpr": 3.25,
     "cvpr-double": 6.875, "acl": 3.03, "acl-double": 6.3, "aaai": 3.3, "aaai-double": 7.0, "ieee": 3.5,
@@ -37,7 +37,7 @@ _LARGEST = 100.0  # inches
 
 
 class Plotting(TypedDict, total=False):
-    """The keywords of everything that draws, as `docs/plot.md` explains them."""
+    """The keywords of every plotting function; `docs/plot.md` explains them."""
 
     kind: Kind | None
     x: str
@@ -62,7 +62,7 @@ class Plotting(TypedDict, total=False):
 
 
 class PlotSelected(Plotting, Reading, total=False):
-    """The same, with what is read: `steps`, and how."""
+    """The same, and what to read: `steps`, and how."""
 
     steps: Steps
 
@@ -72,7 +72,7 @@ PLOTTING = tuple(Plotting.__annotations__)
 
 @dataclass(frozen=True)
 class Options:
-    """Checked options; `size` is (width, height) in inches, either None if the style decides."""
+    """Checked options; `size` is (width, height) in inches, with None if the style decides."""
 
     kind: str | None = None
     x: str = "step"
@@ -96,10 +96,10 @@ class Options:
     max_runs: int = 100
 
     @classmethod
-    def of(cls, given: Plotting) -> Options:
-        """The options that keywords ask for; one that cannot be right is an error."""
-        keywords("plot", given, PLOTTING)
-        options: dict[str, Any] = dict(given)
+    def of(cls, plotting: Plotting) -> Options:
+        """Options from keywords; raises for an invalid value."""
+        keywords("plot", plotting, PLOTTING)
+        options: dict[str, Any] = dict(plotting)
         if options.get("kind") is not None:
             choice("kind", options["kind"], KINDS)
         if not isinstance(options.get("x", ""), str):
@@ -136,17 +136,17 @@ class Options:
 
     @property
     def axis(self) -> Literal["step", "relative", "wall", "value"]:
-        """What the x axis counts; the numbers of a tag are values like any others."""
+        """The quantity on the x axis; a tag's values count as "value"."""
         return self.x if self.x in AXES else "value"
 
     @property
     def dark(self) -> bool:
-        """Whether the ground is dark."""
+        """Whether the background is dark."""
         return "dark" in self.style
 
 
 def order_of(text: str | None) -> tuple[str, str] | None:
-    """The tag and the way, min or max, of `best:TAG:min`; None for the order of names.
+    """The tag and the direction, min or max, of `best:TAG:min`; None for the order of names.
 
     >>> order_of("best:val/loss:min"), order_of("name")
     (('val/loss', 'min'), None)
@@ -169,11 +169,11 @@ def _number(argument: str, value: Any, least: float, most: float) -> float:
     return float(value)
 
 
-def _limits(given: Any) -> tuple[float | None, float | None]:
+def _limits(value: Any) -> tuple[float | None, float | None]:
     """`A:B`, `A:`, `:B`, or a pair."""
-    if given is None:
+    if value is None:
         return None, None
-    parts = given.split(":") if isinstance(given, str) else given
+    parts = value.split(":") if isinstance(value, str) else value
     if isinstance(parts, Sequence) and len(parts) == 2:
         try:
             low, high = (None if part in (None, "") else float(part) for part in parts)
@@ -183,58 +183,60 @@ def _limits(given: Any) -> tuple[float | None, float | None]:
             finite = all(end is None or math.isfinite(end) for end in (low, high))
             if finite and (low is None or high is None or low < high):
                 return low, high
-    raise bad("ylim", given, "A:B with A < B, either may be omitted", hint="e.g. 0:1, 0:, :10")
+    raise bad("ylim", value, "A:B with A < B, either may be omitted", hint="e.g. 0:1, 0:, :10")
 
 
-def _by(given: Any) -> str | tuple[str, ...]:
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Sequence) and given and all(isinstance(each, str) for each in given):
-        return given[0] if len(given) == 1 else tuple(given)
-    raise bad("by", given, "run, hparam.NAME, a glob, or 're:…' with brackets around what names the group")
+def _by(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and value and all(isinstance(each, str) for each in value):
+        return value[0] if len(value) == 1 else tuple(value)
+    raise bad("by", value, "run, hparam.NAME, a glob, or 're:…' with brackets around the group's name")
 
 
-def _center(given: Any, band: str) -> str:
-    if given is None:
+def _center(value: Any, band: str) -> str:
+    if value is None:
         return "median" if band == "quantiles" else "mean"
-    choice("center", given, CENTERS)
-    if given == "median" and band in ("std", "sem", "ci95"):
-        raise bad("center", given, f"mean: the band {band} is around it", hint="band='quantiles' or 'minmax'")
-    return str(given)
+    choice("center", value, CENTERS)
+    if value == "median" and band in ("std", "sem", "ci95"):
+        raise bad(
+            "center", value, f"mean: the band {band} surrounds the mean", hint="band='quantiles' or 'minmax'"
+        )
+    return str(value)
 
 
-def _size(given: Any) -> tuple[float | None, float | None]:
+def _size(value: Any) -> tuple[float | None, float | None]:
     """Inches: `6x4`, a width, a pair, or the name of a width."""
-    if given is None:
+    if value is None:
         return None, None
     want = f"WIDTHxHEIGHT in inches, a width, or one of {', '.join(WIDTHS)}"
-    if isinstance(given, str):
-        if given in WIDTHS:
-            return WIDTHS[given], None
-        match = _SIZE.fullmatch(given.strip())
+    if isinstance(value, str):
+        if value in WIDTHS:
+            return WIDTHS[value], None
+        match = _SIZE.fullmatch(value.strip())
         if not match:
-            raise bad("size", given, want)
+            raise bad("size", value, want)
         parts: list[Any] = [float(part) for part in match.groups() if part is not None]
     else:
-        parts = list(given) if isinstance(given, Sequence) else [given]
+        parts = list(value) if isinstance(value, Sequence) else [value]
     if len(parts) not in (1, 2):
-        raise bad("size", given, want)
+        raise bad("size", value, want)
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, int | float) or not 0.5 <= part <= _LARGEST:
-            raise bad("size", given, f"0.5 to {_LARGEST:g} inches")
+            raise bad("size", value, f"0.5 to {_LARGEST:g} inches")
     return float(parts[0]), float(parts[1]) if len(parts) == 2 else None
 
 
-def _styles(given: Any) -> tuple[str, ...]:
-    parts = given.split(",") if isinstance(given, str) else given
+def _styles(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Sequence) or not parts:
-        raise bad("style", given, f"some of {', '.join(STYLES)}")
+        raise bad("style", value, f"some of {', '.join(STYLES)}")
     return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)
 
 
-def split(function: str, given: PlotSelected) -> tuple[Options, dict[str, Any]]:
-    """What to draw, and what to read, of the keywords of a method of a log."""
-    keywords(function, given, ("tag", "run", *PLOTTING, "steps", *READING))
-    plotting: Any = {name: value for name, value in given.items() if name in PLOTTING}
+def split(function: str, passed: PlotSelected) -> tuple[Options, dict[str, Any]]:
+    """Split the keywords of a log's method into drawing options and reading options."""
+    keywords(function, passed, ("tag", "run", *PLOTTING, "steps", *READING))
+    plotting: Any = {name: value for name, value in passed.items() if name in PLOTTING}
     typed: Plotting = plotting
-    return Options.of(typed), {name: value for name, value in given.items() if name not in PLOTTING}
+    return Options.of(typed), {name: value for name, value in passed.items() if name not in PLOTTING}

@@ -1,4 +1,4 @@
-"""Figures as PGF for LaTeX, made without LaTeX: text is measured by matplotlib, and names are escaped."""
+"""Figures as PGF for LaTeX, made without LaTeX: matplotlib measures the text, and names are escaped."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ESCAPES = {
 
 
 def escaped(text: str) -> str:
-    r"""A text as LaTeX prints it, whatever letters it has.
+    r"""Text escaped for LaTeX, whatever characters it has.
 
     >>> print(escaped("val_loss 50% $x$"))
     val\_loss 50\% \$x\$
 
-    What LaTeX would join stays apart, and only commands are used that every encoding of fonts has.
+    Breaks LaTeX's ligatures, and uses only commands that every font encoding has.
     """
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
@@ -38,7 +38,7 @@ def pgf(figure: Figure) -> str:
     measure = RendererAgg(int(width * 72) + 1, int(height * 72) + 1, 72)
 
     class Renderer(backend_pgf.RendererPgf):  # type: ignore[misc]
-        """PGF, with text measured by matplotlib's own fonts."""
+        """PGF, with matplotlib's own fonts for measuring text."""
 
         def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> tuple[float, float, float]:
             size: tuple[float, float, float] = measure.get_text_width_height_descent(s, prop, ismath)
@@ -65,7 +65,7 @@ def pgf(figure: Figure) -> str:
         "%% Made by tbq plot. In the preamble: \\usepackage{pgf}; then \\input{<this file>}\n"
         "\\begingroup\n\\makeatletter\n\\def\\mathdefault#1{#1}\n\\begin{pgfpicture}\n"
         f"\\pgfpathrectangle{{\\pgfpointorigin}}{{\\pgfqpoint{{{width:f}in}}{{{height:f}in}}}}\n"
-        "\\pgfusepath{use as bounding box}\n"  # no clip: the document's letters may be wider than those measured here
+        "\\pgfusepath{use as bounding box}\n"  # no clip: the document's font may be wider than the measured one
     )
     dpi = figure.dpi
     figure.dpi = 72

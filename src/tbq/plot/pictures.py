@@ -1,4 +1,4 @@
-"""Which picture a tag gets: curves of scalars, and what is natural for every other kind."""
+"""Which picture a tag gets: curves for scalars, and the natural picture for every other kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def picture(
     ax: Any = None,
     vectors: bool = False,
 ) -> Any:
-    """The figure of a log, or what was drawn into `ax`."""
+    """The figure of a log, or the result of drawing into `ax`."""
     from tbq.plot.backend import matplotlib
 
     matplotlib()
@@ -41,7 +41,7 @@ def picture(
         from tbq.plot.hyper import hyperparameters
 
         return hyperparameters(reader, tag, run, steps, options, reading, options.kind, ax)
-    drawn = found(reader, tag, run, steps, options, reading)
+    drawn = chart_or_table(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
         return _of_table(reader, drawn[0], tag, run, steps, options, reading, ax)
     if options.kind == "difference":
@@ -53,15 +53,15 @@ def picture(
     return draw(drawn, ax, vectors)
 
 
-def found(
+def chart_or_table(
     reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: dict[str, Any]
 ) -> Chart | tuple[str]:
-    """The chart of scalars, or the name of the table of what the tag has instead."""
+    """The chart of scalars, or the name of the table that holds the tag's data."""
     from tbq.plot.scalars import of_log
 
     if options.kind in ("confusion", "weights"):
         raise UsageError(
-            f"kind {options.kind} is of results, not of a log", hint=f"tbq.results.{options.kind}(…).plot()"
+            f"kind {options.kind} is for results, not for a log", hint=f"tbq.results.{options.kind}(…).plot()"
         )
     if options.kind in _TABLES:
         return (_TABLES[options.kind],)
@@ -77,15 +77,15 @@ def found(
         if table is None:
             kind = min(kinds)
             raise SelectionError(
-                f"the tag is of kind {kind}, which tbq does not draw",
+                f"tbq cannot draw tags of kind {kind}",
                 path=reader.path,
-                hint=f"tbq show prints it, tbq export --kind {kind} has all",
+                hint=f"tbq show prints it, tbq export --kind {kind} writes all values",
             ) from None
         return (table,)
 
 
 def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
-    """The kinds of values that these tags have."""
+    """The kinds of values of these tags."""
     from tbq.columns.codes import values_of
     from tbq.kinds.overview import overview
     from tbq.select import Selection

@@ -1,4 +1,4 @@
-"""Precision-recall curves: of each run the last one, or of one run every step."""
+"""Precision-recall curves: the last curve of each run, or every step of one run."""
 
 from __future__ import annotations
 

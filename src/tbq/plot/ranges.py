@@ -1,4 +1,4 @@
-"""What the axes of a chart span, and which values are on them."""
+"""The ranges of a chart's axes, and the values within them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 5e-324
 
 
 def on_axis(x: NDArray[Any]) -> Floats:
-    """x as an axis can have it: none so large that a span is infinite."""
+    """x limited to a range that an axis can show: no span is infinite."""
     places: Floats = np.asarray(x, np.float64)
     if not len(places) or (places.min() >= -_LARGEST and places.max() <= _LARGEST):
         return places
@@ -37,7 +37,7 @@ def x_range(panel: Panel) -> tuple[float, float]:
 
 
 def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[float, float]:
-    """From the least to the largest value that is drawn, or their quantiles, with a little space."""
+    """From the smallest to the largest drawn value, or their quantiles, with a margin."""
     parts = list(values)
     if options.outliers is None:
         parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
@@ -62,18 +62,18 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     wrong = [end for end in options.ylim if end is not None and end <= 0]
     if options.log_y and wrong:
         raise UsageError(
-            f"ylim: {wrong[0]:g} is not on a log axis", hint="want an end above 0, or omit log_y, --log-y"
+            f"ylim: {wrong[0]:g} cannot be on a log axis", hint="want an end above 0, or omit log_y, --log-y"
         )
     low, high = low if bottom is None else bottom, high if top is None else top
-    if not low < high:  # all values are beyond the end that was given
+    if not low < high:  # all values are beyond the end that the user set
         low, high = (low, spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
             spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
     return low, high
 
 
 def _ends(panel: Panel, parts: Sequence[Floats], options: Options) -> list[Floats]:
-    """The ends of bands. On a log axis a mean minus its spread may come as near to 0 as it likes: below a third of
-    the least value it does not stretch the axis."""
+    """The ends of bands. On a log axis, a mean minus its spread may come arbitrarily near to 0: ends below a third of
+    the smallest value do not stretch the axis."""
     ends = [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
             if end is not None]  # fmt: skip
     if options.log_y and options.band in ("std", "sem", "ci95"):
@@ -96,13 +96,13 @@ def spaced(low: float, high: float, log: bool, share: float) -> tuple[float, flo
 
 
 def positive(values: Floats, log: bool) -> Floats:
-    """The values that an axis can have: on a log axis those above 0; none so large that a span is infinite."""
+    """The values that an axis can show: above 0 on a log axis, and small enough for a finite span."""
     values = np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), np.nan)
     return np.where(values > 0, values, np.nan) if log else values
 
 
 def shown(line: Line, options: Options) -> Floats:
-    """The values that are on the axis; others are NaN, a gap."""
+    """The values that the axis can show; the rest becomes NaN, a gap."""
     return positive(line.y, options.log_y)
 
 
@@ -111,10 +111,10 @@ def tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
     shown = sum(int(np.isfinite(each).sum()) for each in values)
     if shown == 0 and finite:
         raise SelectionError(
-            f"nothing to draw of {panel.tag}: no value is above 0, as a log axis needs",
+            f"nothing to draw of {panel.tag}: a log axis needs values above 0",
             hint="omit log_y, --log-y",
         )
     if shown < finite and options.log_y:
-        warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis does not have them")
+        warn(f"{panel.tag}: {counted(finite - shown, 'value')} ≤ 0 left out: a log axis cannot show them")
     if not finite:
         warn(f"{panel.tag}: no value is finite; marks show where")

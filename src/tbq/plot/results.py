@@ -1,4 +1,4 @@
-"""Pictures of results: a confusion matrix, and the statistics of weights, layer by layer."""
+"""Pictures of results: a confusion matrix, and the statistics of weights by layer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tbq.plot.options import Options
     from tbq.table.table import Table
 
-_MOST_NUMBERS = 20  # classes, of which each cell has its number
+_MOST_NUMBERS = 20  # the most classes for which cells show their numbers
 _MOST_CLASSES = 200
 _MOST_LAYERS = 60
 
 
 def confusion(table: Table, options: Options, ax: Any = None) -> Any:
-    """Labels against predictions; the colour is the share of a label's examples, the number how many they are."""
+    """Labels against predictions; the colour shows the share of a label's examples, the number their count."""
     arrow = table.to_arrow()
     labels = [str(each) for each in values_of(arrow.column(0))]
     names = arrow.column_names[1:]
@@ -63,14 +63,14 @@ def confusion(table: Table, options: Options, ax: Any = None) -> Any:
 
 
 def weights(table: Table, options: Options, ax: Any = None) -> Any:
-    """Of each parameter the mean, one standard deviation to both sides, and from the least to the largest element."""
+    """The mean of each parameter, one standard deviation to both sides, and the range of its elements."""
     arrow = table.to_arrow()
     rows = [row for row in arrow.select(["layer", "parameter", "mean", "std", "min", "max"]).to_pylist()
             if row["mean"] is not None]  # fmt: skip
     if not rows:
         raise SelectionError("nothing to draw: no parameter has a mean")
     if len(rows) > _MOST_LAYERS:
-        warn(f"{len(rows):,} parameters: the first {_MOST_LAYERS} are drawn; choose by layer=")
+        warn(f"{len(rows):,} parameters: drawing the first {_MOST_LAYERS}; choose with layer=")
         rows = rows[:_MOST_LAYERS]
     names = [f"{row['layer']}.{row['parameter']}" if row["layer"] else str(row["parameter"]) for row in rows]
     place = np.arange(len(rows))

@@ -1,4 +1,4 @@
-"""The rows of a table of histograms, images, clips or PR curves by what a picture shows: run, tag and step."""
+"""The rows of a table of histograms, images, clips or PR curves by run, tag and step."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def rows_by_step(table: pa.Table) -> dict[tuple[str, str], dict[int, list[int]]]:
-    """Of each (run, tag) the rows of each step, in ascending order of steps; of several images or clips that were
-    logged at once, the first.
+    """The rows of each step of each (run, tag), in ascending order of steps; of several images or clips logged at once,
+    the first.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"run": ["a", "a"], "tag": ["x", "x"], "step": [5, 5], "index": [0, 1]})

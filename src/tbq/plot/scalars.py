@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from tbq.plot.options import Options
     from tbq.select import Names, Steps
 
-MOST_PANELS = 12  # unless tags are chosen
+MOST_PANELS = 12  # the limit unless the user chooses tags
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels, and what their axis of x is called."""
+    """Panels, and the name of their x axis."""
 
     panels: list[Panel]
     options: Options
@@ -55,7 +55,7 @@ def of_log(
     order = order_of(options.order)
     also = [*([] if options.x in AXES else [options.x]), *([order[0]] if order else [])]
     runs = [each.name for each in reader.choose(run)]
-    if options.kind == "difference" and run is not None:  # the first that was named is the first
+    if options.kind == "difference" and run is not None:  # keep the order in which the user named the runs
         runs = Selection.of(run, "run").require(reader.names, where=reader.path)
     groups = Groups.of(runs, options.by, reader=reader, known=reader.names, dark=options.dark)
     chosen = list(groups.of_run) if len(groups.of_run) < len(reader.runs) else None
@@ -72,7 +72,7 @@ def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
     if not {"run", "tag", "step", "value"} <= set(arrow.column_names):
         raise UsageError(f"plot: a table of {table.kind} has no scalars", hint="use log.scalars().plot(...)")
     if options.x in ("relative", "wall") and "wall_time" not in arrow.column_names:
-        raise UsageError(f"x: the table has no wall_time, so not {options.x!r}", hint="x='step'")
+        raise UsageError(f"x: {options.x!r} needs wall_time, which the table lacks", hint="x='step'")
     known = names_in(arrow["run"])
     runs = Selection.of(run, "run").require(known)
     groups = Groups.of(runs, options.by, known=known, dark=options.dark)
@@ -82,7 +82,7 @@ def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
 
 
 def _check_tags(options: Options, known: Sequence[str], where: str | None) -> None:
-    """Raise if no run has the tag on the x axis, or the one of the order."""
+    """Raise if no run has the tag on the x axis, or the tag that defines the order."""
     order = order_of(options.order)
     wanted = {"x": None if options.x in AXES else options.x, "order": order[0] if order else None}
     hints = {
@@ -107,11 +107,11 @@ def _chart(
 ) -> Chart:
     if not len(arrow):
         raise SelectionError(
-            "nothing to draw: there is no scalar",
+            "nothing to draw: no scalars",
             path=where,
-            hint="tbq tags lists what there is, with the steps of each tag",
+            hint="tbq tags lists all tags with their steps",
         )
-    # Once, instead of for each question that is asked of it.
+    # Combine once, instead of for each use.
     needed = ["run", "tag", "step", *(["wall_time"] if options.x in ("relative", "wall") else []), "value"]
     arrow = arrow.select(needed).combine_chunks()
     groups = _ordered(arrow, groups, options)
@@ -123,12 +123,12 @@ def _chart(
     _tell_missing(arrow, tags, groups)
     drawn = panels(arrow, tags, groups, options, began, takeovers)
     if not drawn:
-        raise SelectionError("nothing to draw", path=where, hint="tbq tags lists what there is")
+        raise SelectionError("nothing to draw", path=where, hint="tbq tags lists all tags")
     return Chart(drawn, options)
 
 
 def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | None) -> list[str]:
-    """The tags to draw, in the order asked for."""
+    """The tags to draw, in the selection's order."""
     known = names_in(arrow["tag"])
     if not wanted.everything:
         tags = wanted.require(known, where=where)
@@ -137,19 +137,19 @@ def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | Non
     most: dict[str, int] = {}
     for (_, tag), count in _counts(arrow).items():
         most[tag] = max(most.get(tag, 0), count)
-    tags = [tag for tag in tags if most[tag] > 1] or tags  # a lone result is not a curve
+    tags = [tag for tag in tags if most[tag] > 1] or tags  # a single point is not a curve
     if len(tags) > MOST_PANELS:
-        warn(f"{len(tags):,} tags: the first {MOST_PANELS} are drawn; choose by tag=, --tag")
+        warn(f"{len(tags):,} tags: drawing the first {MOST_PANELS}; choose with tag=, --tag")
     return tags[:MOST_PANELS]
 
 
 def _of_tags(arrow: pa.Table, tags: Sequence[str]) -> pa.Table:
-    """The rows of these tags; the table itself if it has no others."""
+    """The rows of these tags; the table itself if it has no other tags."""
     return arrow if set(names_in(arrow["tag"])) <= set(tags) else having(arrow, "tag", tags)
 
 
 def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
-    """How many rows each (run, tag) has."""
+    """The number of rows of each (run, tag)."""
     runs, run_names = codes_of(arrow["run"])
     tags, tag_names = codes_of(arrow["tag"])
     starts = np.flatnonzero(
@@ -168,17 +168,17 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
     if not groups.by_run:
         tell_uneven(_of_tags(arrow, tags), groups.of_run)
         return
-    there: dict[str, set[str]] = {tag: set() for tag in tags}
+    runs_of_tag: dict[str, set[str]] = {tag: set() for tag in tags}
     for run, tag in _counts(arrow):
-        if tag in there:
-            there[tag].add(run)
-    having_any = set().union(*there.values())
+        if tag in runs_of_tag:
+            runs_of_tag[tag].add(run)
+    having_any = set().union(*runs_of_tag.values())
     without = [run for run in groups.of_run if run not in having_any] if len(tags) > 1 else []
     if having_any:
         _tell_runs(without, len(groups.of_run), f"none of the {len(tags)} tags")
     for tag in tags:
-        absent = [run for run in groups.of_run if run not in there[tag] and run not in without]
-        if there[tag]:
+        absent = [run for run in groups.of_run if run not in runs_of_tag[tag] and run not in without]
+        if runs_of_tag[tag]:
             _tell_runs(absent, len(groups.of_run), f"no {tag}")
 
 
@@ -189,7 +189,7 @@ def _tell_runs(absent: Sequence[str], count: int, what: str) -> None:
 
 
 def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
-    """The groups by name, or the best first."""
+    """Order the groups by name, or best first."""
     order = order_of(options.order)
     if order is None:
         names = groups.names
@@ -199,7 +199,7 @@ def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
     tag, way = order
     rows = having(arrow, "tag", [tag])
     if not len(rows):
-        raise SelectionError(f"order: no run has the tag {tag!r}", hint="tbq tags lists what there is")
+        raise SelectionError(f"order: no run has the tag {tag!r}", hint="tbq tags lists all tags")
     runs, run_names = codes_of(rows["run"])
     value = numbers(rows["value"]).astype(np.float64) * (1 if way == "min" else -1)
     best = np.full(len(run_names) + 1, np.inf)
@@ -214,7 +214,7 @@ def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
 
 
 def _thinned(groups: Groups, options: Options) -> Groups:
-    """At most `max_runs` runs: the best if they are ordered by that, else evenly chosen."""
+    """Keep at most `max_runs` runs: the best if the order is by a best value, otherwise evenly chosen."""
     count = len(groups.of_run)
     if count <= options.max_runs:
         return groups
@@ -227,8 +227,8 @@ def _thinned(groups: Groups, options: Options) -> Groups:
         kept = [runs[i] for i in np.linspace(0, count - 1, options.max_runs).round().astype(int).tolist()]
     how = "the best" if best else "evenly chosen"
     warn(
-        f"{count:,} runs: {len(kept):,} are drawn, {how}; by= and band= (--by, --band) draw all of them as groups, "
-        f"max_runs={count} (--max-runs) each of them"
+        f"{count:,} runs: drawing {len(kept):,}, {how}; by= and band= (--by, --band) draw all as groups, "
+        f"max_runs={count} (--max-runs) draws each"
     )
     of_run = {run: groups.of_run[run] for run in kept}
     used = set(of_run.values())
@@ -242,7 +242,7 @@ def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], lis
         return {}
     names = ("series", "session", "first_step", "first_wall_time")
     series, session, first, wall = (segments[name].to_numpy() for name in names)
-    # A file that threads share is several segments of one session.
+    # A file that several threads decode consists of several segments of one session.
     later = np.flatnonzero((series[1:] == series[:-1]) & (session[1:] != session[:-1])) + 1
     if not len(later):
         return {}

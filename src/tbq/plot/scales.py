@@ -1,4 +1,4 @@
-"""Axes of a figure with ticks where people would put them, by the same rules as in the terminal."""
+"""Axes of a figure with ticks where people would put them, by the rules of the terminal charts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 
-_MOST_DECADES = 10  # that have ticks between them
+_MOST_DECADES = 10  # the most decades with ticks between them
 
 
 def dress(axis: Axis, what: str, log: bool = False) -> None:
-    """Ticks and labels of an axis: "step", "relative", "wall" or "value"."""
+    """Set ticks and labels of an axis: "step", "relative", "wall" or "value"."""
     from matplotlib import ticker
 
     class Places(ticker.Locator):
-        """Ticks by one of our rules."""
+        """Places ticks by one of tbq's rules."""
 
         def __call__(self) -> Sequence[float]:
             axis: Any = self.axis
@@ -33,9 +33,9 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
             return self.raise_if_exceeds(list(places))
 
     class Labels(ticker.Formatter):
-        """Labels that are made together, so that they agree."""
+        """Formats all labels together, so that they agree."""
 
-        def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib calls it
+        def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - matplotlib's signature
             return _label(what, log, x)
 
         def format_ticks(self, values: Sequence[float]) -> list[str]:
@@ -61,7 +61,7 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
 
 
 def _room(axis: Any, what: str, log: bool) -> int:
-    """How many labels there is room for."""
+    """The number of labels that fit."""
     box = axis.axes.get_window_extent()
     upright = axis.axis_name == "y"
     points = (box.height if upright else box.width) * 72 / axis.axes.figure.dpi
@@ -70,7 +70,7 @@ def _room(axis: Any, what: str, log: bool) -> int:
     return max(2, min(int(points / each), 6 if log else 8))
 
 
-@functools.lru_cache(maxsize=256)  # the layout of a figure asks a hundred times
+@functools.lru_cache(maxsize=256)  # a figure's layout calls it a hundred times
 def _places(what: str, log: bool, low: float, high: float, most: int) -> tuple[float, ...]:
     if log:
         return tuple(ticks.logarithmic(low, high, most))
@@ -104,7 +104,7 @@ def _labels(what: str, log: bool, places: list[float]) -> list[str]:
 
 
 def _powers(places: Sequence[float]) -> bool:
-    """Whether ticks are better written as powers of ten."""
+    """Whether to write ticks as powers of ten."""
     if not places or not all(math.isclose(math.log10(place) % 1, 0, abs_tol=1e-9) for place in places):
         return False
     return min(places) < 1e-3 or max(places) > 1e4 or len(places) > 3

@@ -1,4 +1,4 @@
-"""Images on a terminal: by half blocks everywhere, by its own protocol where it has one."""
+"""Images on a terminal: by its own protocol if it has one, otherwise by half blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("blocks", "kitty", "iterm")
 _CHUNK = 4096  # bytes of a message to kitty
-_LARGEST = 2048  # pixels either way that are sent to a terminal
+_LARGEST = 2048  # pixels per side of an image sent to a terminal
 
 
 def image_text(
@@ -31,14 +31,14 @@ def image_text(
     image = single.image(reader, tag, index, **which)
     if protocol == "blocks":
         return painted(blocks_of(image, width, height), colour=True)
-    # A cell is about twice as high as wide; small images are not blown up beyond eight times their size.
+    # A cell is about twice as high as wide; small images grow to at most eight times their size.
     columns = min(width, max(1, round(height * 2 * image.width / image.height)), image.width)
     data = base64.b64encode(_png(image)).decode("ascii")
     return _kitty(data, columns) if protocol == "kitty" else _iterm(data, columns)
 
 
 def _png(image: Image.Image) -> bytes:
-    """Encoded anew: of what the log holds, only pixels reach the terminal."""
+    """Re-encode the image, so that only pixels reach the terminal."""
     shown: Any = image.convert("RGBA")
     shown.thumbnail((_LARGEST, _LARGEST))
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""An empty figure in a style: what every picture that is not of curves begins with."""
+"""An empty figure in a style: the start of every picture except curves."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def sheet(
     ax: Any = None,
     **grid: Any,
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure of so many panels, and its Axes row by row, for as long as the block draws; `size` is for the screen.
+    """A figure with these panels, and its Axes row by row, while the block draws; `size` is for the screen.
 
-    With `ax`, the user's Axes, if one is enough.
+    With `ax`, uses the user's Axes, if the picture has one panel.
     """
     if ax is not None:
         if rows * columns > 1:
@@ -50,12 +50,12 @@ def sheet(
 
 
 def side_by_side(options: Options, count: int, natural: int) -> int:
-    """How many of `count` panels are beside each other: as asked for, else what is natural; at most all."""
+    """How many of `count` panels fit side by side: the option's number, otherwise `natural`; at most `count`."""
     return min(options.panels or natural, count)
 
 
 def named(ax: Any, *, title: str | None = None, x: str | None = None, y: str | None = None) -> None:
-    """The names of an Axes, taken literally."""
+    """Set the title and labels of an Axes as literal text."""
     if title is not None:
         literal(ax.set_title(name_text(title)))
     if x is not None:
@@ -67,7 +67,7 @@ def named(ax: Any, *, title: str | None = None, x: str | None = None, y: str | N
 
 
 def tick_names(axis: Any, names: Iterable[str], longest: int = 24, **options: Any) -> None:
-    """Names of a log as the labels of ticks."""
+    """Use a log's names as the labels of ticks."""
     shown = [name_text(name, longest) for name in names]
     axis.set_ticks(range(len(shown)))
     for text in axis.set_ticklabels(shown, **options):

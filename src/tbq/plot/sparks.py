@@ -1,4 +1,4 @@
-"""Sparklines of a log: one tag, each run in a few letters."""
+"""Sparklines of a log: one tag, a few characters per run."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tbq.table.table import Table
 
 _MOST_STEPS, _MOST_ROWS, _MOST_CLIPS = 8, 12, 4
-_LARGEST = 512  # pixels of an image, either way
+_LARGEST = 512  # pixels per side of an image
 
 
 def images(table: Table, options: Options) -> Any:
@@ -30,13 +30,13 @@ def images(table: Table, options: Options) -> Any:
     arrow = table.to_arrow()
     cells = rows_by_step(arrow)
     if not cells:
-        raise SelectionError("nothing to draw: there is no image")
+        raise SelectionError("nothing to draw: no images")
     steps = sorted({step for of in cells.values() for step in of})
     if len(steps) > _MOST_STEPS:
-        warn(f"{counted(len(steps), 'step')}: {_MOST_STEPS} are drawn, evenly chosen; choose by steps=")
+        warn(f"{counted(len(steps), 'step')}: drawing {_MOST_STEPS}, evenly chosen; choose with steps=")
         steps = [steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()]
     if len(cells) > _MOST_ROWS:
-        warn(f"{len(cells):,} rows of images: the first {_MOST_ROWS} are drawn; choose by run=, tag=")
+        warn(f"{len(cells):,} rows of images: drawing the first {_MOST_ROWS}; choose with run=, tag=")
     rows = sorted(cells)[:_MOST_ROWS]
     several = len({tag for _, tag in rows}) > 1
     names = [f"{run} · {tag}" if several else run for run, tag in rows]
@@ -91,7 +91,7 @@ def audio(table: Table, options: Options) -> Any:
 
 
 def clips_of(table: Table, most: int) -> list[tuple[str, int, Any]]:
-    """The name, the rate and the amplitudes of the last clip of each run and tag, at most so many."""
+    """The name, rate and amplitudes of the last clip of each run and tag, at most `most` clips."""
     arrow = table.to_arrow()
     clips = []
     for (run, tag), steps in rows_by_step(arrow).items():
@@ -106,7 +106,7 @@ def clips_of(table: Table, most: int) -> list[tuple[str, int, Any]]:
     if not clips:
         raise SelectionError("nothing to draw: no audio clip can be read")
     if len(clips) > most:
-        warn(f"{len(clips):,} audio clips: the first {most} are drawn; choose by run=, tag=")
+        warn(f"{len(clips):,} audio clips: drawing the first {most}; choose with run=, tag=")
     return clips[:most]
 
 
@@ -131,7 +131,7 @@ def _wave(ax: Any, rate: int, values: Any) -> None:
 
 
 def _spectrum(ax: Any, rate: int, values: Any) -> None:
-    """Power in decibels over time and frequency, by a short Fourier transform with Hann's window."""
+    """Power in decibels over time and frequency, by a short-time Fourier transform with a Hann window."""
     size = min(512, max(16, 1 << (max(len(values) // 8, 1)).bit_length()))
     padded = np.concatenate([np.zeros(size // 2), values, np.zeros(size // 2 + size)])
     hop = max(size // 4, (len(values) // 800) or 1)

@@ -1,4 +1,4 @@
-"""How pictures look: the settings of matplotlib for each style, and what is the same in all of them."""
+"""How pictures look: matplotlib's settings for each style, and those that all styles share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tbq.plot.backend import check_font
 if TYPE_CHECKING:
     from tbq.plot.options import Options
 
-#: What files have in common: fonts that printers and editors take, and the same bytes for the same picture.
+#: Settings of all files: fonts that printers and editors accept, and the same bytes for the same picture.
 SAVED: dict[str, Any] = {
     "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "tbq", "pgf.rcfonts": False,
     "pdf.compression": 9,
@@ -54,7 +54,7 @@ _FAMILIES = {"serif": "serif", "sans": "sans-serif", "sans-serif": "sans-serif",
 
 
 def settings(options: Options) -> dict[str, Any]:
-    """The settings of matplotlib that the options ask for."""
+    """matplotlib's settings for these options."""
     settings = {**_SCREEN, **SAVED}
     if options.paper:
         settings |= _PAPER
@@ -77,7 +77,7 @@ def settings(options: Options) -> dict[str, Any]:
 
 
 def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tuple[float, float]:
-    """The size of a figure of so many panels in inches; `aside` is for a legend beside them."""
+    """The size of a figure with these panels, in inches; `aside` is the width of a legend beside them."""
     width, height = options.size
     if width is None:
         if options.paper:
@@ -90,7 +90,7 @@ def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tu
     return width, height
 
 
-#: Line styles that differ where colours do not, as on grey prints.
+#: Line styles that differ even if colours do not, as on grey prints.
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (6, 1.5, 1.2, 1.5, 1.2, 1.5)),
     (0, (3, 1)), (0, (1.2, 2.5)), (0, (10, 2, 3, 2)), (0, (3, 1, 1, 1)),

@@ -1,4 +1,4 @@
-"""What `table.plot` draws: what is natural for the kind of the table."""
+"""What `table.plot` draws: the natural picture for the kind of table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tbq.table.table import Table
 
 
-def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vectors: bool = False) -> Any:
-    """The figure of a table, or what was drawn into `ax`."""
-    options = Options.of(given)
+def picture(table: Table, tag: Names, run: Names, ax: Any, plotting: Plotting, vectors: bool = False) -> Any:
+    """The figure of a table, or the result of drawing into `ax`."""
+    options = Options.of(plotting)
     if {"run", "tag", "step", "value"} <= set(table.columns):
         from tbq.plot.figure import draw
         from tbq.plot.scalars import of_table
@@ -33,17 +33,17 @@ def picture(table: Table, tag: Names, run: Names, ax: Any, given: Plotting, vect
 
 
 def write(
-    table: Table, path: Any, tag: Names, run: Names, format: str | None, force: bool, given: Plotting
+    table: Table, path: Any, tag: Names, run: Names, format: str | None, force: bool, plotting: Plotting
 ) -> str:
-    """Write what `picture` draws."""
+    """Write the figure of `picture`."""
     from tbq.plot import files
 
     return files.save(
-        lambda vectors: picture(table, tag, run, None, given, vectors=vectors),
+        lambda vectors: picture(table, tag, run, None, plotting, vectors=vectors),
         path,
         format=format,
         force=force,
-        title=given.get("title"),
+        title=plotting.get("title"),
     )
 
 
@@ -64,7 +64,7 @@ def chosen(table: Table, tag: Names, run: Names) -> Table:
 
 
 def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
-    """The picture of a table that is not of scalars."""
+    """The picture of a table of anything but scalars."""
     from tbq.kinds.histograms import HistogramTable
 
     if table.kind == "histograms":
@@ -83,7 +83,7 @@ def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
 
         _only(options, (table.kind,), table)
         if ax is not None:
-            raise UsageError(f"ax: a picture of {table.kind} has Axes of its own", hint="omit ax")
+            raise UsageError(f"ax: a picture of {table.kind} needs its own Axes", hint="omit ax")
         return strips.images(table, options) if table.kind == "images" else strips.audio(table, options)
     if table.kind in ("confusion", "weights"):
         from tbq.plot import results
@@ -91,7 +91,7 @@ def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
         _only(options, (table.kind,), table)
         return getattr(results, table.kind)(table, options, ax)
     raise UsageError(
-        f"plot: tbq does not draw a table of {table.kind}",
+        f"plot: tbq cannot draw a table of {table.kind}",
         hint="it draws scalars, histograms, pr_curves, images, audio, confusion and weights",
     )
 
@@ -99,6 +99,6 @@ def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
 def _only(options: Options, kinds: tuple[str, ...], table: Table) -> None:
     if options.kind is not None and options.kind not in kinds:
         raise UsageError(
-            f"kind: a table of {table.kind} is drawn as {' or '.join(kinds)}, not as {options.kind}",
+            f"kind: got {options.kind}, want {' or '.join(kinds)} for a table of {table.kind}",
             hint="omit kind, --kind" if options.kind not in ("scatter", "parallel") else "log.plot(kind=…)",
         )

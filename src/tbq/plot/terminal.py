@@ -15,7 +15,7 @@ from tbq.plot.cells import Span, clipped, filled, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
-from tbq.plot.pictures import found
+from tbq.plot.pictures import chart_or_table
 from tbq.plot.ranges import positive, shown, x_range, y_range
 from tbq.plot.scalars import Chart as Scalars
 from tbq.table.pixels import Columns, columns_of, grid
@@ -49,7 +49,7 @@ def text(
         height = whole("height", height, least=6, most=_LARGEST)
     reading = dict(reading)
     steps = reading.pop("steps", None)
-    options = replace(options, style=(*options.style, "dark"))  # its colours are for any ground
+    options = replace(options, style=(*options.style, "dark"))  # the dark palette suits any background
     if options.kind in ("scatter", "parallel"):
         from tbq.plot.hyper import trials
         from tbq.plot.terminal_hyper import lines_of_trials
@@ -57,7 +57,7 @@ def text(
         return painted(
             lines_of_trials(trials(reader, tag, run, steps, options, reading), room, height), colour
         )
-    drawn = found(reader, tag, run, steps, options, reading)
+    drawn = chart_or_table(reader, tag, run, steps, options, reading)
     if isinstance(drawn, tuple):
         from tbq.kinds.tables import table
         from tbq.plot.terminal_kinds import lines_of_table
@@ -70,7 +70,7 @@ def text(
 
 
 def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
-    """The panels and their legend; `height` is that of everything, if it is given."""
+    """The panels and their legend; `height` is the total number of lines, if set."""
     panels, options = chart.panels, chart.options
     columns = options.panels or (
         1 if len(panels) == 1 or room < 100 else 3 if room >= 180 and len(panels) > 4 else 2
@@ -142,7 +142,7 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
 
 
 def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
-    """Of each line the x where values begin not to be finite: its own, or those of the runs that it is the mean of."""
+    """The x of each line where values stop being finite: in the line itself, or in the runs behind a mean."""
     means = any(line.count is not None for line in panel.lines)
     breaks: dict[str, list[Floats]] = {}
     for line in panel.broken:
@@ -181,7 +181,7 @@ def _curve(
 
 
 def _member(line: Line, low: float, high: float, columns: int, options: Options) -> Curve:
-    """A run behind the mean that it is part of: drawn faintly, as what is not smoothed."""
+    """A run behind its group's mean, drawn faintly like unsmoothed values."""
     at = grid(line.x, low, high, columns, options.log_x)
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
     nothing = Columns(*(np.full(columns, np.nan) for _ in range(4)))
@@ -190,7 +190,7 @@ def _member(line: Line, low: float, high: float, columns: int, options: Options)
 
 
 def _pieces(columns: Columns, broken: Any) -> list[Columns]:
-    """The curve cut where a column has only values that are not finite."""
+    """The curve, cut at columns with only non-finite values."""
     empty = np.isnan(columns.least)
     gaps = np.unique(broken[broken >= 0])
     gaps = gaps[empty[gaps]]
@@ -205,7 +205,7 @@ def _pieces(columns: Columns, broken: Any) -> list[Columns]:
 
 
 def _limits(panel: Panel, options: Options) -> tuple[float, float] | None:
-    """The range of values, if it is not what is drawn."""
+    """The range of values, if it differs from the range of the curves."""
     banded = options.log_y and options.band != "none"
     if options.outliers is None and options.ylim == (None, None) and not banded:
         return None
@@ -213,7 +213,7 @@ def _limits(panel: Panel, options: Options) -> tuple[float, float] | None:
 
 
 def _legend(chart: Scalars, letters: dict[str, str], room: int) -> list[Cells]:
-    """The names of groups, with their last values if there is one panel, in as many columns as fit."""
+    """The names of groups in as many columns as fit, with their last values if there is one panel."""
     last: dict[str, Line] = {}
     for line in chart.panels[0].lines:
         last.setdefault(line.group, line)

@@ -34,7 +34,7 @@ def lines_of_histograms(
 def _block(
     histograms: list[tuple[int, Histogram]], kind: str, room: int, height: int, colour: bool
 ) -> list[Line]:
-    """Steps from the first to the last, as many as there are lines for, evenly chosen."""
+    """Steps from first to last, evenly chosen, one per available line."""
     lines = min(max(height - 1, 1), len(histograms))
     places = np.linspace(0, len(histograms) - 1, lines).round().astype(int).tolist()
     chosen = [histograms[i] for i in places]
@@ -54,7 +54,7 @@ def _block(
 
 
 def _letters(shares: Any, letters: str) -> str:
-    """A letter for each share; what is not nothing is not blank."""
+    """A character for each share; only an empty share is blank."""
     last = len(letters) - 1
     return "".join(letters[min(int(np.ceil(share * last)), last)] for share in shares.tolist())
 
@@ -63,7 +63,7 @@ def _heat(shares: Any, colour: bool) -> Line:
     if not colour:
         return [Span(_letters(shares, _SHADES))]
     line: Line = []
-    for share in np.round(shares * 32) / 32:  # few enough colours that neighbours can be one piece
+    for share in np.round(shares * 32) / 32:  # few colours, so that neighbours join into one piece
         ground = viridis(float(share))
         if line and line[-1].ground == ground:
             line[-1] = line[-1]._replace(text=line[-1].text + " ")

@@ -19,13 +19,13 @@ _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
 def lines_of_trials(trials: Trials, room: int, height: int | None) -> list[Line]:
-    """A table as wide as the terminal: hyperparameters that do not fit are named below it."""
+    """A table as wide as the terminal; a line below it names hyperparameters that do not fit."""
     order = np.argsort(trials.metric, kind="stable").tolist()
     if not trials.ascending:
         order = order[::-1]
-    left = 0
+    more = 0
     if height is not None and len(order) > height - 3:
-        left = len(order) - max(height - 3, 1)
+        more = len(order) - max(height - 3, 1)
         order = order[: max(height - 3, 1)]
     values = aligned([number(float(trials.metric[i])) for i in order])
     widest = max(cell_len(trials.label), *map(len, values))
@@ -34,7 +34,7 @@ def lines_of_trials(trials: Trials, room: int, height: int | None) -> list[Line]
     columns: list[tuple[str, list[str], int]] = []
     used = widest + 2 + _BAR + 2
     hidden = []
-    for name, cells in trials.given.items():
+    for name, cells in trials.settings.items():
         texts = [clipped(_text(cells[i]), _WIDEST) for i in order]
         size = max(min(cell_len(name), _WIDEST), *map(cell_len, texts))
         if used + size + 2 > room:
@@ -54,15 +54,15 @@ def lines_of_trials(trials: Trials, room: int, height: int | None) -> list[Line]
         if names:
             line.append(Span(clipped(names[row], room - used), dim=True))
         out.append(filled(line, room))
-    if left:
-        out.append([Span(f"… and {left:,} more runs", dim=True)])
+    if more:
+        out.append([Span(f"… and {more:,} more runs", dim=True)])
     if hidden:
         out.append([Span(clipped(f"no room for {', '.join(hidden)}", room), dim=True)])
     return out
 
 
 def _bar(share: float) -> str:
-    """From a sliver for the least to the whole width for the largest."""
+    """A bar: a sliver for the smallest value, the full width for the largest."""
     eighths = 1 + round(min(max(share, 0.0), 1.0) * (_BAR * 8 - 1))
     return f"{'█' * (eighths // 8) + _EIGHTHS[eighths % 8]:<{_BAR}}"
 

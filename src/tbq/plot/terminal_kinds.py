@@ -1,4 +1,4 @@
-"""What a terminal shows of kinds that are not scalars: histograms as bars, images, PR curves, audio as a waveform."""
+"""Kinds other than scalars in a terminal: histograms as bars, images, PR curves, audio as a waveform."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 6
 
 
 def lines_of_table(table: Table, kind: str | None, room: int, height: int, colour: bool) -> list[Line]:
-    """The last value of each run and tag, one below the other; of histograms every step, if that is asked for."""
+    """The last value of each run and tag, one below the other; for histograms, every step if `kind` names a picture."""
     if kind in ("ridge", "heatmap"):
         from tbq.plot.terminal_histograms import lines_of_histograms
 
@@ -36,7 +36,7 @@ def lines_of_table(table: Table, kind: str | None, room: int, height: int, colou
     arrow = table.to_arrow()
     by_series = rows_by_step(arrow)
     if not by_series:
-        raise SelectionError(f"nothing to draw: there are no {table.kind}")
+        raise SelectionError(f"nothing to draw: no {table.kind}")
     if table.kind == "images" and not colour:
         raise UsageError("a terminal without colours cannot show images", hint="write a file: -o picture.png")
     out: list[Line] = []

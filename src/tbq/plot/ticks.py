@@ -19,7 +19,7 @@ _TIMES = (
 
 
 def step_size(span: float, most: int) -> float:
-    """The least distance of 1, 2 or 5 times a power of ten with which at most `most` ticks fit into a span.
+    """The least distance of 1, 2 or 5 times a power of ten that puts at most `most` ticks into a span.
 
     >>> step_size(10, 6), step_size(0.7, 4), step_size(1204, 5)
     (2.0, 0.2, 500.0)
@@ -141,13 +141,13 @@ def clock_labels(ticks: Sequence[float]) -> list[str]:
     for tick in ticks:
         try:
             out.append(datetime.datetime.fromtimestamp(tick).strftime(form))
-        except (OverflowError, OSError, ValueError):  # no time that a calendar has
+        except (OverflowError, OSError, ValueError):  # outside the calendar
             out.append(compact(tick))
     return out
 
 
 def local_offset(at: float) -> float:
-    """How far local time is ahead of UTC at a time; 0 if the calendar does not have it."""
+    """How far local time is ahead of UTC at a time; 0 outside the calendar."""
     try:
         offset = datetime.datetime.fromtimestamp(at).astimezone().utcoffset()
     except (OverflowError, OSError, ValueError):
@@ -156,7 +156,7 @@ def local_offset(at: float) -> float:
 
 
 def _sizes(span: float, most: int) -> Iterator[float]:
-    """1, 2 and 5 times powers of ten, from well below what a span needs on."""
+    """1, 2 and 5 times powers of ten, starting well below the size that a span needs."""
     power = max(math.floor(math.log10(max(span / max(most, 1), 5e-324))) - 1, -323)
     while power < 309:
         for factor in (1, 2, 5):
@@ -173,6 +173,6 @@ def _fits(span: float, size: float, most: int) -> bool:
 
 def _multiples(low: float, high: float, size: float) -> list[float]:
     first, last = math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9)
-    # Rounded to the digits that the distance has: 3 × 0.1 is 0.3.
+    # Rounded to the digits of the distance: 3 × 0.1 is 0.3.
     digits = max(0, 1 - math.floor(math.log10(size)))
     return [round(n * size, digits) + 0.0 for n in range(first, min(last, first + 1000) + 1)]

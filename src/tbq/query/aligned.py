@@ -1,7 +1,7 @@
-"""The short way of `reduce`: runs that logged the same steps, as seeds do, are added up as they lie in memory.
+"""The fast path of `reduce`: adds up runs with the same steps, such as seeds, directly in memory.
 
-It gives what the general way gives, to the last bit but for the sign of a zero, or None if it does not apply;
-`reduce(general_only=True)` does without.
+The result equals that of the general path in every bit except the sign of a zero; None if the fast path does not
+apply. `reduce(general_only=True)` switches it off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Aligned:
-    """Of each group and tag the steps that its runs share, and the values of each run; none of them is NaN."""
+    """The steps that the runs of each group and tag share, and the values of each run; no value is NaN."""
 
     blocks: list[tuple[int, Ints, list[Floats]]]  # by key, in order
     groups: list[str]
@@ -65,7 +65,7 @@ class Aligned:
 
     @cached_property
     def ordered(self) -> tuple[Floats, Ints]:
-        """As the general way has it: the values of each cell in order, and where each cell begins."""
+        """As in the general path: the sorted values of each cell, and the start of each cell."""
         values = [np.sort(np.stack(runs, axis=1), axis=1).ravel() for _, _, runs in self.blocks]
         return self._joined(values), (np.cumsum(self.count) - self.count).astype(np.int64)
 

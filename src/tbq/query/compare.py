@@ -47,7 +47,7 @@ def compare(
     steps: Steps = None,
     **reading: Unpack[Reading],
 ) -> Table:
-    """Hyperparameters that differ, then the statistics of each scalar: `a`, `b`, b - a, and that relative to |a|."""
+    """Hyperparameters that differ, then the statistics of each scalar: `a`, `b`, b - a, and (b - a) / |a|."""
     keywords("log.compare", reading, READING)
     first, second = (_single(reader, name) for name in (a, b))
     if first == second:
@@ -91,12 +91,12 @@ def _row(what: str, name: str, stat: str | None, a: float | None, b: float | Non
 
 
 def _of_hparams(reader: Reader, a: str, b: str) -> list[dict[str, Any]]:
-    """The hyperparameters of which the runs have different values, or that only one has."""
-    given = hyperparameters(reader, [a, b])
+    """The hyperparameters with different values, or that only one run has."""
+    hparams = hyperparameters(reader, [a, b])
     rows = []
-    for name in sorted(set(given[a]) | set(given[b])):
-        left, right = given[a].get(name), given[b].get(name)
-        if left == right or (left != left and right != right):  # NaN in both runs is no difference
+    for name in sorted(set(hparams[a]) | set(hparams[b])):
+        left, right = hparams[a].get(name), hparams[b].get(name)
+        if left == right or (left != left and right != right):  # NaN in both runs is not a difference
             continue
         row = _row("hparam", name, None, _number(left), _number(right))
         row["a_text"], row["b_text"] = _text(left), _text(right)

@@ -1,4 +1,4 @@
-"""A condition of SQL: one expression that is true or not of each row, and can do nothing but compute that."""
+"""A condition in SQL: one expression that is true or false for each row, without side effects."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _known: frozenset[str] | None = None
 
 
 def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Raise a `QueryError` unless DuckDB's parser takes a text for a condition; whether it is a mere word or number.
+    """Raise a `QueryError` unless DuckDB parses the text as a condition; returns whether it is a single word or number.
 
-    A condition has no query in it, since table functions can change the database that they run in, and calls no
-    function whose result changes from call to call: some of those leave something behind (`setseed`, `write_log`).
+    A condition contains no query, because table functions can change their database, and calls no volatile function:
+    some of those leave something behind (`setseed`, `write_log`).
     """
     around, tree = _parsed(connection, "true"), _parsed(connection, text)
     condition = tree.pop("where_clause", None)
     around.pop("where_clause", None)
-    if condition is None or tree != around:  # it goes on with `order by`, `union`, …
-        raise QueryError("this is more than one condition", hint=_ADVICE)
+    if condition is None or tree != around:  # it continues with `order by`, `union`, …
+        raise QueryError("want one condition, got more", hint=_ADVICE)
     volatile = _volatile(connection)
     parts: list[Any] = [condition]
     while parts:
@@ -35,13 +35,13 @@ def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
             kind, name = part.get("class"), str(part.get("function_name", "")).lower()
             if kind == "SUBQUERY":
                 raise QueryError(
-                    "a filter cannot have a query in it", hint=f"{_ADVICE}; of a list: in (1, 2)"
+                    "a filter cannot contain a query", hint=f"{_ADVICE}; of a list: in (1, 2)"
                 )
             if kind == "PARAMETER":
-                raise QueryError("a filter has no parameters", hint=_ADVICE)
+                raise QueryError("a filter cannot have parameters", hint=_ADVICE)
             if kind == "FUNCTION" and name in volatile:
                 raise QueryError(
-                    f"a filter cannot call {name}()", hint="its result must follow from the row alone"
+                    f"a filter cannot call {name}()", hint="its result must depend on the row alone"
                 )
             parts += part.values()
     return condition.get("class") in ("COLUMN_REF", "CONSTANT", "STAR")
@@ -54,18 +54,18 @@ def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
         rows = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
         tree = json.loads(rows[0][0])
     except (duckdb.Error, ValueError, RecursionError) as wrong:
-        raise QueryError("this cannot be read", hint=str(wrong).split("\n", 1)[0]) from None
+        raise QueryError("cannot parse this", hint=str(wrong).split("\n", 1)[0]) from None
     if tree.get("error", True):
-        raise QueryError(str(tree.get("error_message") or "this cannot be read").split("\n", 1)[0])
+        raise QueryError(str(tree.get("error_message") or "cannot parse this").split("\n", 1)[0])
     statements = tree["statements"]
     if len(statements) != 1:
-        raise QueryError(f"this is {len(statements)} statements, want one condition", hint=_ADVICE)
+        raise QueryError(f"got {len(statements)} statements, want one condition", hint=_ADVICE)
     node: dict[str, Any] = statements[0]["node"]
     return node
 
 
 def _volatile(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The functions whose result does not follow from their arguments; asked once, since that takes 40 ms."""
+    """The functions whose result does not depend on their arguments alone; cached, because the query takes 40 ms."""
     global _known
     if _known is None:
         query = "select distinct lower(function_name) from duckdb_functions() where stability = 'VOLATILE'"

@@ -1,7 +1,7 @@
-"""`log.dataset(kind)`: a table of a log as a `pyarrow.dataset.Dataset`, which reads no more than is asked for.
+"""`log.dataset(kind)`: a table of a log as a `pyarrow.dataset.Dataset`, which reads only what a scan needs.
 
-Columns and filters of a scan reach the native reader: it opens only runs, and stores only tags and steps, that the
-filter may let through. The filter is then applied exactly.
+Columns and filters of a scan reach the native reader: it opens only runs, and stores only tags and steps, that may
+pass the filter. The filter is then applied exactly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
 
-#: How many pairs of a run and a tag a filter is tried on, to spare it the rows.
+#: The most pairs of a run and a tag to test a filter on, instead of on the rows.
 _FEW = 1000
 
 
@@ -49,22 +49,22 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
         self._reader, self._kind, self._only = reader, kind, only
         self._scanning = scanning or Scanning()
-        self._answers: dict[str, Rows] = {}  # by filter
+        self._answers: dict[str, Rows] = {}  # earlier results by filter
 
     def scanner(
         self,
         columns: Any = None,
-        filter: pc.Expression | None = None,  # noqa: A002 - as Arrow calls it
+        filter: pc.Expression | None = None,  # noqa: A002 - Arrow's name
         **options: Any,
     ) -> ds.Scanner | _Reader:
-        """A scanner of the rows that pass the filter, as `pyarrow.dataset.Dataset.scanner`.
+        """A scanner of the rows that pass the filter, like `pyarrow.dataset.Dataset.scanner`.
 
         >>> import pyarrow.compute as pc
         >>> log.dataset().scanner(["step"], filter=pc.field("tag") == "lr").to_table().num_rows
         160
         """
         where = filter if self._only is None else self._only if filter is None else self._only & filter
-        plain = self._scanning.later and not options and not isinstance(columns, dict)  # as DuckDB asks
+        plain = self._scanning.later and not options and not isinstance(columns, dict)  # a call by DuckDB
         try:
             if self._kind in OVERVIEWS:
                 table = self._scanning.overview(self._reader, self._kind)
@@ -76,7 +76,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
                 )
             rows = self._rows(question, where)
         except Exception as failure:
-            self._scanning.failure = failure  # whoever called may wrap it beyond recognition
+            self._scanning.failure = failure  # the caller may wrap it beyond recognition
             raise
         if rows.table is None:
             if plain:
@@ -90,7 +90,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         return ds.InMemoryDataset(rows.table).scanner(columns=columns, filter=where, **options)
 
     def filter(self, expression: pc.Expression) -> LogDataset:
-        """The dataset with a filter that every scan applies.
+        """The dataset with a filter that applies to every scan.
 
         >>> import pyarrow.compute as pc
         >>> log.dataset().filter(pc.field("step") < 10).to_table()["step"].unique().to_pylist()[:3]
@@ -100,16 +100,16 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         return LogDataset(self._reader, self._kind, self._scanning, self._extra, both)
 
     def count_rows(self, **options: Any) -> int:
-        """How many rows pass the filter.
+        """The number of rows that pass the filter.
 
         >>> log.dataset(kind="images").count_rows()
         3
         """
         return int(self.scanner(columns=["run"], **options).count_rows())
 
-    # What Arrow would answer from its own side of the dataset, where there are no rows.
+    # Arrow would answer these from its own side of the dataset, which has no rows.
 
-    def get_fragments(self, filter: pc.Expression | None = None) -> Any:  # noqa: A002 - as Arrow calls it
+    def get_fragments(self, filter: pc.Expression | None = None) -> Any:  # noqa: A002 - Arrow's name
         return self._everything().get_fragments(filter)
 
     def sort_by(self, sorting: Any, **options: Any) -> Any:
@@ -126,33 +126,35 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a dataset of a log cannot be pickled: pickle the log, and make the dataset where it is needed"
+            "a dataset of a log cannot be pickled: pickle the log, and make the dataset after unpickling"
         )
 
     def _everything(self) -> ds.InMemoryDataset:
         return ds.InMemoryDataset(self.to_table())
 
     def _question(self, columns: Any, where: pc.Expression | None) -> Question:
-        """What must be read for these columns of the rows that may pass."""
+        """What to read for these columns of the rows that may pass."""
         wanted = set(columns) if isinstance(columns, list | tuple) else None
         runs, tags, steps = self._reader.runs, Selection(None), (MIN_STEP, MAX_STEP)
         seen: dict[str, bool] = {}
         if where is not None:
-            asked = Filter(where, self.schema)
-            names = set(asked.names("run", self._reader.names))
+            condition = Filter(where, self.schema)
+            names = set(condition.names("run", self._reader.names))
             runs = [run for run in runs if run.name in names]
-            tags = _noting(asked.tags(), seen)
-            if not any(how[0] == "ema" for how in self._extra.values()):  # which needs the whole curve
-                steps = asked.steps()
+            tags = _noting(condition.tags(), seen)
+            if not any(
+                how[0] == "ema" for how in self._extra.values()
+            ):  # a moving average needs the full curve
+                steps = condition.steps()
             if steps[0] > steps[1]:
                 runs = []
             if wanted is not None:
-                wanted |= {name for name in self.schema.names if name not in wanted and asked.uses(name)}
+                wanted |= {name for name in self.schema.names if name not in wanted and condition.uses(name)}
         kept = None if wanted is None else tuple(sorted(wanted))
         return Question(self._kind, runs, tags, steps, kept, self._extra, seen)
 
     def _rows(self, question: Question, where: pc.Expression | None) -> Rows:
-        """The rows that may pass. Within a query, the same question is answered once: tables join themselves."""
+        """The rows that may pass. Within a query, repeated questions are read once: a table may join itself."""
         known = self._answers.get(str(where))
         if known is not None:
             if set(question.schema.names) <= set(known.question.schema.names):
@@ -172,7 +174,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         columns: list[str] | None,
         where: pc.Expression | None,
     ) -> _Reader:
-        """The tables when they are asked for, filtered here: Arrow's scanner would read many ahead."""
+        """Stream the tables on demand, filtered here: Arrow's scanner would read far ahead."""
         names = question.schema.names if columns is None else columns
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -188,9 +190,9 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
 
 
 def _all_pass(table: pa.Table, where: pc.Expression) -> bool:
-    """Whether a filter of runs and tags lets every row through: the reader has stored no others, mostly."""
-    asked = Filter(where, table.schema)
-    used = [name for name in table.column_names if asked.uses(name)]
+    """Whether every row passes a filter of runs and tags, which is usual: the reader stored only matching rows."""
+    condition = Filter(where, table.schema)
+    used = [name for name in table.column_names if condition.uses(name)]
     if not table.num_rows or not {"run", "tag"}.issuperset(used):
         return False
     names = [table.column(name).chunk(0).dictionary.to_pylist() for name in used]
@@ -207,7 +209,7 @@ def _all_pass(table: pa.Table, where: pc.Expression) -> bool:
 
 
 class _Reader:
-    """A scanner of what DuckDB takes from one: its rows, once."""
+    """A scanner with what DuckDB uses of it: its rows, once."""
 
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         self._reader = reader

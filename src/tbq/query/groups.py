@@ -19,7 +19,7 @@ from tbq.text import natural
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
-_WANT = "run, hparam.NAME, a glob, or 're:…' with brackets around what names the group"
+_WANT = "run, hparam.NAME, a glob, or 're:…' with brackets around the group's name"
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Grouping:
 
     @classmethod
     def of(cls, runs: Sequence[str], by: str | Sequence[str], reader: Reader | None) -> Grouping:
-        """The groups that `by` asks for; without a `reader` there are no hyperparameters to ask."""
+        """The groups that `by` defines; without a `reader`, hyperparameters are unknown."""
         wanted = _expressions(by)
         if wanted == ["run"]:
             return cls({run: run for run in runs}, list(runs))
         if not any(each.startswith(HPARAM) for each in wanted):
             return cls.of_names(group_runs(runs, wanted))
         if not all(each.startswith(HPARAM) for each in wanted):
-            raise bad("by", by, "hyperparameters alone, or patterns of names alone")
+            raise bad("by", by, "only hyperparameters, or only patterns of names")
         if reader is None:
             raise UsageError(
-                f"by: a table has no hyperparameters, so not {wanted[0]}", hint="log.plot(...) knows them"
+                f"by: {wanted[0]} needs hyperparameters, which a table lacks", hint="use log.plot(...)"
             )
         from tbq.kinds.summary import hyperparameters
 
@@ -52,7 +52,7 @@ class Grouping:
 
     @classmethod
     def of_names(cls, of_run: Mapping[str, str]) -> Grouping:
-        """Groups that are known by name."""
+        """Groups that are defined by name."""
         return cls(of_run, sorted(set(of_run.values()), key=natural))
 
     @classmethod
@@ -64,9 +64,9 @@ class Grouping:
         *,
         foreign: bool = False,
     ) -> Grouping:
-        """The runs by their values of the hyperparameters `names`; a run that lacks one is in no group.
+        """The runs by their values of the hyperparameters `names`; a run that lacks one has no group.
 
-        `hparams` has the hyperparameters of each run. Runs in no group are reported, unless `foreign`.
+        `hparams` maps each run to its hyperparameters. Runs without a group are reported, unless `foreign`.
 
         >>> Grouping.of_values(["a", "b"], ["lr"], {"a": {"lr": 0.1}, "b": {"lr": 0.01}}).names
         ['lr=0.01', 'lr=0.1']
@@ -95,13 +95,13 @@ class Grouping:
 def _expressions(by: str | Sequence[str]) -> list[str]:
     if not isinstance(by, str) and not isinstance(by, Iterable):
         raise bad("by", by, f"{_WANT}, or a list of those")
-    given = [by] if isinstance(by, str) else list(by)
-    if not given:
+    expressions = [by] if isinstance(by, str) else list(by)
+    if not expressions:
         raise bad("by", by, _WANT)
-    for each in given:
+    for each in expressions:
         if not isinstance(each, str):
             raise bad("by", each, _WANT)
-    return given
+    return expressions
 
 
 def _check_hparam(
@@ -115,7 +115,7 @@ def _check_hparam(
         tip = f"; closest: {', '.join(near)}" if near else ""
         raise SelectionError(
             f"no run has the hyperparameter {name!r}{tip}",
-            hint=f"there are {', '.join(names[:10])}" if names else "no run has any",
+            hint=f"hyperparameters: {', '.join(names[:10])}" if names else "no run has any",
         )
     if without and not quiet:
         warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {_first_three(without)}")
@@ -146,43 +146,43 @@ def _text(value: Any) -> str:
 
 
 def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = False) -> dict[str, str]:
-    r"""The group of each run that has one; runs without one are reported.
+    r"""The group of each run that has one; runs without a group are reported.
 
-    `re:EXPR` must match the whole name of a run, as everywhere; its first brackets, if it has any, name the group.
-    Anything else is a name or a glob, which also names the group. The first of several that fits a run counts.
+    `re:EXPR` must match the full name of a run, as everywhere; its first brackets, if any, name the group.
+    Anything else is a name or a glob, which also names the group. If several match a run, the first counts.
 
-    If a stranger asks (`foreign`), nothing is reported, and expressions are matched in a time proportional to the
-    names: Python's own `re` would need years for some of them.
+    For requests of strangers (`foreign`), nothing is reported, and expressions are matched in a time proportional to
+    the names: Python's own `re` would need years for some of them.
 
     >>> group_runs(["lr0.1/seed0", "lr0.1/seed1", "lr1/seed0"], r"re:(.*)/seed\d+")
     {'lr0.1/seed0': 'lr0.1', 'lr0.1/seed1': 'lr0.1', 'lr1/seed0': 'lr1'}
     >>> group_runs(["a/0", "a/1"], "a/*")
     {'a/0': 'a/*', 'a/1': 'a/*'}
     """
-    given = _expressions(by)
+    expressions = _expressions(by)
     groups: dict[str, str] = {}
-    for expression in given:
+    for expression in expressions:
         for run, group in _matching(runs, expression, foreign).items():
             groups.setdefault(run, group)
     if not groups:
-        near = closest(given[0], list(runs))
+        near = closest(expressions[0], list(runs))
         raise SelectionError(
-            f"no run matches the group {' or '.join(map(repr, given))}",
-            hint=None if foreign else _hint(given, near, runs),
+            f"no run matches the group {' or '.join(map(repr, expressions))}",
+            hint=None if foreign else _hint(expressions, near, runs),
         )
-    left = [run for run in runs if run not in groups]
-    if left and not foreign:
-        warn(f"{len(left):,} of {len(runs):,} runs are in no group: {_first_three(left)}")
+    without_group = [run for run in runs if run not in groups]
+    if without_group and not foreign:
+        warn(f"{len(without_group):,} of {len(runs):,} runs have no group: {_first_three(without_group)}")
     return groups
 
 
-def _hint(given: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str:
-    bare = next((each for each in given if "(" in each and not each.startswith("re:")), None)
+def _hint(expressions: Sequence[str], near: Sequence[str], runs: Sequence[str]) -> str:
+    bare = next((each for each in expressions if "(" in each and not each.startswith("re:")), None)
     if bare is not None:
         return f"a regular expression starts with re:, e.g. 're:{bare}'"
-    for each in given:
+    for each in expressions:
         if each.startswith("re:") and any(re.search(each[3:], run, re.DOTALL) for run in runs):
-            return f"the expression must match the whole name of a run: 're:.*{each[3:]}.*'"
+            return f"the expression must match the full name of a run: 're:.*{each[3:]}.*'"
     return f"closest: {', '.join(near)}" if near else f"runs here: {', '.join(list(runs)[:5])}"
 
 
@@ -204,7 +204,7 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
 
 
 def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
-    """The groups by RE2, which Arrow has: no lookaround, no references to what matched before, but always quick."""
+    """The groups by Arrow's RE2: no lookaround and no back-references, but always quick."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -215,7 +215,7 @@ def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]
         matched = pc.match_substring_regex(names, expression)
         parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
     except pa.ArrowInvalid as wrong:
-        raise bad("by", f"re:{pattern}", "a regular expression that RE2 knows", hint=str(wrong)) from None
+        raise bad("by", f"re:{pattern}", "a regular expression that RE2 supports", hint=str(wrong)) from None
     for run, matches, match, group in zip(
         runs, *(each.to_pylist() for each in (matched, *parts)), strict=True
     ):

@@ -1,4 +1,4 @@
-"""`log.lazy(kind)`: a table as a polars LazyFrame, whose filters, columns and limits reach the native reader."""
+"""`log.lazy(kind)`: a table as a polars LazyFrame; its filters, columns and limits reach the native reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lazy(
     on_scan: Callable[[Scan], object] | None = None,
     **reading: Unpack[Reading],
 ) -> pl.LazyFrame:
-    """Rows are decoded a few runs at a time when the frame is collected, and no more of them than it needs."""
+    """A frame that decodes a few runs at a time when collected, and only the rows that it needs."""
     try:
         from polars.io.plugins import register_io_source
     except ImportError:
@@ -44,17 +44,17 @@ def lazy(
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
-        left = limit
+        remaining = limit
         with closing(_tables(reader, kind, columns, predicate, scanning, empty, extra)) as tables:
             for table in tables:
-                if left is not None:
-                    table = table.slice(0, left)
-                    left -= table.num_rows
+                if remaining is not None:
+                    table = table.slice(0, remaining)
+                    remaining -= table.num_rows
                 frame = _frame(table)
                 if predicate is not None:
                     frame = frame.filter(predicate)
                 yield frame if columns is None else frame.select(columns)
-                if left == 0:
+                if remaining == 0:
                     return
 
     return register_io_source(source, schema=empty.schema)
@@ -104,7 +104,7 @@ def _tables(
 
 
 def conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:
-    """The parts that must all hold. A part is recognised by building it again: what is not sure stays as it is."""
+    """The parts that must all hold. A part counts only if rebuilding it gives the same expression."""
     inputs = predicate.meta.pop()
     if len(inputs) == 2:
         for left, right in (inputs, inputs[::-1]):
@@ -116,7 +116,7 @@ def conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:
 
 
 def _only(part: pl.Expr, column: str) -> bool:
-    """Whether the part looks at this column, and at no other."""
+    """Whether the part uses this column and no other."""
     return set(part.meta.root_names()) == {column}
 
 
@@ -125,7 +125,7 @@ def _same(first: pl.Expr, second: pl.Expr) -> bool:
 
 
 def _passing(parts: Sequence[pl.Expr], column: str, names: Sequence[str], empty: pl.DataFrame) -> list[str]:
-    """The names that pass each part which looks at this column alone."""
+    """The names that pass each part that uses only this column."""
     import polars as pl
 
     of_column = [part for part in parts if _only(part, column)]
@@ -135,11 +135,11 @@ def _passing(parts: Sequence[pl.Expr], column: str, names: Sequence[str], empty:
     try:
         return [str(name) for name in frame.filter(*of_column)[column].to_list()]
     except pl.exceptions.PolarsError:
-        return list(names)  # the frame's own filter will say what is wrong with it
+        return list(names)  # the frame's own filter will raise the error
 
 
 def step_range(parts: Sequence[pl.Expr]) -> tuple[int, int]:
-    """The steps that comparisons of `step` with numbers leave."""
+    """The range of steps that comparisons of `step` with numbers allow."""
     first, last = MIN_STEP, MAX_STEP
     for part in parts:
         if _only(part, "step"):
@@ -183,7 +183,7 @@ _COMPARISONS: list[tuple[Any, Any]] = [
 
 
 def _turned(compare: Any) -> Any:
-    """The bounds if the number stands on the left: 5 < step is step > 5."""
+    """The bounds if the number is on the left: 5 < step is step > 5."""
     other = {
         operator.ge: operator.le,
         operator.gt: operator.lt,

@@ -27,7 +27,7 @@ def leaderboard(
     top: int | None = None,
     **options: Any,
 ) -> SummaryTable:
-    """The summary with the best runs first, then sorted by columns; options as of `kinds.summary`."""
+    """The summary with the best runs first, then sorted by columns; options as in `kinds.summary`."""
     table = summary(reader, best=best, **options)
     arrow, columns = table.to_arrow(), table.best
     for tag in columns:
@@ -35,7 +35,7 @@ def leaderboard(
         if arrow[column].null_count == len(arrow):
             near = closest(tag, [name for name in arrow.column_names[1:] if name not in columns[tag]])
             tip = f"; closest: {', '.join(near)}" if near else ""
-            raise SelectionError(f"best: no run has numbers of {tag!r}{tip}", path=reader.path)
+            raise SelectionError(f"best: no run has numbers for {tag!r}{tip}", path=reader.path)
     order = {columns[tag][0]: way for tag, way in (best or {}).items()}
     keys = [sort] if isinstance(sort, str) else sort
     return table.having(ranked(arrow, keys, order, top)) if order or keys or top is not None else table
@@ -46,7 +46,7 @@ def ranked(
 ) -> pa.Table:
     """The rows by the best columns first (`{"val/loss.best": "min"}`), then by others (`"lr"`, `"lr:desc"`).
 
-    What is absent, or NaN, comes last either way. `top` keeps so many rows.
+    Absent values and NaN come last in either direction. `top` limits the number of rows.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"run": ["a", "b", "c"], "loss.best": [0.2, None, 0.1]})

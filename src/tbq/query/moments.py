@@ -1,4 +1,4 @@
-"""Statistics over more runs than fit into memory at once: those of some, merged with those of others, step by step."""
+"""Statistics over more runs than fit into memory: computed for some runs at a time and merged, step by step."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ BANDS = ("none", "std", "sem", "ci95", "minmax")
 
 @dataclass(frozen=True)
 class Moments:
-    """Of each step how many values there are, their mean, standard deviation, least and largest."""
+    """The count, mean, standard deviation, minimum and maximum of the values at each step."""
 
     step: Ints
     count: Ints
     mean: Floats
-    std: Floats  # NaN of fewer than two
+    std: Floats  # NaN for fewer than two values
     smallest: Floats
     greatest: Floats
 
     @classmethod
     def of(cls, scalars: pa.Table) -> Moments:
-        """Those of a table with one tag, over all its runs, by `reduce`."""
+        """The moments of a table with one tag, over all its runs, computed by `reduce`."""
         names = scalars.column("run").unique().to_pylist()
         table = reduce(scalars, dict.fromkeys(names, ""), ("mean", "std", "min", "max"))
         values = [np.asarray(table[name].to_numpy(), np.float64) for name in ("mean", "std", "min", "max")]
@@ -52,12 +52,12 @@ class Moments:
         )
 
     def ends(self, band: str) -> tuple[Floats, Floats]:
-        """The lower and the upper end of a band; of one value alone a band around the mean has no width."""
+        """The lower and the upper end of a band; for a single value, a band around the mean has no width."""
         if band == "minmax":
             return self.smallest, self.greatest
         if band == "none":
             return self.mean, self.mean
-        # The statistics take whatever has a std and a count.
+        # These statistics need only a std and a count.
         reach = self.std if band == "std" else STATS[band](cast("Any", self))
         reach = np.where(self.count < 2, 0.0, reach)
         with np.errstate(all="ignore"):
@@ -65,7 +65,7 @@ class Moments:
 
 
 def merged(parts: Iterable[Moments]) -> Moments:
-    """The statistics of all runs, from those of some runs each (Chan's formula, which loses no digits).
+    """The statistics of all runs, merged from those of some runs each (Chan's formula, which loses no digits).
 
     >>> one = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (1.0, np.nan, 1.0, 1.0)))
     >>> two = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (3.0, np.nan, 3.0, 3.0)))

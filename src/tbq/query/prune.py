@@ -1,8 +1,8 @@
-"""What a filter can let through, found by asking Arrow to simplify it: never too little, so nothing is lost.
+"""What a filter can let through, found by asking Arrow to simplify it: never too little, so no row is lost.
 
-Arrow prunes the files of a partitioned dataset by what is guaranteed of each ("tag is loss"). Here the guarantees
-are the questions: a file that stays means that the filter may be true. No expression is taken apart, so any
-filter of any version is answered safely, if only by "may be".
+Arrow prunes the files of a partitioned dataset by each file's guarantee ("tag is loss"). Here the guarantees are the
+questions: if a file stays, the filter may be true. No expression is taken apart, so any filter of any version gets a
+safe answer, if only "may be".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-_FAN = 16  # into how many parts a range of runs is split at a time
+_FAN = 16  # the number of parts into which a range of runs is split at a time
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Filter:
         from pyarrow.fs import LocalFileSystem
 
         self.expression = expression
-        # Guarantees of dictionaries are not simplified in ranges, those of strings are.
+        # Arrow simplifies ranges for guarantees of strings, not of dictionaries.
         self._schema = with_strings(schema)
-        self._format, self._files = ds.IpcFileFormat(), LocalFileSystem()  # never used: nothing is opened
+        self._format, self._files = ds.IpcFileFormat(), LocalFileSystem()  # never used: no file is opened
 
     def uses(self, name: str) -> bool:
-        """Whether the filter looks at this column."""
+        """Whether the filter uses this column."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -60,7 +60,7 @@ class Filter:
         return False
 
     def possible(self, guarantees: Sequence[pc.Expression]) -> list[int]:
-        """Which of these guarantees leave the filter a chance to be true, by their index."""
+        """The indices of the guarantees under which the filter may be true."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -77,7 +77,7 @@ class Filter:
             return list(range(len(guarantees)))
 
     def names(self, column: str, names: Sequence[str]) -> list[str]:
-        """Which of the names the column may have in a row that passes, sorted."""
+        """The names that the column may have in a row that passes, sorted."""
         import pyarrow.dataset as ds
 
         if not self.uses(column):
@@ -101,7 +101,7 @@ class Filter:
         return sorted(kept)
 
     def tags(self) -> Selection:
-        """The tags that may pass, as a test that is asked once per tag; all if the filter names none."""
+        """The tags that may pass, as a test that runs once per tag; all tags if the filter does not use them."""
         import pyarrow.dataset as ds
 
         if not self.uses("tag"):
@@ -110,7 +110,7 @@ class Filter:
         return Matching((), test=lambda tag: bool(self.possible([it == tag])))
 
     def steps(self) -> tuple[int, int]:
-        """The least and the largest step that may pass; the first is larger if none does."""
+        """The smallest and the largest step that may pass; the first is larger if none can."""
         import pyarrow.dataset as ds
 
         if not self.uses("step"):
@@ -124,7 +124,7 @@ class Filter:
 
 
 def _search(holds: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The largest number for which `holds`, which is true up to some number and false past it."""
+    """The largest number for which `holds`, which is true up to some number and false above it."""
     if holds(high):
         return high
     if not holds(low):

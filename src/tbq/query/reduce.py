@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 DEFAULT = ("mean", "std", "min", "max")
-_OF_TWO = ("std", "sem", "ci95")  # what one value does not define
+_OF_TWO = ("std", "sem", "ci95")  # undefined for a single value
 
 
 def reduce(
@@ -36,10 +36,10 @@ def reduce(
 ) -> pa.Table:
     """One row per group, tag and step with the columns `group, tag, step`, one for each statistic, and `n`.
 
-    `groups` says which group a run is in; runs that are not in it are left out. Of two values that a run has for one
-    tag at one step, the last counts. NaN is left out; `n` is the number of values that are left. std has ddof=1; sem is
-    the standard error of the mean, mean ± ci95 the interval of 95 % by Student's t; q25 and q75 are quartiles, between
-    values as NumPy has them. What so few values do not define is null. `general_only` takes no short way.
+    `groups` maps each run to its group; runs without one are left out. If a run has two values for one tag at one step,
+    the last counts. NaN is left out; `n` is the number of remaining values. std has ddof=1; sem is the standard error
+    of the mean, mean ± ci95 the 95 % interval by Student's t; q25 and q75 are quartiles, interpolated
+    as in NumPy. Statistics that need more values are null. `general_only` switches the fast path off.
 
     >>> table = pa.table({"run": ["a1", "a2"], "tag": ["loss"] * 2, "step": [1, 1], "value": [1.0, 3.0]})
     >>> reduce(table, {"a1": "a", "a2": "a"}, "mean,std").to_pylist()
@@ -62,18 +62,18 @@ def reduce(
 
 
 def parse(stats: Sequence[str] | str) -> list[str]:
-    """Statistics by name, as a list or joined by commas."""
+    """Statistics by name, from a list or a text with commas."""
     return choices("stats", stats, tuple(STATS))
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The values, and for each the cell that it falls into: one for each (group, tag, step), in that order."""
+    """The values, and the cell of each: one cell for each (group, tag, step), in that order."""
 
     cell: Ints
     value: Floats
-    key: Ints  # of each cell: its group and its tag, by rank
-    step: Ints  # of each cell
+    key: Ints  # the rank of each cell's group and tag
+    step: Ints  # the step of each cell
     groups: list[str]
     tags: list[str]
 
@@ -102,29 +102,29 @@ class _Rows:
         return cls(cell, value, key[first], step[first], group_names, tags)
 
     @cached_property
-    def there(self) -> NDArray[np.bool_]:
+    def present(self) -> NDArray[np.bool_]:
         return ~np.isnan(self.value)
 
     @cached_property
     def count(self) -> Ints:
-        return np.bincount(self.cell[self.there], minlength=len(self.key)).astype(np.int64)
+        return np.bincount(self.cell[self.present], minlength=len(self.key)).astype(np.int64)
 
     @cached_property
     def mean(self) -> Floats:
-        values = np.where(self.there, self.value, 0.0)
+        values = np.where(self.present, self.value, 0.0)
         return np.asarray(without_overflow(lambda values: self._sum(values) / self.count, values))
 
     @cached_property
     def std(self) -> Floats:
         def spread(values: Floats, mean: Floats) -> Floats:
-            off = np.where(self.there, values - mean[self.cell], 0.0)
+            off = np.where(self.present, values - mean[self.cell], 0.0)
             return np.sqrt(self._sum(off * off) / (self.count - 1))
 
         return np.asarray(without_overflow(spread, self.value, self.mean))
 
     @cached_property
     def ordered(self) -> tuple[Floats, Ints]:
-        """The values of each cell in order, NaN last, and where each cell begins."""
+        """The sorted values of each cell, NaN last, and the start of each cell."""
         value = self.value[np.lexsort((self.value, self.cell))]
         size = np.bincount(self.cell, minlength=len(self.key))
         return value, (np.cumsum(size) - size).astype(np.int64)
@@ -166,13 +166,13 @@ def _ci95(rows: _Rows | Aligned) -> Floats:
 
 
 def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
-    """Between two values if q falls between them, as NumPy has it."""
+    """Interpolated between two values if q falls between them, as in NumPy."""
     value, start = rows.ordered
     place = np.maximum(rows.count - 1, 0) * q
     below = np.floor(place).astype(np.int64)
     share = place - below
     low, high = value[start + below], value[start + np.ceil(place).astype(np.int64)]
-    with np.errstate(all="ignore"):  # shares of both, since their difference may overflow
+    with np.errstate(all="ignore"):  # weighted, because the difference may overflow
         return np.asarray(np.where(low == high, low, low * (1 - share) + high * share), np.float64)
 
 
@@ -191,7 +191,7 @@ STATS: dict[str, Callable[[_Rows | Aligned], NDArray[Any]]] = {
 
 
 def _each_once(run: NDArray[Any], key: Ints, step: Ints) -> bool:
-    """Whether it is plain that no run has two values of one tag at one step: blocks, in which steps ascend."""
+    """Whether each run clearly has at most one value per tag and step: one block each, with ascending steps."""
     if not len(run):
         return True
     same = (run[1:] == run[:-1]) & (key[1:] == key[:-1])
@@ -211,7 +211,7 @@ def _last_of_each(run: NDArray[Any], key: Ints, step: Ints) -> Ints:
 
 
 def _cells(key: Ints, step: Ints, keys: int) -> tuple[Ints, Ints]:
-    """The cell of each row, and a row of each cell. A table of slots where steps are dense, else by sorting."""
+    """The cell of each row, and a row of each cell: by a table of slots if steps are dense, otherwise by sorting."""
     if not len(key):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     low, high = int(step.min()), int(step.max())
@@ -230,7 +230,7 @@ def _cells(key: Ints, step: Ints, keys: int) -> tuple[Ints, Ints]:
 
 
 def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
-    """Warn of tags that only some runs of a group have."""
+    """Warn about tags that only some runs of a group have."""
     sizes: dict[str, int] = {}
     for group in groups.values():
         sizes[group] = sizes.get(group, 0) + 1

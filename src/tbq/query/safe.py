@@ -1,4 +1,4 @@
-"""What a safe query may be, and the connection that it runs on: one statement that reads, and leaves nothing."""
+"""The rules for safe queries, and their connection: one statement that only reads, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import duckdb
 from tbq.errors import QueryError
 from tbq.query.sqltext import words
 
-# What a safe connection may do. Of the first, an old DuckDB may lack some; the second are there in all.
+# The restrictions of a safe connection. An old DuckDB may lack some of the first; all versions have the second.
 _SETTINGS = (
     "set autoload_known_extensions = false",
     "set autoinstall_known_extensions = false",
@@ -27,22 +27,22 @@ _LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 
 BEGIN = "begin transaction read only"
 _QUERIES = ("SELECT", "RELATION")
-_WRAPPING = ("EXPLAIN", "MULTI")  # may hold a query; the second is what PIVOT is to DuckDB
+_WRAPPING = ("EXPLAIN", "MULTI")  # may contain a query; DuckDB's type for PIVOT is MULTI
 _HARMLESS = {"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest"}
-_READ_ONLY = "queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe"
+_READ_ONLY = "queries only read the logdir; files, settings and extensions need unsafe=True, --unsafe"
 
-#: By process, since a connection does not survive a fork, and by the limit of memory.
+#: By process, because a connection does not survive a fork, and by memory limit.
 _safe: dict[tuple[int, str | None], duckdb.DuckDBPyConnection] = {}
 _lock = threading.Lock()
 
 
 def connect(unsafe: bool, memory: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection of its own for each query, on which nothing of another query is left.
+    """A new connection for each query, without traces of other queries.
 
-    Safe ones share an empty, locked database, since one takes 12 ms to make. A query (see `statements_of`) changes no
-    setting of it, and its transaction cannot write to it; what a connection has for itself, the tables of the log among
-    it, ends with the connection. A query that may do more (see `alone`) gets a database of its own. All queries with
-    the same limit of `memory` ("1GB") have that much together.
+    Safe connections share an empty, locked database, because creating one takes 12 ms. A query (see `statements_of`)
+    changes none of its settings, and its transaction cannot write to it. The connection's own objects, such as the
+    log's tables, end with the connection. A query that may do more (see `alone`) gets its own database. All queries
+    with the same `memory` limit ("1GB") share that memory.
     """
     if unsafe:
         return duckdb.connect()
@@ -58,7 +58,7 @@ def _locked(memory: str | None = None) -> duckdb.DuckDBPyConnection:
     base = duckdb.connect()
     if memory is not None:
         base.execute(f"set memory_limit = '{memory}'")
-        # Who asks for limits answers somebody else, whom paths of this machine do not concern.
+        # Queries with limits come from other users, who must not see this machine's paths.
         for setting in _PATHS:
             with contextlib.suppress(duckdb.Error):
                 base.execute(f"set {setting} = ''")
@@ -75,10 +75,10 @@ def _locked(memory: str | None = None) -> duckdb.DuckDBPyConnection:
 def alone(
     connection: duckdb.DuckDBPyConnection, query: str, memory: str | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """The connection, or one to a database that only this query ever sees.
+    """The connection, or a new one to a database that only this query uses.
 
-    DuckDB has table functions that change the database behind a mere select (`register_external_resource_type`), and
-    each version adds some. So whatever calls one that is not known to be harmless, or cannot be judged, is alone.
+    DuckDB has table functions that change the database from within a select (`register_external_resource_type`), and
+    each version adds some. So a query that calls one not known to be harmless, or that cannot be judged, gets its own.
     """
     if _is_plain(connection, query):
         return connection
@@ -87,13 +87,13 @@ def alone(
 
 
 def _is_plain(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
-    """Whether a query calls no table function but harmless ones, as DuckDB parses it."""
+    """Whether a query calls only harmless table functions, judged by DuckDB's parser."""
     try:
         answer = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
         tree = json.loads(answer[0][0])
     except (duckdb.Error, ValueError, RecursionError):
         return False
-    if tree.get("error", True):  # of PIVOT and EXPLAIN, which it does not take
+    if tree.get("error", True):  # for PIVOT and EXPLAIN, which it does not support
         return False
     parts: list[object] = [tree]
     while parts:
@@ -110,7 +110,7 @@ def _is_plain(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
 
 
 def statements_of(connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool) -> list[duckdb.Statement]:
-    """The statements of a query; without `unsafe` there is one, and it reads."""
+    """The statements of a query; without `unsafe`, exactly one that only reads."""
     statements = list(connection.extract_statements(query))
     if not statements:
         raise QueryError("the query is empty", hint='e.g. "select * from scalars limit 10"')
@@ -119,45 +119,45 @@ def statements_of(connection: duckdb.DuckDBPyConnection, query: str, unsafe: boo
     written = [statement for statement in statements if text_of(statement)]
     kinds = ", ".join(dict.fromkeys(map(_kind, written)))
     if len(written) > 1:
-        what = f"this is {len(written)} statements ({kinds}), want one query"
+        what = f"got {len(written)} statements ({kinds}), want one query"
     else:
         what = f"{kinds or 'this'} is not a query: only reading is allowed"
     raise QueryError(what, hint=_READ_ONLY, code="forbidden")
 
 
 def text_of(statement: duckdb.Statement) -> str:
-    """What was written of a statement: of those that PIVOT is to an older DuckDB, nothing."""
+    """The text of a statement; empty for the parts into which an older DuckDB splits PIVOT."""
     try:
         return str(statement.query)
-    except IndexError:  # of PIVOT after another statement
+    except IndexError:  # for PIVOT after another statement
         return ""
 
 
 def _kind(statement: duckdb.Statement) -> str:
     try:
         return str(statement.type.name)
-    except ValueError:  # one that DuckDB's own Python part does not know
+    except ValueError:  # a type that DuckDB's Python package does not know
         return "this statement"
 
 
 def _is_query(
     connection: duckdb.DuckDBPyConnection, query: str, statements: Sequence[duckdb.Statement]
 ) -> bool:
-    """Whether a text is one query, or the explanation of one; DuckDB's parser says it."""
+    """Whether a text is one query, or EXPLAIN of one, judged by DuckDB's parser."""
     kind = _kind(statements[0])
     if len(statements) == 1 and kind in _QUERIES:
         return True
-    # To an older DuckDB PIVOT is several statements, of which some were never written.
+    # An older DuckDB splits PIVOT into several statements, some without text.
     if not (len(statements) == 1 and kind in _WRAPPING) and all(map(text_of, statements)):
         return False
     tokens = words(query)
     while tokens and not tokens[-1].text.strip(";"):
         tokens.pop()
     starts = [0]
-    if tokens and tokens[0].name == "explain":  # [analyze] and [(options)] stand before what is explained
+    if tokens and tokens[0].name == "explain":  # [analyze] and [(options)] precede the query
         closing = [i for i, word in enumerate(tokens[:20]) if word.text == ")"]
         starts = [1, 2, *(i + 1 for i in closing[:1])]
-    # What `exists` takes is a query, and nothing else.
+    # `exists` accepts a query and nothing else.
     return any(
         _can_be_parsed(connection, f"select exists (\n{query[tokens[start].start : tokens[-1].end]}\n)")
         for start in starts

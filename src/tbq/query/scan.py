@@ -36,7 +36,7 @@ def scan(
 ) -> pa.RecordBatchReader:
     """Stream the rows of a kind, run by run; memory follows the largest run, not the log.
 
-    `columns` leaves out others, `where` lets rows through; of values, what neither needs is not read.
+    `columns` limits the columns, `where` the rows; parts of values that neither needs are not read.
     """
     extra = relative(kind, relative_time)
     if kind in OVERVIEWS:
@@ -46,15 +46,15 @@ def scan(
     steps = _steps(selected.pop("steps", None))
     runs = reader.choose(selected.pop("run", None))
     seen: set[str] = set()
-    asked = None if where is None else Filter(where, pa.schema([*schema(kind), *_made(extra)]))
+    condition = None if where is None else Filter(where, pa.schema([*schema(kind), *_computed_fields(extra)]))
     also = EVERYTHING
     needed = None if columns is None else set(columns)
-    if asked is not None:
-        runs = runs_of(asked, runs)
-        also = asked.tags()
-        steps = max(steps[0], (of_filter := asked.steps())[0]), min(steps[1], of_filter[1])
+    if condition is not None:
+        runs = runs_of(condition, runs)
+        also = condition.tags()
+        steps = max(steps[0], (of_filter := condition.steps())[0]), min(steps[1], of_filter[1])
         if needed is not None:
-            needed |= {name for name in schema(kind).names if asked.uses(name)}
+            needed |= {name for name in schema(kind).names if condition.uses(name)}
     if needed is not None and not tags.everything:
         needed.add("tag")
     runs = runs if steps[0] <= steps[1] else []
@@ -76,18 +76,18 @@ def scan(
     )
 
 
-def runs_of(asked: Filter, runs: Sequence[Run]) -> list[Run]:
-    """The runs that a filter may let through."""
-    names = set(asked.names("run", [run.name for run in runs]))
+def runs_of(condition: Filter, runs: Sequence[Run]) -> list[Run]:
+    """The runs that may pass a filter."""
+    names = set(condition.names("run", [run.name for run in runs]))
     return [run for run in runs if run.name in names]
 
 
-def _made(extra: Mapping[str, object]) -> list[pa.Field]:
+def _computed_fields(extra: Mapping[str, object]) -> list[pa.Field]:
     return [pa.field(name, pa.float64()) for name in extra]
 
 
 def _noting(tags: Selection, also: Selection, seen: set[str]) -> Selection:
-    """What both selections take; it also notes each tag that it is asked about."""
+    """The intersection of both selections; it also notes each tag that it tests."""
     if tags.everything:
         return also
 
@@ -106,7 +106,7 @@ def _batches(
     columns: Sequence[str],
     where: pc.Expression | None,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches. Which tags there are is known at the end: a selection that matched nothing is an error then."""
+    """The batches. All tags are known only at the end: a selection that matched nothing raises then."""
     for table in tables:
         exact = not tags.everything and any(name in seen for name in tags.items or ())
         if exact:
@@ -117,11 +117,11 @@ def _batches(
 
 
 def _passing(table: pa.Table, where: pc.Expression) -> pa.Table:
-    """The rows that a filter lets through."""
+    """The rows that pass a filter."""
     try:
         return table.filter(where)
-    except pa.ArrowNotImplementedError:  # functions of strings are not defined for labels
-        place = "".join(table.column_names) + "#"  # a name that no column has
+    except pa.ArrowNotImplementedError:  # string functions are not defined for labels
+        place = "".join(table.column_names) + "#"  # a name different from every column
         numbered = table.cast(with_strings(table.schema)).append_column(
             place, pa.array(range(len(table)), pa.int64())
         )

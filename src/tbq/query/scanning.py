@@ -1,4 +1,4 @@
-"""From a question to rows: which runs, tags, steps and columns of a table are decoded, at once or group by group."""
+"""From a question to rows: the runs, tags, steps and columns of a table to decode, at once or group by group."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from tbq.progress import Progress
     from tbq.source import Run
 
-#: Runs are decoded together until their files have this many bytes: few at first, for those who want only the first
+#: Runs are decoded together up to this many bytes of their files: few at first, for callers that need only the first
 #: rows, then more.
 FIRST_BYTES = 64 * 1024
 
-#: What the computed columns are computed from.
+#: The source columns of each computed column.
 _MADE_OF = {"ema": ("run", "tag", "step", "value"), RELATIVE: ("run", "wall_time")}
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What one scan of a table read: for tests, and for those who want to know what a query costs."""
+    """What one scan of a table read, for tests and for measuring the cost of a query."""
 
     kind: str
-    runs: int  # that the filter may let through
+    runs: int  # runs that may pass the filter
     steps: tuple[int, int]
     columns: tuple[str, ...]
-    rows: int  # stored, of which the filter may drop some
-    tags: dict[str, bool]  # each tag that the filter was asked about, and whether it may pass
-    decoded: int  # of the runs; fewer where a limit ended the reading
+    rows: int  # stored rows; the filter may drop some
+    tags: dict[str, bool]  # each tested tag, and whether it may pass
+    decoded: int  # decoded runs; fewer if a limit ended the scan
 
 
 @dataclass
 class Scanning:
-    """How tables are read. Problems are reported at once, or with `later` kept for `tell`: another library's scan is
-    not the place to raise. With `limited` some rows may be enough, so runs are decoded as they are needed."""
+    """How to read tables. Reports problems at once, or with `later` keeps them for `tell`: another library's scan is
+    not the place to raise. With `limited`, a few rows may suffice, so runs are decoded as needed."""
 
     restarts: Restarts = "resume"
     threads: int | None = None
@@ -74,11 +74,11 @@ class Scanning:
             tell(problems, self.on_error)
 
     def overview(self, reader: Reader, kind: str) -> pa.Table:
-        """A table about the log, read in this way; damage is in its rows, and raised only if that was asked for."""
-        given = {"restarts": self.restarts, "threads": self.threads, "on_error": self.on_error}
+        """A table about the log, read with these options; its rows contain damage, which raises only on request."""
+        options = {"restarts": self.restarts, "threads": self.threads, "on_error": self.on_error}
         usual = {"restarts": "resume", "threads": None, "on_error": "warn"}
         reading = {
-            name: value for name, value in given.items() if value != usual[name] and name in OVERVIEWS[kind]
+            name: value for name, value in options.items() if value != usual[name] and name in OVERVIEWS[kind]
         }
         return overview(reader, kind, **reading)  # type: ignore[arg-type]
 
@@ -88,7 +88,7 @@ class Scanning:
 
 @dataclass(frozen=True)
 class Question:
-    """Which rows and columns of a table may be needed; `extra` are columns that are computed: name → how."""
+    """Which rows and columns of a table may be needed; `extra` maps computed columns to how to compute them."""
 
     kind: str
     runs: Sequence[Run]
@@ -96,7 +96,7 @@ class Question:
     steps: tuple[int, int] = (MIN_STEP, MAX_STEP)
     columns: tuple[str, ...] | None = None  # None for all
     extra: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    seen: dict[str, bool] = field(default_factory=dict)  # filled by `tags`, where that is a filter
+    seen: dict[str, bool] = field(default_factory=dict)  # filled by `tags`, if that is a filter
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -104,22 +104,22 @@ class Question:
         names = schema(self.kind).names
         if self.columns is None:
             return tuple(names)
-        needed = {*self.columns, *(name for how in self.made.values() for name in _MADE_OF[how[0]])}
+        needed = {*self.columns, *(name for how in self.computed.values() for name in _MADE_OF[how[0]])}
         return tuple(name for name in names if name in needed) or tuple(names[:1])
 
     @property
-    def made(self) -> dict[str, tuple[Any, ...]]:
-        """The computed columns among those wanted."""
+    def computed(self) -> dict[str, tuple[Any, ...]]:
+        """The computed columns among the wanted columns."""
         return {name: how for name, how in self.extra.items() if self.columns is None or name in self.columns}
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the rows that come."""
+        """The schema of the resulting rows."""
         every = schema(self.kind)
         return pa.schema(
             [
                 *(every.field(name) for name in self.stored),
-                *(pa.field(name, pa.float64()) for name in self.made),
+                *(pa.field(name, pa.float64()) for name in self.computed),
             ]
         )
 
@@ -128,7 +128,7 @@ class Question:
 
 
 def relative(kind: str, wanted: bool) -> dict[str, tuple[Any, ...]]:
-    """The computed columns of a table that shall have `relative_time` too."""
+    """The computed columns of a table, with `relative_time` if wanted."""
     if wanted and "wall_time" not in schema(kind).names:
         raise UsageError(f"relative_time: the table {kind} has no wall_time")
     return {RELATIVE: (RELATIVE,)} if wanted else {}
@@ -136,19 +136,19 @@ def relative(kind: str, wanted: bool) -> dict[str, tuple[Any, ...]]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that were found: a table, or where values are large, batches that are read from the files as they go."""
+    """The result of a read: a table, or, for large values, batches that are read from the files on demand."""
 
     question: Question
     table: pa.Table | None
     values: Values | None = None
     scanning: Scanning = field(default_factory=Scanning)
     began: Mapping[str, float] = field(default_factory=dict)  # run → the wall time of its first event
-    problems: Sequence[Problem] = ()  # that are not reported yet
-    failure: SourceError | None = None  # if no file could be read
+    problems: Sequence[Problem] = ()  # not reported yet
+    failure: SourceError | None = None  # set if no file could be read
 
     @property
     def count(self) -> int:
-        """How many rows or values are stored."""
+        """The number of stored rows or values."""
         return len(self.values) if self.values is not None else self.table.num_rows  # type: ignore[union-attr]
 
     def tables(self) -> Generator[pa.Table, None, None]:
@@ -159,18 +159,18 @@ class Rows:
         problems = self.values.reader.problems
         known = len(problems)
         for batch in self.values.batches(columns=self.question.stored):
-            yield self.computing(pa.Table.from_batches([batch]))
+            yield self.with_computed(pa.Table.from_batches([batch]))
         self.scanning.note(list(problems)[known:])
 
-    def computing(self, table: pa.Table) -> pa.Table:
-        """The table with the columns that are computed."""
-        for name, how in self.question.made.items():
+    def with_computed(self, table: pa.Table) -> pa.Table:
+        """The table with its computed columns."""
+        for name, how in self.question.computed.items():
             table = table.append_column(name, _computed(table, how, self.began))
         return table
 
 
 def read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
-    """Decode all runs of the question; raises if no file of theirs could be read."""
+    """Decode all runs of the question; raises if none of their files could be read."""
     rows = _read(reader, question, scanning)
     if rows.failure is not None:
         raise rows.failure
@@ -202,13 +202,13 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     rows = Rows(question, None, None, scanning, reader.began, problems, failure)
     if kind != "scalars":
         return replace(rows, values=Values(reader, kind, result, runs, None, "ignore"))
-    return replace(rows, table=rows.computing(reader.scalars(result, runs)))
+    return replace(rows, table=rows.with_computed(reader.scalars(result, runs)))
 
 
 def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generator[pa.Table, None, None]:
     """The rows of a few runs at a time; if the caller stops early, the rest is not decoded."""
     decoded = count = 0
-    unread: list[Rows] = []  # groups of which no file could be read, as long as all are like that
+    unread: list[Rows] = []  # unreadable groups, as long as every group is unreadable
     readable = not question.runs
     try:
         for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES, reader.size_of):

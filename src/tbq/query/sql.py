@@ -1,4 +1,4 @@
-"""`log.sql`: queries over the tables of a log, on DuckDB, which can reach nothing else."""
+"""`log.sql`: queries over the tables of a log in DuckDB, which can reach nothing else."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from tbq.table import Table
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
-#: Tables made of others; the columns are known when they are made.
+#: Tables derived from others; their columns are known once they are made.
 DERIVED = ("wide", "summary")
 TABLES = ("scalars", *(kind for kind in KINDS if kind in _core.tables() or kind in OVERVIEWS), *DERIVED)
 
-#: Functions that read the tables that a text names.
+#: Functions that read tables named in a string.
 _BY_TEXT = ("query", "query_table")
-_ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no format holds
+_ODD = re.compile(r"\b(INTERVAL|BIT|UNION|BIGNUM|VARINT|TIMESTAMP_NS)\b")  # types that no output format holds
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a query of somebody else may take: rows of the result, and memory of DuckDB ("1GB").
+    """Limits for the query of another user: rows of the result, and memory of DuckDB ("1GB").
 
-    `on_connect` gets each connection before it is used, so that `interrupt` can be called from another thread.
-    `shown` says how paths in tables are shown.
+    `on_connect` gets each connection before its use, so that another thread can call `interrupt`.
+    `shown` converts paths in tables for display.
     """
 
     rows: int
@@ -63,11 +63,11 @@ def sql(
     limits: Limits | None = None,
     **reading: Unpack[Reading],
 ) -> Table:
-    """Run a query; the tables are read as far as it needs them."""
+    """Run a query; reads only what it needs of the tables."""
     keywords("log.sql", reading, READING)
     if not isinstance(query, str):
         raise bad("query", query, "a query as text")
-    given = dict(mapping("params", params or {}, "{'tag': 'loss'}"))
+    parameters = dict(mapping("params", params or {}, "{'tag': 'loss'}"))
     scans: list[Scan] = []
 
     def note(scan: Scan) -> None:
@@ -86,9 +86,9 @@ def sql(
     try:
         tokens = words(query)
         scanning.limited = _limited(tokens)
-        prepared = prepare(query, tokens, given)
+        prepared = prepare(query, tokens, parameters)
         statements = statements_of(connection, prepared.text, unsafe)
-        _check_parameters(statements, prepared, given, query)
+        _check_parameters(statements, prepared, parameters, query)
         if not unsafe:
             connection = alone(connection, prepared.text, memory)
             if limits is not None:
@@ -96,32 +96,34 @@ def sql(
         twins = _register(connection, reader, scanning, prepared, tokens, limits)
         if not unsafe:
             connection.execute(BEGIN)
-        arrow = _run(connection, prepared.text, statements, given, None if limits is None else limits.rows)
+        arrow = _run(
+            connection, prepared.text, statements, parameters, None if limits is None else limits.rows
+        )
     except duckdb.Error as error:
         if isinstance(scanning.failure, TbqError):
             raise scanning.failure from None
-        located = _located(error, connection, prepared.text, given, unsafe)
+        located = _located(error, connection, prepared.text, parameters, unsafe)
         raise _explained(located, reader, tokens, prepared, twins) from None
     finally:
         connection.close()
     scanning.tell()
     if any(word.name == "pivot" and not word.string for word in tokens):
         _warn_of_twins(reader)
-    texts = [*strings(tokens), *(value for value in given.values() if isinstance(value, str))]
+    texts = [*strings(tokens), *(value for value in parameters.values() if isinstance(value, str))]
     _warn_of_nothing(scans, reader, texts)
     return Table(_plain(arrow), "query", logdir=reader.path, began=reader.began)
 
 
 def _check_parameters(
-    statements: Sequence[duckdb.Statement], prepared: Prepared, given: Mapping[str, Any], query: str
+    statements: Sequence[duckdb.Statement], prepared: Prepared, parameters: Mapping[str, Any], query: str
 ) -> None:
     wanted = {name for statement in statements for name in statement.named_parameters}
     if any(name.isdigit() for name in wanted):
-        raise QueryError("parameters have names here: write $name, not ? or $1", code="parameter")
-    missing = sorted(wanted - set(given))
+        raise QueryError("want named parameters: write $name, not ? or $1", code="parameter")
+    missing = sorted(wanted - set(parameters))
     if missing:
         raise missing_parameters(missing, query)
-    unknown = sorted(set(given) - wanted - prepared.used)
+    unknown = sorted(set(parameters) - wanted - prepared.used)
     if unknown:
         raise QueryError(
             f"the query has no ${unknown[0]}",
@@ -138,12 +140,12 @@ def _register(
     tokens: Sequence[Word],
     limits: Limits | None,
 ) -> dict[str, str]:
-    """Make the tables known that the query names; all, for one that names none, such as `show tables`.
+    """Register the tables that the query names; all tables if it names none, such as `show tables`.
 
-    Gives the columns of `wide` and `summary` that could not have their names, since case does not count in SQL.
+    Returns the columns of `wide` and `summary` that were renamed because case does not count in SQL.
     """
     named = _tables(tokens)
-    # A query that names no table may list them, which needs no rows; unless it has a name in a text.
+    # A query without table names may list the tables, which needs no rows; unless a string names tables.
     listing = not named and not any(word.name in _BY_TEXT for word in tokens)
     for kind in named or TABLES:
         if kind in OVERVIEWS and limits is not None and listing:
@@ -159,7 +161,7 @@ def _register(
                 name: how for name, how in prepared.extra.items() if how[0] != "ema" or kind == "scalars"
             }
             connection.register(kind, LogDataset(reader, kind, scanning, extra))
-    if tokens[0].name == "show":  # their names are enough, their columns would cost a reading
+    if tokens[0].name == "show":  # names are enough; columns would require a read
         for kind in DERIVED:
             connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
         return {}
@@ -181,7 +183,7 @@ def _register(
 
 
 def _with_paths(table: pa.Table, shown: Callable[[str], str]) -> pa.Table:
-    """A table about the log with its paths, and texts that may name some, as `shown` has them."""
+    """A table about the log with paths, and texts that may contain paths, converted by `shown`."""
     for i, field in enumerate(table.schema):
         if field.name in ("message", "hint") or field.name.endswith("path"):
             texts = [None if text is None else shown(text) for text in values_of(table.column(i))]
@@ -194,12 +196,12 @@ def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa
     connection.register(name, table.rename_columns(names))
     changes = renamed(table.column_names, names)
     if changes:
-        warn(f"{say_renamed(changes, f'{name}: SQL')}; the table scalars has every tag as it is")
+        warn(f"{say_renamed(changes, f'{name}: SQL')}; the table scalars has every tag unchanged")
     return changes
 
 
 def _limited(tokens: Sequence[Word]) -> bool:
-    """Whether the first rows that come may be enough; any answer is right, this one decides what is decoded."""
+    """Whether the first rows may suffice. Either answer is correct; this one decides how much is decoded."""
     names = {word.name for word in tokens if not word.string}
     return "limit" in names and "order" not in names
 
@@ -213,19 +215,19 @@ def _run(
     connection: duckdb.DuckDBPyConnection,
     text: str,
     statements: Sequence[duckdb.Statement],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     rows: int | None = None,
 ) -> pa.Table:
     def parameters(statement: duckdb.Statement) -> dict[str, Any] | None:
-        return {name: given[name] for name in statement.named_parameters} or None
+        return {name: values[name] for name in statement.named_parameters} or None
 
     *before, last = statements
     if all(map(text_of, statements)):
         for statement in before:
             connection.execute(text_of(statement), parameters(statement)).fetchall()
         result = connection.sql(text_of(last), params=parameters(last))
-    else:  # the parts that an older DuckDB makes of PIVOT have no text of their own
-        result = connection.sql(text, params=dict(given) or None)
+    else:  # the parts into which an older DuckDB splits PIVOT have no text
+        result = connection.sql(text, params=dict(values) or None)
     if result is None:
         return pa.table({})
     readable = _with_texts(result)
@@ -233,7 +235,7 @@ def _run(
 
 
 def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The result with types that only DuckDB knows as their text."""
+    """The result with DuckDB's own types converted to text."""
     odd = [_ODD.search(str(kind)) is not None for kind in result.types]
     if not any(odd):
         return result
@@ -250,18 +252,18 @@ def _located(
     error: duckdb.Error,
     connection: duckdb.DuckDBPyConnection,
     text: str,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     unsafe: bool,
 ) -> duckdb.Error:
-    """The error with its place in the query, which DuckDB tells only when it is asked another way."""
+    """The error with its place in the query, which DuckDB reports only through another call."""
     if "\nLINE " not in str(error) and isinstance(error, duckdb.BinderException | duckdb.CatalogException):
         try:
             if not unsafe:
                 connection.rollback()
                 connection.execute(BEGIN)
-            connection.execute(text, dict(given) or None)
-        except (duckdb.BinderException, duckdb.CatalogException) as again:
-            return again
+            connection.execute(text, dict(parameters) or None)
+        except (duckdb.BinderException, duckdb.CatalogException) as located:
+            return located
         except duckdb.Error:
             return error
     return error
@@ -282,7 +284,7 @@ def _known_tags(reader: Reader) -> list[str]:
 
 
 def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]) -> None:
-    """A misspelt name is not an error in SQL, only no rows: warn if a filter lets no tag or run through."""
+    """Warn if a filter passes no tag or run: in SQL a misspelt name is not an error, only an empty result."""
     for scan in scans:
         if scan.runs == 0:
             what, known, others = "run", reader.names, _known_tags(reader)
@@ -291,26 +293,26 @@ def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]
         else:
             continue
         for text in texts:
-            if text not in known and text not in others:  # a run's name is not a misspelt tag
+            if text not in known and text not in others:  # the name of a run is not a misspelt tag
                 near = closest(text, known)
                 tip = f"; closest: {', '.join(near)}" if near else ""
                 warn(f"no {what} is called {text!r}{tip}")
 
 
 def _warn_of_twins(reader: Reader) -> None:
-    """DuckDB's PIVOT makes columns of tags itself, and numbers those that differ by case alone without a word."""
+    """Warn that DuckDB's PIVOT, which makes its own columns of tags, silently numbers those that differ by case."""
     tags = _known_tags(reader)
     changes = renamed(tags, ignoring_case(tags))
     if changes:
         listed = ", ".join(map(repr, list(changes)[:6]))
         warn(
-            f"PIVOT ignores case in names of columns, so not all of {listed} have their names; "
-            "the table scalars has every tag as it is"
+            f"PIVOT ignores case in names of columns, so it renames some of {listed}; "
+            "the table scalars has every tag unchanged"
         )
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The result in types that every format holds, and each computed column once."""
+    """The result in types that every format holds, with each computed column once."""
     fields = []
     for i, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):

@@ -1,4 +1,4 @@
-"""DuckDB's errors in our words: the place in the query stays, and close columns, tags and tables are named."""
+"""DuckDB's errors in tbq's words: with the place in the query, and the closest columns, tags and tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explain(
     tags: Callable[[], Sequence[str]],
     twins: Mapping[str, str] | None = None,
 ) -> QueryError:
-    """What went wrong, where in the query, and what was probably meant; `tags` are looked up only where they help."""
+    """What went wrong, where in the query, and the probable intention; `tags` is called only if it helps."""
     text = str(error)
     what, place = _split(text)
     lacking = _LACKS.search(text) or _COLUMN.search(text)
@@ -34,13 +34,13 @@ def explain(
     elif lacking:
         hint = _of_column(lacking[1], columns(), tags())
     elif _FORBIDDEN.search(text):
-        hint = "queries read the logdir alone; files, settings and extensions need unsafe=True, --unsafe"
+        hint = "queries only read the logdir; files, settings and extensions need unsafe=True, --unsafe"
     first = what.split("\n", 1)[0] if hint else what
     return QueryError(f"{first}\n\n{place}" if place else first, hint=hint)
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The message without its class, and the line of the query with the mark below it, indented."""
+    """The message without its class, and the query line with its mark, indented."""
     message, _, place = text.partition("\nLINE ")
     kind, colon, rest = message.partition(": ")
     if colon and kind.endswith("Error"):
@@ -51,22 +51,22 @@ def _split(text: str) -> tuple[str, str]:
 
 def _of_column(name: str, columns: Sequence[str], tags: Sequence[str]) -> str:
     if name in tags:
-        return f"{name} is a tag: where tag = '{name}', or ask the table wide for its column \"{name}\""
+        return f"{name} is a tag: where tag = '{name}', or query the table wide for its column \"{name}\""
     hint = _near("column", name, columns, f"columns: {', '.join(columns)}")
     near = closest(name, tags)
     if near and not closest(name, columns):
-        hint = f"no column is like it, but these tags: {', '.join(near)}; write where tag = '{near[0]}'"
+        hint = f"no such column; similar tags: {', '.join(near)}; write where tag = '{near[0]}'"
     return hint
 
 
 def _alike(name: str, twins: Mapping[str, str]) -> list[str]:
-    """The columns that are called so but for case, and were renamed for it."""
+    """The columns of this name except for case that were renamed."""
     return [old for old in twins if old.lower() == name.lower()]
 
 
 def _of_twin(name: str, twins: Mapping[str, str]) -> str:
     listed = ", ".join(f'{old} is the column "{twins[old]}"' for old in _alike(name, twins))
-    return f"SQL ignores case, so {listed}; or ask the table scalars: where tag = '{name}'"
+    return f"SQL ignores case, so {listed}; or query the table scalars: where tag = '{name}'"
 
 
 def _near(what: str, name: str, known: Sequence[str], otherwise: str) -> str:

@@ -1,4 +1,4 @@
-"""The text of a query: its words, the functions that tbq computes itself, and how a place in it is shown."""
+"""The text of a query: its words, the functions that tbq computes itself, and how to show a place in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tbq.table.smooth import check_weight
 
 @dataclass(frozen=True)
 class Word:
-    """A token of the query: its text, where it starts and ends, and whether it is a string constant."""
+    """A token of the query: its text, start and end, and whether it is a string constant."""
 
     text: str
     start: int
@@ -23,7 +23,7 @@ class Word:
 
     @cached_property
     def name(self) -> str:
-        """The name that this word stands for, if it is one: unquoted, in lower case as DuckDB compares."""
+        """The name that this word denotes: unquoted, in lower case as DuckDB compares names."""
         return _unquoted(self.text, '"').lower()
 
 
@@ -57,18 +57,18 @@ def _unquoted(text: str, quote: str) -> str:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A query whose calls of `ema` and `relative_time` have become names of columns that the scan computes."""
+    """A query with its calls of `ema` and `relative_time` replaced by columns that the scan computes."""
 
     text: str
     extra: dict[str, tuple[Any, ...]]  # column → ("ema", weight) or ("relative_time",)
-    used: frozenset[str]  # parameters that went into the text
+    used: frozenset[str]  # parameters substituted into the text
 
 
 def prepare(query: str, tokens: Sequence[Word], params: Mapping[str, Any]) -> Prepared:
     """Replace `ema(value, 0.6)` and `relative_time(wall_time)`.
 
-    They are properties of a whole curve and of a whole run, whatever rows the query takes of them, which no macro
-    could know; as columns they can also be filtered, grouped and aggregated.
+    They depend on a full curve or a full run, whichever rows the query selects, which no macro could
+    know; as columns they can also be filtered, grouped and aggregated.
     """
     extra: dict[str, tuple[Any, ...]] = {}
     used: set[str] = set()
@@ -137,16 +137,16 @@ def pointing(query: str, word: Word, message: str) -> str:
 
 
 def missing_parameters(names: Sequence[str], query: str) -> QueryError:
-    """The error for parameters that the query has and the caller did not give."""
+    """The error for parameters of the query that the caller did not pass."""
     listed = ", ".join(f"${name}" for name in names)
     what = "was" if len(names) == 1 else "were"
     message = f"{listed} {what} not given"
     place = next((word for word in words(query) if word.text == f"${names[0]}"), None)
-    if place is None:  # some versions split the sign from the name
+    if place is None:  # some versions split $ from the name
         at = query.find(f"${names[0]}")
         place = Word(f"${names[0]}", at, at + len(names[0]) + 1, False) if at >= 0 else None
     return QueryError(
         pointing(query, place, message) if place else message,
-        hint=f"give it: log.sql(query, params={{'{names[0]}': …}}), --param {names[0]}=…",
+        hint=f"pass it: log.sql(query, params={{'{names[0]}': …}}), --param {names[0]}=…",
         code="parameter",
     )

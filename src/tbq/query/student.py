@@ -1,4 +1,4 @@
-"""Student's t: how many standard errors a confidence interval reaches, without SciPy."""
+"""Student's t: the width of a confidence interval in standard errors, without SciPy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quantile(p: float, df: int) -> float:
 
 
 def cdf(t: float, df: int) -> float:
-    """The probability to stay below t: for whole df, a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """The probability of staying below t: for whole df, a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(df))
     cosine, sine = math.cos(angle), math.sin(angle)
     term = cosine if df % 2 else 1.0

@@ -1,4 +1,4 @@
-"""Tables of a log to files: one kind, or all of them."""
+"""Writes tables of a log to files: one kind, or all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Export(Selected, Writing, total=False):
 
 
 class Paths(list[str]):
-    """The paths that were written, and how many rows if it was one table."""
+    """The written paths, and the number of rows if it was one table."""
 
     def __init__(self, paths: Iterable[str], rows: int | None = None) -> None:
         super().__init__(paths)
@@ -44,7 +44,7 @@ class Paths(list[str]):
 
 
 def write(reader: Reader, path: StrPath, kind: str = "all", **options: Any) -> Paths:
-    """Write all tables, or one; what would stop that is reported before anything is read."""
+    """Write all tables, or one; checks the target before reading anything."""
     keywords("log.write", options, ("kind", *SELECTED, *WRITING))
     selected = {name: value for name, value in options.items() if name in SELECTED}
     writing = {name: value for name, value in options.items() if name in WRITING}
@@ -68,16 +68,16 @@ def _write(
     return Paths(write_table(rows, path, **writing), len(rows))
 
 
-class NotByParts(Exception):  # noqa: N818 - not an error: the other way is taken
-    """Which tags are wanted is known only when all of them are."""
+class NotByParts(Exception):  # noqa: N818 - not an error: the caller writes the full table instead
+    """Raised if the selected tags are known only after reading all."""
 
 
 def write_scalars(reader: Reader, path: StrPath, selected: dict[str, Any], writing: dict[str, Any]) -> Paths:
-    """Write scalars run by run: the file is that of the table, which is never there as a whole."""
-    given = dict(selected)
-    run, tags = given.pop("run", None), Selection.of(given.pop("tag", None))
-    on_error = given.pop("on_error", "warn")
-    reading = Reading.of(given, tag=tags, steps=_steps(given.pop("steps", None)))  # type: ignore[arg-type]
+    """Write scalars run by run: the file equals that of the full table, which is never in memory."""
+    remaining = dict(selected)
+    run, tags = remaining.pop("run", None), Selection.of(remaining.pop("tag", None))
+    on_error = remaining.pop("on_error", "warn")
+    reading = Reading.of(remaining, tag=tags, steps=_steps(remaining.pop("steps", None)))  # type: ignore[arg-type]
     force, format = writing.get("force", False), writing.get("format")
     how = {name: value for name, value in writing.items() if name not in ("force", "format", "storage")}
     options = Options(kind="scalars", logdir=reader.path, began=reader.began, **how)
@@ -99,7 +99,7 @@ def _parts(
     if tags.everything or result is None:
         return
     names = set(tags.resolve(sorted(seen)).names)
-    # Nothing was selected, which is explained there; or `loss[0]` was a name, not a pattern.
+    # Either nothing was selected, which the other path explains; or `loss[0]` is an exact name, not a pattern.
     if not names or any(name not in names for name in seen if tags.matches(name)):
         raise NotByParts
     reader.require(tags, sorted(seen), result)

@@ -52,9 +52,9 @@ def execute(
 ) -> Report:
     """Rewrite `source` to `out` as `options` say."""
     named = sources(source)
-    refuse_lakes(named, "a rewrite is made of event files")
+    refuse_lakes(named, "tbq rewrite needs event files")
     discovered = discover(source, remote_for(named, storage, cache))
-    refuse_remote_lakes(discovered, "a rewrite is made of event files")
+    refuse_remote_lakes(discovered, "tbq rewrite needs event files")
     target = check(out, discovered.paths)
     if not discovered.runs:
         raise SourceError(
@@ -82,14 +82,14 @@ def execute(
     rules, empty = plan.make_rules(survey, runs, options)
     execution = _Execution(survey, reports, packed, runs, options, rules, unpacked, progress)
     with contextlib.nullcontext() if options.dry_run else scratch(target) as beside:
-        runs = [execution.run(index, beside, run.name in empty) for index, run in enumerate(runs)]
-        if not any(run.file for run in runs):
-            raise _nothing_left(runs, ", ".join(map(shown_path, discovered.paths)))
+        written = [execution.run(index, beside, run.name in empty) for index, run in enumerate(runs)]
+        if not any(run.file for run in written):
+            raise _nothing_left(written, ", ".join(map(shown_path, discovered.paths)))
     return Report(
         source=", ".join(map(shown_path, discovered.paths)),
         out=os.fspath(target),
         dry_run=options.dry_run,
-        runs=runs,
+        runs=written,
         gone=execution.gone,
         gone_bytes=execution.gone_bytes,
         gone_places=execution.gone_places,

@@ -35,11 +35,11 @@ class Renames:
     @classmethod
     def of(cls, spec: Mapping[str, str] | None, what: str, argument: str = "rename") -> Renames:
         """Compile a mapping, passed as `argument`; raises if an expression is wrong."""
-        given = mapping(argument, spec, "{'old': 'new'}") if spec is not None else {}
-        for name in (*given, *given.values()):
+        renames = mapping(argument, spec, "{'old': 'new'}") if spec is not None else {}
+        for name in (*renames, *renames.values()):
             if not isinstance(name, str):
                 raise bad(argument, name, "names of text")
-        pairs = tuple((_shown(old), _shown(new)) for old, new in given.items())
+        pairs = tuple((_shown(old), _shown(new)) for old, new in renames.items())
         for old, new in pairs:
             if not old.startswith("re:"):
                 continue
@@ -102,28 +102,30 @@ class Options:
     dry_run: bool
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, **arguments: Any) -> Options:
         """Check and compile."""
         from tbq import _core
 
-        dropped = given["drop_kind"]
+        dropped = arguments["drop_kind"]
         nothing = dropped is None or (isinstance(dropped, list | tuple) and not dropped)
         kinds = [] if nothing else choices("drop_kind", dropped, _core.kinds())
-        choice("restarts", given["restarts"], RESTARTS)
-        drop = given["drop_tag"]
+        choice("restarts", arguments["restarts"], RESTARTS)
+        drop = arguments["drop_tag"]
         return cls(
-            repair=bool(given["repair"]),
+            repair=bool(arguments["repair"]),
             drop_tag=Selection.of(() if drop is None else drop),
-            keep_tag=Selection.of(given["keep_tag"]),
+            keep_tag=Selection.of(arguments["keep_tag"]),
             drop_kind=frozenset(kinds),
-            rename=Renames.of(given["rename"], "tag"),
-            rename_run=Renames.of(given["rename_run"], "run", "rename_run"),
-            steps=_steps(given["steps"]),
-            every=whole("every", given["every"], 1),
-            max_points=whole("max_points", given["max_points"], 1) if given["max_points"] is not None else 0,
-            resume=given["restarts"] == "resume",
-            offset_steps=whole("offset_steps", given["offset_steps"]),
-            merge_runs=given["merge_runs"],
-            flatten_hparams=bool(given["flatten_hparams"]),
-            dry_run=bool(given["dry_run"]),
+            rename=Renames.of(arguments["rename"], "tag"),
+            rename_run=Renames.of(arguments["rename_run"], "run", "rename_run"),
+            steps=_steps(arguments["steps"]),
+            every=whole("every", arguments["every"], 1),
+            max_points=whole("max_points", arguments["max_points"], 1)
+            if arguments["max_points"] is not None
+            else 0,
+            resume=arguments["restarts"] == "resume",
+            offset_steps=whole("offset_steps", arguments["offset_steps"]),
+            merge_runs=arguments["merge_runs"],
+            flatten_hparams=bool(arguments["flatten_hparams"]),
+            dry_run=bool(arguments["dry_run"]),
         )

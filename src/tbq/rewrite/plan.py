@@ -55,7 +55,7 @@ def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> list[
 
 def _check_run_name(name: str) -> None:
     parts = system_name(name).split("/")
-    # A part must not contain what the system takes for a separator, a drive or the parent folder.
+    # A part must not contain a separator, a drive or the parent folder of the system.
     if name != "." and any(
         part in ("", ".", "..") or "\0" in part or Path(part).name != part for part in parts
     ):
@@ -65,7 +65,7 @@ def _check_run_name(name: str) -> None:
 
 
 def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
-    """The sub-runs of `add_hparams` with the run above each; and notes on those that stay as they are."""
+    """The sub-runs of `add_hparams` with the run above each; and notes on those that stay separate."""
     import pyarrow as pa
 
     from tbq.kinds.hparam_runs import sub_runs
@@ -106,7 +106,7 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
     kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
     rules = _core.Rules(survey)
     names: dict[tuple[str, str], str] = {}
-    left: dict[str, bool] = {}
+    has_data: dict[str, bool] = {}
     low, high = MAX_STEP, MIN_STEP
     renamed = {tag: options.rename.apply(tag) for tag in tags} if options.rename.pairs else {}
     for index, (run, tag, kind) in enumerate(zip(table["run"], table["tag"], table["kind"], strict=True)):
@@ -115,12 +115,12 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
             not mark and (tag in gone or (kept is not None and tag not in kept))
         ):
             rules.drop(index)
-            left.setdefault(run, False)
+            has_data.setdefault(run, False)
             continue
-        left[run] = left.get(run, False) or not mark
+        has_data[run] = has_data.get(run, False) or not mark
         low, high = min(low, table["min_step"][index]), max(high, table["max_step"][index])
         new = renamed.get(tag, tag)
-        if not new and tag:  # a value without a tag may stay without
+        if not new and tag:  # a value without a tag may stay so
             raise UsageError(f"tag {tag!r} cannot be renamed to an empty name")
         other = names.setdefault((run, new), tag)
         if other != tag:
@@ -135,4 +135,4 @@ def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[R
     ):
         raise UsageError(f"offset_steps={options.offset_steps} moves steps {low}…{high} out of int64")
     selecting = bool(gone or kept is not None or options.drop_kind)
-    return rules, {run for run, any_left in left.items() if selecting and not any_left}
+    return rules, {run for run, any_data in has_data.items() if selecting and not any_data}

@@ -20,7 +20,7 @@ class RunReport:
     file: str | None  # the new event file, relative to the new directory; None if the run was dropped
     records_in: int = 0
     records_out: int = 0
-    marks: int = 0  # records among those that are new, and only say when a session began or ended
+    marks: int = 0  # new records that only mark the start or end of a session
     changed: int = 0  # records that were not copied byte for byte
     bytes_in: int = 0
     bytes_out: int = 0
@@ -35,7 +35,7 @@ class Report:
     out: str
     dry_run: bool
     runs: list[RunReport]
-    gone: list[Problem] = field(default_factory=list)  # damage that was skipped
+    gone: list[Problem] = field(default_factory=list)  # skipped damage
     gone_bytes: int = 0
     gone_places: int = 0
     notes: list[str] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Report:
             f"{self.bytes_out:,} of {self.bytes_in:,} bytes"
         ]
         if self.marks:
-            lines.append(f"  {counted(self.marks, 'record')} added: when a session began or ended")
+            lines.append(f"  {counted(self.marks, 'record')} added to mark the start or end of sessions")
         if self.changed:
             lines.append(
                 f"  {counted(self.changed, 'record')} changed, the others are byte for byte the same"

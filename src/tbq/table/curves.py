@@ -1,4 +1,4 @@
-"""The rows of a scalar table as curves: one stretch of arrays per run and tag, and the way back to the table."""
+"""The rows of a scalar table as curves: one slice of arrays per run and tag, and the way back to the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curves:
-    """`order` is the row of each value where the table was not grouped by run and tag, else None."""
+    """`order` holds the table row of each value if the table was not grouped by run and tag, otherwise None."""
 
     steps: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -26,10 +26,10 @@ class Curves:
 
     @classmethod
     def of(cls, table: pa.Table) -> Curves:
-        """The curves of a table; one that is grouped by run and tag, as tbq's are, is not copied."""
+        """The curves of a table; a table grouped by run and tag, as tbq's are, is not copied."""
         if not {"run", "tag", "step", "value"} <= set(table.column_names):
             raise UsageError(
-                f"curves are of scalars: want the columns run, tag, step, value, got {', '.join(table.column_names)}",
+                f"curves need scalars: want the columns run, tag, step, value, got {', '.join(table.column_names)}",
                 hint="use log.scalars()",
             )
         steps = np.ascontiguousarray(numbers(table.column("step")), np.int64)
@@ -46,9 +46,9 @@ class Curves:
     def back(self, values: NDArray[Any]) -> pa.ChunkedArray:
         """Values of the curves as a column of the table."""
         if self.order is not None:
-            placed = np.empty_like(values)
-            placed[self.order] = values
-            values = placed
+            in_order = np.empty_like(values)
+            in_order[self.order] = values
+            values = in_order
         return pa.chunked_array([pa.array(values)])
 
 

@@ -1,4 +1,4 @@
-"""Fewer points of each curve, chosen and never at random: every nth, largest triangles, least and largest values."""
+"""Fewer points of each curve, never chosen at random: every nth, largest triangles, smallest and largest values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 from tbq.arguments import choice, whole
 from tbq.table.curves import Curves
 
-#: How `max_points` chooses: by the shape of the curve, or so that no peak is lost.
+#: How `max_points` chooses rows: by the shape of the curve, or so that no peak is lost.
 METHODS = ("triangle", "minmax")
 
 
@@ -29,10 +29,10 @@ def every(table: pa.Table, n: int) -> pa.Table:
 
 
 def max_points(table: pa.Table, n: int, method: str = "triangle") -> pa.Table:
-    """At most `n` rows of each (run, tag), those that keep its shape.
+    """At most `n` rows of each (run, tag), chosen to keep its shape.
 
     "triangle" is largest triangle three buckets, which keeps the first and the last point; "minmax" keeps the
-    smallest and the largest value of each of n / 2 stretches. Rows are kept as they are, in their order.
+    smallest and the largest value of each of n / 2 stretches. Rows stay unchanged, in their order.
 
     >>> table = pa.table({"run": ["a"] * 5, "tag": ["t"] * 5, "step": range(5), "value": [0.0, 0.0, 9.0, 0.0, 0.0]})
     >>> max_points(table, 3)["step"].to_pylist()

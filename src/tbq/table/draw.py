@@ -1,4 +1,4 @@
-"""Tables for the eye: a few rows in a terminal or a notebook, numbers short, times as dates."""
+"""Tables for people: a few rows in a terminal or a notebook, with short numbers, and times as dates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-ROWS = 15  # of a repr
+ROWS = 15  # rows of a repr
 TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
@@ -31,7 +31,7 @@ _MIN_TEXT = 20
 
 @dataclass(frozen=True)
 class Excerpt:
-    """What is shown of a table: its first and last rows, and the row before which a gap is."""
+    """The visible part of a table: its first and last rows, and the row after the gap."""
 
     table: pa.Table
     gap: int | None
@@ -46,7 +46,7 @@ class Excerpt:
 
 
 def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, int]:
-    """The table for a rich console, as many columns as fit; and how many did not."""
+    """The table for a rich console with as many columns as fit, and the number of omitted columns."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table as RichTable
@@ -67,14 +67,14 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
         drawn.add_column(Text(head), justify="right" if number else "left", no_wrap=True)
-    left = len(heads) - fitting
-    if left:
+    omitted = len(heads) - fitting
+    if omitted:
         drawn.add_column(GAP)
     for i, row in enumerate(cells):
         if i == shown.gap:
             drawn.add_row(*[GAP] * min(len(row), fitting + 1))
-        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[GAP] * (left > 0))
-    return drawn, left
+        drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[GAP] * (omitted > 0))
+    return drawn, omitted
 
 
 def text(table: pa.Table, kind: str, width: int = 100) -> str:
@@ -82,40 +82,40 @@ def text(table: pa.Table, kind: str, width: int = 100) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    # In a notebook rich would write to the page itself, whatever the file is.
+    # In a notebook rich would otherwise write to the page itself, even with a file.
     console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
-    drawn, left = console_table(table, ROWS, width)
+    drawn, omitted = console_table(table, ROWS, width)
     console.print(drawn)
     lines = [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
-    return "\n".join([*(line for line in lines if line), caption(table, kind, left)])
+    return "\n".join([*(line for line in lines if line), caption(table, kind, omitted)])
 
 
 def print_table(table: pa.Table, kind: str, console: Console, words: Console) -> None:
-    """Draw a table on a terminal; what does not fit is said on `words`, the console of stderr."""
-    drawn, left = console_table(table, TERMINAL_ROWS, console.width)
+    """Draw a table on a terminal; `words`, the console of stderr, gets the caption with what does not fit."""
+    drawn, omitted = console_table(table, TERMINAL_ROWS, console.width)
     console.print(drawn)
-    words.print(caption(table, kind, left), style="dim", highlight=False, markup=False)
+    words.print(caption(table, kind, omitted), style="dim", highlight=False, markup=False)
 
 
 def page(table: pa.Table, kind: str, beside: Callable[[pa.Table, int, int], str] | None = None) -> str:
-    """The table as a notebook shows it; `beside` gives what follows a cell, of the rows that are shown."""
-    left = max(table.num_columns - _HTML_COLUMNS, 0)
-    shown = Excerpt.of(table.select(list(range(table.num_columns - left))), ROWS)
+    """The table as a notebook shows it; `beside` returns what follows a cell of the visible rows."""
+    omitted = max(table.num_columns - _HTML_COLUMNS, 0)
+    shown = Excerpt.of(table.select(list(range(table.num_columns - omitted))), ROWS)
     follows = None if beside is None else partial(beside, shown.table)
     parts = list(table_html(shown.table, beside=follows))
     if shown.gap is not None:
         parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
-    return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, left))}</p></div>"
+    return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, omitted))}</p></div>"
 
 
-def caption(table: pa.Table, kind: str, left: int = 0) -> str:
-    """One line: what it is, how much there is, and how many columns are not shown."""
-    more = f", {left:,} not shown" if left else ""
+def caption(table: pa.Table, kind: str, omitted: int = 0) -> str:
+    """One line: the kind, the size, and the number of omitted columns."""
+    more = f", {omitted:,} not shown" if omitted else ""
     return f"{kind}: {counted(len(table), 'row')} × {counted(table.num_columns, 'column')}{more}"
 
 
 def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
-    """The widths, with columns of text made narrower, the widest first, until all columns fit or none can give more."""
+    """The widths, with text columns narrowed, the widest first, until all columns fit or none can shrink."""
     widths = list(widths)
     texts = [i for i, number in enumerate(numeric) if not number]
     while texts and sum(widths) + 2 * len(widths) > room:
@@ -127,7 +127,7 @@ def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
 
 
 def _fitting(widths: list[int], room: int) -> int:
-    """How many columns fit, two spaces apart, with room for the mark of those that do not; at least one."""
+    """How many columns fit, two spaces apart, with room for the mark of omitted columns; at least one."""
     used, fitting = 0, 0
     for width in widths:
         used += width + 2
@@ -138,7 +138,7 @@ def _fitting(widths: list[int], room: int) -> int:
 
 
 def _readable(table: pa.Table) -> pa.Table:
-    """Wall times as dates to the second; all other columns as they are."""
+    """Wall times as dates to the second; all other columns unchanged."""
     for i, field in enumerate(table.schema):
         if is_wall_time(field.name) and pa.types.is_floating(field.type):
             dates = timestamps(table.column(i)).cast(pa.timestamp("us"))
@@ -148,7 +148,7 @@ def _readable(table: pa.Table) -> pa.Table:
 
 
 def _number(text: str | None) -> str:
-    """What a float32 has is shown whole; the long tail of a float64, as means have it, is cut to seven digits.
+    """A float32 in full; the long tail of a float64, such as a mean, is cut to seven digits.
 
     >>> _number("0.82370764"), _number("0.1943519189953804"), _number("1767609000.0")
     ('0.82370764', '0.1943519', '1767609000.0')

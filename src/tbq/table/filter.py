@@ -28,7 +28,7 @@ def filtered(
     steps: Steps,
     origin: str | None,
 ) -> pa.Table:
-    """The rows that `where` lets through and that tag, run and steps select."""
+    """The rows that pass `where` and that tag, run and steps select."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Curves reduced to what a picture can show: of each column of pixels the first, last, least and largest point."""
+"""Curves reduced to pixels: the first, last, smallest and largest point of each column of pixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Columns(NamedTuple):
-    """Of each column of a picture the first, last, least and largest value; NaN if it has none."""
+    """The first, last, smallest and largest value of each column of a picture; NaN for an empty column."""
 
     first: Floats
     last: Floats
@@ -23,7 +23,7 @@ class Columns(NamedTuple):
 
 
 def grid(x: Floats, low: float, high: float, width: int, log: bool = False) -> Ints:
-    """The column of each x on an axis from low to high; -1 if it is not on it.
+    """The column of each x on an axis from low to high; -1 outside the axis.
 
     >>> grid(np.array([0.0, 4.9, 10.0, 11.0, np.nan]), 0, 10, 2).tolist()
     [0, 0, 1, -1, -1]
@@ -32,7 +32,7 @@ def grid(x: Floats, low: float, high: float, width: int, log: bool = False) -> I
     if log:
         with np.errstate(all="ignore"):
             x, low, high = np.log10(x), float(np.log10(low)), float(np.log10(high))
-    half = high / 2 - low / 2  # halves, since the span of two finite numbers may be infinite
+    half = high / 2 - low / 2  # halves, because the span of two finite numbers may be infinite
     with np.errstate(all="ignore"):
         share = (x / 2 - low / 2) / half if half > 0 else np.zeros(len(x))
         column = np.minimum(share * width, width - 1)
@@ -40,11 +40,11 @@ def grid(x: Floats, low: float, high: float, width: int, log: bool = False) -> I
 
 
 def kept(column: Ints, values: Floats, most: int) -> Ints:
-    """The rows that a picture needs, in order: of each stretch in one column the first, last, least and largest.
+    """The rows that a picture needs, in order: the first, last, smallest and largest row of each stretch in a column.
 
-    A stretch ends where the column changes, or where values begin or cease to be finite; of one that is not finite the
-    first row is kept, which is the gap. Rows beside the axis (column -1) are gaps too. If there are at most `most`
-    rows, all are.
+    A stretch ends where the column changes, or where values start or stop being finite. Of a non-finite stretch only
+    the first row stays, as the gap. Rows outside the axis (column -1) are gaps too. With at most `most` rows, all
+    stay.
 
     >>> kept(np.zeros(6, np.int64), np.array([1.0, 5, 2, 0, 3, 2]), 4).tolist()
     [0, 1, 3, 5]
@@ -66,13 +66,13 @@ def kept(column: Ints, values: Floats, most: int) -> Ints:
 
 
 def columns_of(column: Ints, values: Floats, width: int) -> Columns:
-    """The values of each of `width` columns, wherever in the order of rows they come; those not finite do not count.
+    """The values of each of `width` columns, wherever they are in the order of rows; non-finite values do not count.
 
     >>> columns_of(np.array([0, 0, 0, 1]), np.array([1.0, 5, 2, 9]), 3).largest.tolist()
     [5.0, 9.0, nan]
     """
-    there = (column >= 0) & np.isfinite(values)
-    column, values = column[there], values[there]
+    visible = (column >= 0) & np.isfinite(values)
+    column, values = column[visible], values[visible]
     if len(column) and (column[1:] < column[:-1]).any():
         order = np.argsort(column, kind="stable")
         column, values = column[order], values[order]
@@ -87,9 +87,9 @@ def columns_of(column: Ints, values: Floats, width: int) -> Columns:
 
 
 def envelope(column: Ints, low: Floats, high: Floats, most: int) -> tuple[Ints, Floats, Floats]:
-    """A band reduced to pixels: the rows to draw it at, and the least low and largest high of their stretches.
+    """A band reduced to pixels: the rows to draw it at, and the smallest low and largest high of their stretches.
 
-    A stretch is as in `kept`; its first and last row get the same values, so that no extreme is lost.
+    Stretches are those of `kept`; their first and last rows get the same values, so that no extreme is lost.
 
     >>> rows, low, high = envelope(np.zeros(4, np.int64), np.array([1.0, 0, 1, 1]), np.array([2.0, 2, 5, 2]), 2)
     >>> rows.tolist(), low.tolist(), high.tolist()

@@ -1,4 +1,4 @@
-"""Scalars out of a log: their table, and one tag of one run as arrays."""
+"""Scalars of a log: their table, and one tag of one run as arrays."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def read_scalars(
     also: Sequence[str] = (),
     **reading: Unpack[Reading],
 ) -> tuple[Table, Result]:
-    """The table of scalars, and the result it was made of; with `session_tables` that has the sessions.
+    """The table of scalars, and the result it came from; with `session_tables`, the result includes the sessions.
 
-    `also` names tags that are read beside those that are selected, if they are there.
+    `also` names tags to read in addition to the selected ones, if they exist.
     """
     runs = reader.choose(run)
     tags = Selection.of(tag)
@@ -59,7 +59,7 @@ def read_scalars(
         return Table(arrow, "scalars", logdir=reader.path, began=reader.began), result
     known = result.tags("scalars")
     names = [*reader.require(tags, known, result), *also]
-    if any(name not in names for name in known if wider.matches(name)):  # `loss[0]` was a name, not a pattern
+    if any(name not in names for name in known if wider.matches(name)):  # `loss[0]` is an exact name here
         arrow = having(arrow, "tag", names)
     table = Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
     return table, result

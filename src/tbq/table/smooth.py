@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def smooth(table: pa.Table, weight: float) -> pa.Table:
     """The scalar table with each (run, tag) smoothed, in the order of its rows.
 
-    `weight` is TensorBoard's slider: 0 changes nothing, values near 1 smooth most. A value that is not finite stays
-    as it is and does not count; a constant curve stays as it is.
+    `weight` is TensorBoard's slider: 0 changes nothing, values near 1 smooth most. A non-finite value stays unchanged
+    and does not count; a constant curve stays constant.
 
     >>> table = pa.table({"run": ["a"] * 3, "tag": ["loss"] * 3, "step": [0, 1, 2], "value": [1.0, 0.5, 0.0]})
     >>> smooth(table, 0.6)["value"].to_pylist()[:2]
@@ -31,25 +31,25 @@ def smooth(table: pa.Table, weight: float) -> pa.Table:
 
 
 def smoothed(table: pa.Table, weight: float) -> pa.ChunkedArray:
-    """The column `value` smoothed, row by row."""
+    """The column `value`, smoothed row by row."""
     curves = Curves.of(table)
     return curves.back(smoothed_values(curves.values, curves.starts, weight))
 
 
 def ema(values: Sequence[float], weight: float) -> list[float]:
-    """One curve smoothed.
+    """Smooth one curve.
 
     >>> ema([1.0, 0.5], 0.6)
     [1.0, 0.6875]
     """
-    given = np.ascontiguousarray(values, np.float64)
-    return list(smoothed_values(given, np.zeros(min(1, len(given)), np.int64), weight).tolist())
+    curve = np.ascontiguousarray(values, np.float64)
+    return list(smoothed_values(curve, np.zeros(min(1, len(curve)), np.int64), weight).tolist())
 
 
 def smoothed_values(
     values: NDArray[np.float64], starts: NDArray[np.int64], weight: float
 ) -> NDArray[np.float64]:
-    """Curves one after another, which begin at `starts`, each smoothed."""
+    """Smooth consecutive curves, each from one of `starts` to the next."""
     from tbq import _core
 
     check_weight(weight)
@@ -59,7 +59,7 @@ def smoothed_values(
 
 
 def check_weight(weight: float, argument: str = "weight") -> None:
-    """Raise if this is not a weight for smoothing."""
+    """Raise if this is not a smoothing weight."""
     number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
     if not number or not 0 <= weight <= 1:
         raise bad(argument, weight, "a number from 0 to 1", hint="TensorBoard's default is 0.6")

@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def sort_key(given: str, columns: Sequence[str]) -> tuple[str, bool]:
-    """The column that `"lr"`, `"lr:asc"` or `"lr:desc"` names, and whether it descends.
+def sort_key(key: str, columns: Sequence[str]) -> tuple[str, bool]:
+    """Parse `"lr"`, `"lr:asc"` or `"lr:desc"`: the column, and whether it descends.
 
     >>> sort_key("lr:desc", ["run", "lr"])
     ('lr', True)
     """
-    if not isinstance(given, str):
-        raise bad("sort", given, 'columns, e.g. "value" or "value:desc"')
-    name, _, way = given.rpartition(":")
-    if given in columns or way not in ("asc", "desc"):
-        name, way = given, "asc"
+    if not isinstance(key, str):
+        raise bad("sort", key, 'columns, e.g. "value" or "value:desc"')
+    name, _, way = key.rpartition(":")
+    if key in columns or way not in ("asc", "desc"):
+        name, way = key, "asc"
     if name not in columns:
         near = closest(name, list(columns))
         raise UsageError(
-            f"there is no column {name!r} to sort by",
+            f"no column {name!r} to sort by",
             hint=f"closest: {', '.join(near)}" if near else f"columns: {', '.join(columns)}",
         )
     return name, way == "desc"
 
 
 def sorted_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
-    """The rows by the first key, then the next; equal rows stay in their order. Absent values and NaN come last."""
+    """The rows by the first key, then the next; equal rows keep their order. Absent values and NaN come last."""
     rows: Sequence[int] = range(table.num_rows)
     for name, descending in reversed(keys):
         values = list(values_of(table[name]))
@@ -46,6 +46,6 @@ def sorted_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
         try:
             present.sort(key=values.__getitem__, reverse=descending)  # stable either way
         except TypeError:
-            raise UsageError(f"column {name!r} has values that have no order") from None
+            raise UsageError(f"cannot sort by {name!r}: its values have no order") from None
         rows = [*present, *absent]
     return take(table, rows)

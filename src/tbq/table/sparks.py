@@ -1,4 +1,4 @@
-"""Sparklines: a curve as small as a word, in letters for a terminal or as SVG for a page."""
+"""Sparklines: a curve as small as a word, in characters for a terminal or as SVG for a page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ BROKEN = "✕"
 
 
 def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] | None = None) -> str:
-    """A curve in `width` letters: each is the mean of its share of x, but the least and the largest value show.
+    """A curve in `width` characters: each is the mean of its part of x, but the smallest and largest values show.
 
-    `ends` are those of x, so that the sparklines of several runs have one axis. A stretch of values that are not finite
+    `ends` are the ends of x, so that the sparklines of several runs share an axis. A stretch of non-finite values
     begins with a cross.
 
     >>> spark_text(np.arange(8.0), np.array([0.0, 1, 2, 3, 4, 5, 6, 7]), 8)
@@ -31,8 +31,8 @@ def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] 
     >>> spark_text(np.arange(4.0), np.array([3.0, 1, np.nan, np.nan]), 4)
     '█▁✕ '
     """
-    there = np.isfinite(x)
-    x, y = x[there], y[there]
+    has_x = np.isfinite(x)
+    x, y = x[has_x], y[has_x]
     if not len(x):
         return " " * width
     low, high = ends if ends is not None else (float(x.min()), float(x.max()))
@@ -57,7 +57,7 @@ def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] 
 
 
 def _bridged(letters: list[str]) -> str:
-    """Between two letters that are apart because points are few, the first is repeated."""
+    """Fill the gap between two distant characters by repeating the first: it means only that points are few."""
     known = [i for i, letter in enumerate(letters) if letter != " "]
     for left, right in zip(known, known[1:], strict=False):
         if letters[left] != BROKEN and letters[right] != BROKEN:
@@ -66,13 +66,13 @@ def _bridged(letters: list[str]) -> str:
 
 
 def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
-    """A curve as an SVG element, in the colour of the text around it; a red cross where values stop being finite.
+    """A curve as an SVG element, in the colour of the surrounding text; a red cross where values stop being finite.
 
     >>> spark_svg(np.arange(2.0), np.array([0.0, 1.0]))[:4]
     '<svg'
     """
-    there = np.isfinite(x)
-    x, y = x[there], y[there]
+    has_x = np.isfinite(x)
+    x, y = x[has_x], y[has_x]
     finite = np.isfinite(y)
     if not finite.any():
         return ""
@@ -105,7 +105,7 @@ def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
 
 
 def spark_texts(scalars: pa.Table, tag: str, runs: Sequence[str], width: int = 16) -> dict[str, str]:
-    """The sparkline of a tag for each of these runs, on one axis of steps; blank for a run without it."""
+    """The sparkline of a tag for each of these runs, on one axis of steps; blank for a run without the tag."""
     series = Series.of(scalars)
     wanted = series.tag_names.index(tag) if tag in series.tag_names else -1
     parts = {

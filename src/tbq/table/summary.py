@@ -29,7 +29,7 @@ class Statistic(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the column is called if nothing else is: `last` has the tag's own name."""
+        """The column's default name: for `last`, the tag's own name."""
         return self.tag if self.stat == "last" else f"{self.tag}.{self.stat}"
 
 
@@ -39,11 +39,11 @@ def summary(
     """Statistics of each run and tag: `last` under the tag's own name, others as `<tag>.<stat>`.
 
     min and max ignore NaN, as mean and std (ddof=1) do; `first` and `last` may be NaN; `count` is the number
-    of points; `min_step` and `max_step` are the steps of the smallest and the largest value. A tag that is called like
-    a statistic of another becomes `tag.<tag>`.
+    of points; `min_step` and `max_step` are the steps of the smallest and the largest value. A tag whose name equals
+    a statistic column of another tag becomes `tag.<tag>`.
     """
     runs, of_tags = statistics(table, stats, tags)
-    # Statistics have their names before tags have theirs: `tag.loss.min` is the tag loss.min, never the other.
+    # Statistics get their names before tags: `tag.loss.min` is always the tag loss.min, never the statistic.
     order = sorted(range(len(of_tags)), key=lambda i: of_tags[i].stat == "last")
     names = dict(zip(order, distinct([(of_tags[i].name, TAG) for i in order], taken=("run",)), strict=True))
     return pa.table({"run": runs, **{names[i]: statistic.values for i, statistic in enumerate(of_tags)}})
@@ -52,7 +52,7 @@ def summary(
 def statistics(
     table: pa.Table, stats: Sequence[str] | str = ("last",), tags: Sequence[str] | None = None
 ) -> tuple[pa.Array, list[Statistic]]:
-    """The runs, and the statistics of each tag (those given, in that order, else all by name) for each of them."""
+    """The runs, and the statistics of each tag (`tags` in their order, or all by name) for each run."""
     chosen = choices("stats", stats, tuple(STATS))
     rows = Series.of(table)
     fresh = np.ones(len(rows.run), bool)
@@ -63,9 +63,9 @@ def statistics(
     runs = pa.DictionaryArray.from_arrays(
         numbers_array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
     )
-    work = _Groups(rows)
+    grouped = _Groups(rows)
     results = (
-        [STATS[stat](work) for stat in chosen] if len(rows.run) else [Values(np.zeros(0)) for _ in chosen]
+        [STATS[stat](grouped) for stat in chosen] if len(rows.run) else [Values(np.zeros(0)) for _ in chosen]
     )
     groups = _groups_by_tag(rows)
     nothing = np.zeros(0, np.int64)
@@ -81,14 +81,14 @@ def statistics(
 
 
 class Values(NamedTuple):
-    """One value per run and tag, and which of them are absent, if any may be."""
+    """One value per run and tag, and a mask of absent values, if any."""
 
     known: NDArray[Any]
     absent: NDArray[np.bool_] | None = None
 
 
 class _Groups:
-    """What the statistics share, computed once: one value per run and tag."""
+    """Intermediate results that statistics share, computed once: one value per run and tag."""
 
     def __init__(self, rows: Series) -> None:
         self.rows = rows
@@ -103,7 +103,7 @@ class _Groups:
         return self._once("max", lambda: np.fmax.reduceat(self.rows.value, self.starts))
 
     def numbers(self) -> Floats:
-        """How many values are no NaN."""
+        """The number of values that are not NaN."""
         return self._once("numbers", lambda: self._sum((~np.isnan(self.rows.value)).astype(np.float64)))
 
     def mean(self) -> Floats:
@@ -121,7 +121,7 @@ class _Groups:
         return np.asarray(without_overflow(spread, self.rows.value, self.mean()))
 
     def step_of(self, extreme: Floats) -> Values:
-        """The first step at which each group has its extreme; absent where all values are NaN."""
+        """The first step at which each group has its extreme; absent if all values are NaN."""
         hits = np.flatnonzero(self.rows.value == np.repeat(extreme, self.lengths))
         first = np.searchsorted(hits, self.starts)
         known = ~np.isnan(extreme)
@@ -161,7 +161,7 @@ def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
         return {}
     order = np.argsort(tags, kind="stable")
     ordered = tags[order]
-    begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # np.unique would import numpy.ma
+    begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # not np.unique, which would import numpy.ma
     return {rows.tag_names[tags[part[0]]]: part for part in np.split(order, begins)}
 
 

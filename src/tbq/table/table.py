@@ -1,4 +1,4 @@
-"""`Table`: one Arrow table of a kind, with the ways out of it and the layouts of scalars."""
+"""`Table`: one Arrow table of a kind, with conversions and the layouts of scalars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Rows of one kind. Anything that takes the Arrow PyCapsule takes a Table as it is.
+    """Rows of one kind. Anything that accepts the Arrow PyCapsule accepts a Table directly.
 
     >>> import pyarrow as pa
     >>> table = Table(pa.table({"run": ["a", "a"], "tag": ["loss", "lr"], "step": [1, 1],
@@ -50,8 +50,8 @@ class Table:
         logdir: StrPath | None = None,
         began: Mapping[str, float] | None = None,
     ) -> None:
-        """`tags`: the columns of a wide table, if tags were asked for by name. `logdir`: the origin. `began`: when
-        each run began, for relative times."""
+        """`tags`: the columns of a wide table, if the user selected tags by name. `logdir`: the origin. `began`: the
+        start of each run, for relative times."""
         self._arrow = arrow
         self.kind = kind
         self.logdir = os.fspath(logdir) if logdir is not None else None
@@ -69,7 +69,7 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are.
+        """The number of rows and columns.
 
         >>> log.scalars("lr", run="diverged").shape
         (20, 5)
@@ -81,7 +81,7 @@ class Table:
 
     @property
     def schema(self) -> pa.Schema:
-        """The names and types of the columns, as Arrow has them.
+        """The names and types of the columns, as an Arrow schema.
 
         >>> log.scalars().schema.field("step").type
         DataType(int64)
@@ -95,7 +95,7 @@ class Table:
     def __getitem__(self, column: str | list[str]) -> NDArray[Any] | Table:
         """One column as a NumPy array, or a list of columns as a Table.
 
-        Numbers stay as they are, with NaN for an absent one; everything else becomes objects.
+        Numbers keep their type, with NaN for an absent value; everything else becomes objects.
 
         >>> import pyarrow as pa
         >>> Table(pa.table({"step": [1, 2]}))["step"].tolist()
@@ -110,7 +110,7 @@ class Table:
         return decoded(self._arrow.column(self._index(column)))
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows as named tuples; a column that Python cannot name is reached by its place.
+        """The rows as named tuples; a column whose name is not a Python identifier is accessible by its position.
 
         >>> import pyarrow as pa
         >>> next(iter(Table(pa.table({"step": [1], "value": [0.5]}))))
@@ -140,11 +140,11 @@ class Table:
         >>> Table(pa.table({"step": range(9)})).tail(2)["step"].tolist()
         [7, 8]
         """
-        kept = min(whole("n", n, least=0), len(self))
-        return self._same(self._arrow.slice(len(self) - kept, kept))
+        count = min(whole("n", n, least=0), len(self))
+        return self._same(self._arrow.slice(len(self) - count, count))
 
     def select(self, columns: Sequence[str] | str) -> Table:
-        """Only these columns, in this order: a list, or names with commas between them.
+        """Only these columns, in this order: a list, or names separated by commas.
 
         >>> log.scalars().select("run,value").columns
         ['run', 'value']
@@ -153,7 +153,7 @@ class Table:
         return self._same(self._arrow.select([self._index(name) for name in names]))
 
     def sort(self, columns: Sequence[str] | str) -> Table:
-        """The rows in the order of a column, or of several: "value", "value:desc". Absent values and NaN come last.
+        """The rows sorted by one or more columns: "value", "value:desc". Absent values and NaN come last.
 
         >>> log.scalars("lr", run="diverged").sort("value:desc").head(1)["value"].item()
         1.0
@@ -171,9 +171,9 @@ class Table:
         run: Names = None,
         steps: Steps = None,
     ) -> Table:
-        """The rows that a condition lets through: one bool per row, or an expression of `pyarrow.compute`.
+        """The rows that pass a condition: one bool per row, or an expression of `pyarrow.compute`.
 
-        `tag`, `run` and `steps` select as they do in `log.scalars`.
+        `tag`, `run` and `steps` select as in `log.scalars`.
 
         >>> import pyarrow.compute as pc
         >>> table = log.scalars(run="diverged")
@@ -197,7 +197,7 @@ class Table:
         return rows
 
     def to_arrow(self) -> pa.Table:
-        """The `pyarrow.Table` inside, not a copy.
+        """The underlying `pyarrow.Table`, not a copy.
 
         >>> log.scalars().to_arrow().schema.field("value").type
         DataType(double)
@@ -209,13 +209,13 @@ class Table:
     ) -> pd.DataFrame:
         """A pandas DataFrame; runs and tags are strings, or categoricals with `categories=True`.
 
-        `images="pil"` makes PIL images of every column of bytes that holds images.
+        `images="pil"` converts every column of encoded images to PIL images.
 
         >>> log.images().to_pandas(images="pil")["data"][0].size
         (32, 32)
         """
         try:
-            import pandas  # noqa: F401 - pyarrow would fail later, and say less
+            import pandas  # noqa: F401 - pyarrow would fail later, with less detail
         except ImportError:
             raise missing("pandas", needed_for="to_pandas()", extra="pandas") from None
         choice("images", images, ("bytes", "pil"))
@@ -242,7 +242,7 @@ class Table:
         return frame
 
     def image(self, row: int, column: str = "data") -> Image.Image:
-        """The encoded image in a cell as a PIL image.
+        """The image in a cell as a PIL image.
 
         >>> log.summary(run="media", media=True).image(0, "samples").size
         (32, 32)
@@ -251,7 +251,7 @@ class Table:
 
         cell = self._arrow.column(self._index(column))[self._row(row)]
         if not cell.is_valid or not hasattr(cell, "as_buffer"):
-            raise UsageError(f"row {row} of column {column!r} holds no image")
+            raise UsageError(f"row {row} of column {column!r} is not an image")
         return picture(cell.as_buffer())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -261,9 +261,9 @@ class Table:
         return self._arrow.schema.__arrow_c_schema__()
 
     def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
-        """Write to a file in the format of its ending, or one per run if `{run}` is in the path; returns the paths.
+        """Write a file in the format of its extension, or one per run if the path has `{run}`; returns the paths.
 
-        Options as of `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
+        Options as in `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
         `storage`.
 
         >>> log.scalars("lr", run="lr=0.1").write("{run}.csv", columns="step,value")
@@ -276,9 +276,9 @@ class Table:
         return write(self, path, **options)
 
     def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
-        """One row per run and step, one column per tag: those asked for, in that order, else all by name.
+        """One row per run and step, one column per tag: the selected tags in their order, or all by name.
 
-        `wall_time=True` adds the column `wall_time`: when the last value of the row was logged.
+        `wall_time=True` adds the column `wall_time`: the time at which the row's last value was logged.
 
         >>> log.scalars(run="diverged").wide(["lr", "val/*"]).columns
         ['run', 'step', 'lr', 'val/accuracy', 'val/loss']
@@ -301,7 +301,7 @@ class Table:
         return self._derived(summary(self._scalars("summary"), stats, self._order(tag)), "summary")
 
     def with_relative_time(self) -> Table:
-        """The table with a column `relative_time`: seconds since the run began, whatever rows were selected.
+        """The table with a column `relative_time`: seconds since the run began, whichever rows are selected.
 
         >>> log.scalars("lr", run="diverged").with_relative_time()["relative_time"][:2].tolist()
         [1.0, 6.0]
@@ -312,7 +312,7 @@ class Table:
         if "wall_time" not in arrow.column_names:
             raise UsageError(
                 f"a table of {self.kind} has no wall_time",
-                hint="log.scalars() and every other kind of data have",
+                hint="log.scalars() and the other kinds of data have it",
             )
         column = relative_times(arrow["wall_time"], run_column(arrow), self.began)
         if COLUMN in arrow.column_names:
@@ -320,7 +320,7 @@ class Table:
         return self._same(arrow.append_column(COLUMN, column))
 
     def smooth(self, weight: float) -> Table:
-        """Scalars smoothed as TensorBoard's slider does; 0 changes nothing, 0.99 smooths much.
+        """Scalars smoothed like TensorBoard's slider; 0 changes nothing, 0.99 smooths strongly.
 
         >>> log.scalars("lr", run="diverged").smooth(0.6)["value"].min().round(4).item()
         0.1364
@@ -330,7 +330,7 @@ class Table:
         return self._same(smooth(self._scalars("smooth"), weight))
 
     def every(self, n: int) -> Table:
-        """Every nth row of each run and tag, from the first on.
+        """Every nth row of each run and tag, starting with the first.
 
         >>> log.scalars("lr", run="diverged").every(8)["step"].tolist()
         [0, 80, 160]
@@ -352,7 +352,7 @@ class Table:
     def plot(
         self, tag: Names = None, *, run: Names = None, ax: Axes | None = None, **plotting: Unpack[Plotting]
     ) -> Figure | Axes:
-        """A matplotlib figure of the table; options as of `log.plot`. Needs the extra `plot`.
+        """A matplotlib figure of the table; options as in `log.plot`. Needs the extra `plot`.
 
         >>> log.scalars().plot("lr").axes[0].get_xlabel()
         'step'
@@ -372,7 +372,7 @@ class Table:
         force: bool = False,
         **plotting: Unpack[Plotting],
     ) -> str:
-        """Write what `plot` draws to a png, svg, pdf, pgf or html file; returns the path.
+        """Write the figure of `plot` to a png, svg, pdf, pgf or html file; returns the path.
 
         >>> log.scalars().write_plot("lr.svg", tag="lr")
         'lr.svg'
@@ -396,15 +396,13 @@ class Table:
         if column not in names:
             near = closest(str(column), names)
             tip = f"; closest: {', '.join(near)}" if near else ""
-            raise MissingColumnError(
-                f"there is no column {column!r}{tip}", hint=f"columns: {', '.join(names)}"
-            )
+            raise MissingColumnError(f"no column {column!r}{tip}", hint=f"columns: {', '.join(names)}")
         return int(names.index(column))
 
     def _row(self, row: int) -> int:
         place = whole("row", row)
         if not -len(self) <= place < len(self):
-            raise UsageError(f"there is no row {row}, the table has {len(self):,}")
+            raise UsageError(f"no row {row}: the table has {len(self):,} rows")
         return place % len(self)
 
     def _labelled(self, categories: bool) -> pa.Table:
@@ -439,7 +437,7 @@ class Table:
         return selection.columns(known)
 
     def _same(self, arrow: pa.Table) -> Table:
-        """Other rows of the same kind."""
+        """A table of the same kind with other rows."""
         return type(self)(arrow, self.kind, tags=self._tags, logdir=self.logdir, began=self.began)
 
     def _derived(self, arrow: pa.Table, kind: str) -> Table:
@@ -453,4 +451,4 @@ def _listed(argument: str, columns: object) -> list[str]:
 
 
 class MissingColumnError(UsageError, KeyError):
-    """A column that the table does not have; also a KeyError, as of a mapping."""
+    """A column that the table lacks; also a KeyError, as for a mapping."""

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Past this many cells (16 GB) the table is a mistake more often than a wish.
+# Beyond this many cells (16 GB) the table is more likely a mistake than a wish.
 _MAX_CELLS = 1 << 31
 
 
 def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = False) -> pa.Table:
-    """Pivot a scalar table: columns `run`, `step`, then the tags in the order given, else by name.
+    """Pivot a scalar table: columns `run`, `step`, then the tags in the order of `tags`, or by name.
 
-    With `wall_time` the latest wall time of each row stands after `step`.
+    With `wall_time`, the latest wall time of each row follows `step`.
 
-    A tag that has no value at a step is null there, one that is nowhere is all null. Of two values at one
-    (run, step, tag) the last in order wins; a TbqWarning says how many were hidden.
+    A tag without a value at a step is null there; a tag without any value is all null. Of two values at one
+    (run, step, tag) the last wins; a TbqWarning reports how many were hidden.
     """
     if wall_time and "wall_time" not in table.column_names:
         raise UsageError("wall_time: the table has no column wall_time")
@@ -66,7 +66,7 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
 
 
 def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """The row of the wide table that each value goes to, and the run and step of each such row."""
+    """The row of the wide table for each value, and the run and step of each such row."""
     if not len(rows.run):
         return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
     firsts = np.flatnonzero(np.concatenate([[True], rows.run[1:] != rows.run[:-1]]))
@@ -75,7 +75,7 @@ def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]
     highest = np.maximum.reduceat(rows.step, firsts)
     spans = highest.astype(np.uint64) - lowest.astype(
         np.uint64
-    )  # wraps to what is right also for extreme steps
+    )  # the difference is right even if the cast wraps
     if float(spans.max()) < 2**62 and len(rows.run):
         offsets = rows.step - np.repeat(lowest, lengths)
         stride = 1
@@ -88,7 +88,7 @@ def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]
 
 
 def _stride(offsets: NDArray[np.int64]) -> int:
-    """The largest number that divides all offsets; guessed from the first few, which is mostly right."""
+    """The largest number that divides all offsets; first guessed from a few offsets, which is usually right."""
     guess = int(np.gcd.reduce(offsets[:1000]))
     if guess > 1 and not bool((offsets % guess).any()):
         return guess
@@ -112,22 +112,22 @@ def _place_by_slot(
     offsets: NDArray[np.int64],
     stride: int,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """A slot for each step between a run's first and last; the slots that are used are the rows."""
+    """Give each step between a run's first and last a slot; the used slots are the rows."""
     bases = np.concatenate([[0], np.cumsum(spans.astype(np.int64) + 1)])
     slots = offsets + np.repeat(bases[:-1], lengths)
     used = np.zeros(int(bases[-1]), bool)
     used[slots] = True
-    there = np.flatnonzero(used)
+    used_slots = np.flatnonzero(used)
     row_of_slot = np.cumsum(used, dtype=np.int32 if len(used) < 2**31 else np.int64) - 1
-    # `there` is sorted, and so are the bases: each run's rows are one block of it.
-    counts = np.diff(np.searchsorted(there, bases))
+    # `used_slots` and the bases are sorted: each run's rows are one block.
+    counts = np.diff(np.searchsorted(used_slots, bases))
     runs = np.repeat(rows.run[firsts], counts)
-    steps = (there - np.repeat(bases[:-1], counts)) * stride + np.repeat(lowest, counts)
+    steps = (used_slots - np.repeat(bases[:-1], counts)) * stride + np.repeat(lowest, counts)
     return row_of_slot[slots], runs, steps
 
 
 def _place_by_sorting(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """For steps so far apart that slots would not fit: sort the rows of each run by step."""
+    """For steps too sparse for slots: sort the rows of each run by step."""
     block = np.cumsum(np.concatenate([[0], rows.run[1:] != rows.run[:-1]]))
     order = np.lexsort((rows.step, block))
     block, step = block[order], rows.step[order]
@@ -148,7 +148,7 @@ def _blocks_by_tag(rows: Series) -> dict[str, list[tuple[int, int]]]:
 def _column(
     rows: Series, position: NDArray[Any], blocks: list[tuple[int, int]], count: int
 ) -> tuple[pa.Array, int]:
-    """One tag's column, and how many of its values were hidden by a later one."""
+    """One tag's column, and how many of its values a later value hides."""
     if not blocks:
         return pa.nulls(count, pa.float64()), 0
     if len(blocks) == 1:
@@ -158,13 +158,13 @@ def _column(
         places = np.concatenate([position[begin:end] for begin, end in blocks])
         values = np.concatenate([rows.value[begin:end] for begin, end in blocks])
     if len(places) == count and bool((places[1:] > places[:-1]).all()):
-        return pa.array(values), 0  # a value at each step, in order: the column as it is
+        return pa.array(values), 0  # one value per step, in order: the column itself
     column = np.zeros(count)
-    there = np.zeros(count, bool)
-    column[places] = values  # of several values for one place NumPy keeps the last
-    there[places] = True
-    filled = int(np.count_nonzero(there))
-    bits = None if filled == count else pa.py_buffer(np.packbits(there, bitorder="little"))
+    present = np.zeros(count, bool)
+    column[places] = values  # NumPy keeps the last of several values for one place
+    present[places] = True
+    filled = int(np.count_nonzero(present))
+    bits = None if filled == count else pa.py_buffer(np.packbits(present, bitorder="little"))
     array = pa.Array.from_buffers(pa.float64(), count, [bits, pa.py_buffer(column)], count - filled)
     return array, len(places) - filled
 
@@ -173,8 +173,8 @@ def _say_hidden(hidden: dict[str, int]) -> str:
     total = sum(hidden.values())
     worst = sorted(hidden, key=lambda tag: -hidden[tag])
     shown = ", ".join(f"{tag} ({hidden[tag]:,})" for tag in worst[:3])
-    more = f" and {len(worst) - 3:,} tags more" if len(worst) > 3 else ""
+    more = f" and {len(worst) - 3:,} more tags" if len(worst) > 3 else ""
     return (
-        f"wide: {counted(total, 'value')} hidden by a later one at the same run, step and tag: "
+        f"wide: {counted(total, 'value')} hidden by later values at the same run, step and tag: "
         f"{shown}{more}; the long layout has them all"
     )

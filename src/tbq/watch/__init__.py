@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Source
     from tbq.storage import Storage
 
-INTERVAL = 1.0  # seconds between two looks
+INTERVAL = 1.0  # seconds between two polls
 
 
 def watch(
@@ -32,11 +32,11 @@ def watch(
     storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> None:
-    """Show a log directory on the whole terminal while it is written, until `q` is pressed.
+    """Show a log directory full screen in the terminal while it grows, until the user presses `q`.
 
     `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in
-    seconds: 1 if it is not given, 30 for URLs. `storage` and `cache` are those of `tbq.open`.
-    `smooth` is TensorBoard's weight to begin with. A run is called stalled if nothing came for `stalled_after` seconds
+    seconds (default: 1, or 30 for URLs). `storage` and `cache` are those of `tbq.open`.
+    `smooth` is TensorBoard's weight at the start. A run counts as stalled after `stalled_after` seconds without data
     (default: 120, or 20 times its usual pause if that is more).
 
     >>> tbq.watch("runs", tag="val/*", smooth=0.6)  # doctest: +SKIP
@@ -48,7 +48,7 @@ def watch(
         raise missing("textual", needed_for="tbq watch", extra="watch")
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
         raise UsageError(
-            "tbq watch needs a terminal, and neither input nor output redirected",
+            "tbq watch needs a terminal, without redirected input or output",
             hint="for a pipe or a file: tbq follow, tbq export",
         )
     from tbq.live.follower import follow
@@ -68,7 +68,7 @@ def watch(
         from tbq.watch.graphics import asked
 
         with asked() as graphics:
-            # Takes its time, while the log is read and the terminal answers.
+            # Takes a while; meanwhile the feed reads the log and the terminal answers.
             from tbq.live.states import STALLED_AFTER
             from tbq.watch.app import WatchApp
             from tbq.watch.model import Model

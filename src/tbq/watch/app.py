@@ -1,4 +1,4 @@
-"""The Textual app: lays out panes, turns keys into changes of the model, and shows what the feed brings."""
+"""The Textual app: lays out panes, turns keys into changes of the model, and shows the feed's updates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from textual.widgets import Input
 from tbq.plot.cells import Line, Span
 from tbq.watch import screen
 from tbq.watch.cards import card, want_of
-from tbq.watch.feed import Brought, Feed, News, Picture
+from tbq.watch.feed import Feed, FeedMessage, FeedUpdate, Picture
 from tbq.watch.graphics import Graphics
 from tbq.watch.keys import KEYS
 from tbq.watch.model import Model
@@ -25,11 +25,11 @@ from tbq.watch.widgets import CardPane, Pane, RunPane
 if TYPE_CHECKING:
     from textual.events import Key, Resize
 
-_ALWAYS = ("tab", "shift+tab")  # Textual moves its own focus by these
+_ALWAYS = ("tab", "shift+tab")  # Textual uses these to move its own focus
 
 
 class WatchApp(App[None]):
-    """A log directory on the whole screen."""
+    """A log directory, full screen."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
@@ -65,20 +65,20 @@ class WatchApp(App[None]):
         self.feed = feed
         self.pictures: dict[tuple[str, str], Picture] = {}
         self.failure: BaseException | None = None
-        self._filtering: tuple[str, str] | None = None  # what is filtered, and the filter before
+        self._filtering: tuple[str, str] | None = None  # what is filtered, and the previous filter
         self._over: str | None = None
         self._built = False
         self._division: screen.Layout | None = None
 
     def show(self) -> None:
-        """Run until it is left; raises what made it fail."""
+        """Run until the user quits; raises if the app failed."""
         try:
             self.run()
         finally:
             self.feed.stop()
         if self.failure is not None:
             raise self.failure
-        if self.return_code:  # Textual has told why
+        if self.return_code:  # Textual has reported the reason
             raise SystemExit(self.return_code)
 
     def compose(self) -> ComposeResult:
@@ -92,7 +92,7 @@ class WatchApp(App[None]):
         yield Pane(id="footer")
 
     def on_mount(self) -> None:
-        """Begin to look at the log."""
+        """Start the feed."""
         self._built = True
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, another thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._terminate)
@@ -102,25 +102,25 @@ class WatchApp(App[None]):
         self.feed.connect(self._from_feed)
 
     def on_resize(self, _event: Resize) -> None:
-        """Lay out again."""
+        """Lay out the panes for the new size."""
         self.sync()
 
     def _terminate(self) -> None:
-        """Leave the terminal as it was, then end as a process does that was terminated."""
+        """Restore the terminal, then end like a terminated process."""
         self.exit(return_code=128 + signal.SIGTERM)
 
-    # What the feed brings, from its thread.
+    # Messages of the feed, from its thread.
 
-    def _from_feed(self, what: Brought) -> None:
+    def _from_feed(self, what: FeedMessage) -> None:
         if self.is_running:
             self.call_later(self._take, what)
 
-    def _take(self, what: Brought) -> None:
+    def _take(self, what: FeedMessage) -> None:
         if isinstance(what, BaseException):
             self.failure = what
             self.exit(return_code=1)
             return
-        if isinstance(what, News):
+        if isinstance(what, FeedUpdate):
             self.model.take(what)
         else:
             for picture in what:
@@ -135,14 +135,14 @@ class WatchApp(App[None]):
         elif self._is_shown():
             self._sync_edges()
 
-    # What is on the screen.
+    # The screen.
 
     def _is_shown(self) -> bool:
-        """Whether there are widgets: not before they are made, nor while the app ends."""
+        """Whether the widgets exist: not before they are made, nor while the app ends."""
         return self._built and self.is_running and bool(self.screen_stack) and bool(self.query("#footer"))
 
     def sync(self) -> None:
-        """Show what the model says; lines that are the same stay as they are."""
+        """Show the model's state; unchanged lines are not drawn anew."""
         if not self._is_shown():
             return
         model, size = self.model, self.size
@@ -211,7 +211,7 @@ class WatchApp(App[None]):
         self.feed.want(tuple(wants))
 
     def send(self, sequence: str) -> None:
-        """Write to the terminal, after everything that was drawn so far."""
+        """Write to the terminal, after everything drawn so far."""
         if self._driver is not None:
             self._driver.write(sequence)
             self._driver.flush()
@@ -225,7 +225,7 @@ class WatchApp(App[None]):
         assert self._filtering
         what = self._filtering[0]
         names = self.model.tags if what == "tag" else self.model.listed
-        about = "a name, a glob, re:EXPR, or words · ⏎ keeps, Esc drops it"
+        about = "a name, a glob, re:EXPR, or words · ⏎ keeps it, Esc drops it"
         return [Span(f" {len(names):,} {what}s", bold=True), Span(f"  {about}", dim=True)]
 
     # Keys.
@@ -238,7 +238,7 @@ class WatchApp(App[None]):
             self._cover(None)
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """With the help open, keys only close it; within a filter its keys are characters."""
+        """While the help is open, keys only close it; in a filter, keys are text."""
         if action == "filter" and self._filtering:
             return False
         return not (self._over and action not in ("quit", "help_quit"))
@@ -254,18 +254,18 @@ class WatchApp(App[None]):
         self._cover("help")
 
     def action_problems(self) -> None:
-        """What was lost."""
+        """Show the list of problems."""
         self._cover("problems")
 
     def action_filter(self, what: str) -> None:
-        """Ask for a filter of tags or runs."""
+        """Open the filter prompt for tags or runs."""
         before = self.model.tag_filter if what == "tag" else self.model.run_filter
         self._filtering = what, before
         prompt = self.query_one("#filter", Input)
         prompt.can_focus = prompt.display = True
         prompt.placeholder = f"filter {what}s"
         prompt.value = before
-        self.set_focus(prompt)  # at once: what is typed already belongs into it
+        self.set_focus(prompt)  # at once: keys typed from now on belong to the prompt
         self.sync()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -294,7 +294,7 @@ class WatchApp(App[None]):
         self.sync()
 
     def action_undo(self) -> None:
-        """Drop the filter that is being typed, or go back."""
+        """Drop the filter that the user is typing, or go back."""
         if self._filtering:
             self._set_filter(self._filtering[1])
             self._end_filter()
@@ -313,13 +313,13 @@ class WatchApp(App[None]):
         self.model.full = full or self.model.full
         self.sync()
 
-    def action_model(self, name: str, *given: int) -> None:
-        """A key that changes the model and nothing else."""
-        getattr(self.model, name)(*given)
+    def action_model(self, name: str, *arguments: int) -> None:
+        """Run a key's action that only changes the model."""
+        getattr(self.model, name)(*arguments)
         self.sync()
 
     def action_page(self, by: int) -> None:
-        """Turn pages of cards; if the list has the whole width, of runs."""
+        """Turn the page of cards, or of runs if the list has the full width."""
         if self.model.wide:
             self.model.move_run(by * max(self.size.height - 4, 1))
         else:
@@ -327,12 +327,12 @@ class WatchApp(App[None]):
         self.sync()
 
     def action_zoom(self, factor: float) -> None:
-        """Zoom all charts to a part of what they show."""
+        """Zoom all charts into a part of their range."""
         self.model.zoom_by(factor, *self._extent())
         self.sync()
 
     def action_pan(self, share: float) -> None:
-        """Move along x."""
+        """Move all charts along x."""
         self.model.pan_by(share, *self._extent())
         self.sync()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def want_of(model: Model, tag: str, room: int) -> Want:
-    """What a card of this width needs."""
+    """The data that a card of this width needs."""
     if model.kind != "scalars":
         run = model.shown_run(tag)
         return Want(model.kind, tag, (run,) if run else ())
@@ -42,7 +42,7 @@ def want_of(model: Model, tag: str, room: int) -> Want:
 def card(
     model: Model, tag: str, picture: Picture | None, room: int, height: int, graphics: Graphics | None = None
 ) -> tuple[list[Line], Drawing | None]:
-    """The card of a tag in exactly `room` × `height` cells; and an image below its title that the terminal draws."""
+    """The card of a tag in exactly `room` × `height` cells, and the image that the terminal draws below its title."""
     body_height = height - 1
     fits = picture is not None and picture.want.kind == model.kind
     drawn = None
@@ -94,16 +94,16 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
             )
         )
     if not drawn:
-        return [[Span(" its runs are not drawn", dim=True)]], ""
+        return [[Span(" its runs are hidden", dim=True)]], ""
     if want.range is not None and all(math.isnan(value) for value in curves.first.flat):
-        return [[Span(" nothing in this part · 0 shows all", dim=True)]], _about(model, tag)
+        return [[Span(" no data in this range · 0 shows all", dim=True)]], _about(model, tag)
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
     chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
     return chart.lines(room, height), _about(model, tag)
 
 
 def _about(model: Model, tag: str) -> str:
-    """The last value of the selected run, or how the second of two compared runs differs from the first."""
+    """The last value of the selected run, or the difference between two compared runs."""
     if len(model.comparing) == 2:
         pair = [model.runs[name].scalars.get(tag) for name in model.comparing if name in model.runs]
         if len(pair) == 2 and pair[0] and pair[1]:
@@ -138,7 +138,7 @@ def _value(
     """The last image, text or histogram of a run."""
     want, rows = picture.want, picture.rows
     if rows is None or not len(rows) or not want.runs:
-        return [[Span(" nothing that can be read", dim=True)]], ""
+        return [[Span(" nothing readable", dim=True)]], ""
     run = want.runs[0]
     step = rows["step"][0].as_py()
     caption: Line = [

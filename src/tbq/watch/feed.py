@@ -1,4 +1,4 @@
-"""Looks at the log directory in a thread of its own: what is new, and the pictures that are wanted."""
+"""Polls the log directory in its own thread, and prepares the pictures on the screen."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tbq.live.follower import Follower
     from tbq.problems import Problem
 
-_SHARE = 80  # of a CPU: looking takes one in so many seconds at most
+_SHARE = 80  # polling an idle log takes at most 1/80 of a CPU
 
 
 class Want(NamedTuple):
-    """What one card shows. Of scalars the curves of some runs, otherwise the last value of one run."""
+    """What one card shows: the curves of some runs for scalars, otherwise the last value of one run."""
 
     kind: str
     tag: str
@@ -36,7 +36,7 @@ class Want(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """What a card is drawn from."""
+    """The data of a card."""
 
     want: Want
     curves: Curves | None = None
@@ -46,29 +46,29 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class News:
-    """What a look found. `latest` has the runs that changed; `runs` all that there are, also those not read yet."""
+class FeedUpdate:
+    """The result of a poll. `latest` has the runs that changed; `runs` lists all runs, also those not read yet."""
 
     runs: tuple[str, ...] = ()
     latest: Mapping[str, LatestOfRun] = field(default_factory=dict)
     statuses: Mapping[str, str | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     exists: bool = True
-    left: int = 0  # bytes that are yet to be read
+    left: int = 0  # bytes still to read
 
 
-Brought = News | list[Picture] | BaseException
+FeedMessage = FeedUpdate | list[Picture] | BaseException
 
 
 class Feed:
-    """Reads by itself from `start` on; who connects gets what it brings: `News`, lists of `Picture`, a failure."""
+    """Reads in its own thread after `start`, and sends updates, pictures and failures to the connected receiver."""
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._view = View(follower)
         self._lock = threading.Lock()
-        self._taker: Callable[[Brought], None] | None = None
-        self._waiting: list[Brought] = []
+        self._receiver: Callable[[FeedMessage], None] | None = None
+        self._waiting: list[FeedMessage] = []
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
         self._series: dict[str, dict[tuple[str, str], Series]] = {}
@@ -81,33 +81,33 @@ class Feed:
         self._thread = threading.Thread(target=self._run, name="tbq watch", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start reading."""
         self._thread.start()
 
-    def connect(self, taker: Callable[[Brought], None]) -> None:
-        """Call this with everything that comes, in the thread of the feed, and with what has come already."""
+    def connect(self, receiver: Callable[[FeedMessage], None]) -> None:
+        """Call `receiver` in the feed's thread with every message, and now with the messages so far."""
         with self._lock:
-            self._taker = taker
-            for what in self._waiting:
-                taker(what)
+            self._receiver = receiver
+            for message in self._waiting:
+                receiver(message)
             self._waiting = []
 
-    def _bring(self, what: Brought) -> None:
+    def _send(self, message: FeedMessage) -> None:
         with self._lock:
-            if self._taker is None:
-                self._waiting.append(what)
+            if self._receiver is None:
+                self._waiting.append(message)
             else:
-                self._taker(what)
+                self._receiver(message)
 
     def stop(self) -> None:
-        """End, and wait for what is being read."""
+        """Stop, and wait for the current read."""
         self._ended.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
     def want(self, wanted: tuple[Want, ...]) -> None:
-        """The pictures that are on the screen from now on."""
+        """Set the pictures on the screen."""
         if wanted != self._wanted:
             self._wanted = wanted
             self._wake.set()
@@ -120,17 +120,17 @@ class Feed:
                 changed: set[tuple[str, str, str]] = set()
                 if time.monotonic() >= due:
                     began, cost = time.monotonic(), time.thread_time()
-                    changed = self._look()
+                    changed = self._poll()
                     idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
                     due = began if self._left else began + max(self._follower.interval, idle)
                 self._draw(changed)
                 self._wake.wait(max(due - time.monotonic(), 0.0))
         except BaseException as wrong:
             if not self._ended.is_set():
-                self._bring(wrong)
+                self._send(wrong)
 
-    def _look(self) -> set[tuple[str, str, str]]:
-        """Poll once; the (run, kind, tag) whose rows changed."""
+    def _poll(self) -> set[tuple[str, str, str]]:
+        """Poll once; return the (run, kind, tag) whose rows changed."""
         began = time.monotonic()
         update = self._follower.poll(rows=False, most=self._pieces.next)
         self._pieces.took(time.monotonic() - began, update.left)
@@ -144,12 +144,12 @@ class Feed:
         changed = {
             (name, kind, tag) for name, of_run in latest.items() for kind, tag in self._changes(name, of_run)
         }
-        for name in update.runs.replaced:  # also rows before the last ones may be others
+        for name in update.runs.replaced:  # rows before the last may have changed too
             changed |= {(name, kind, tag) for kind, tag in self._series.get(name, ())}
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
         statuses = self._statuses(changed, latest)
-        self._bring(News(runs, latest, statuses, tuple(update.problems), exists, update.left))
+        self._send(FeedUpdate(runs, latest, statuses, tuple(update.problems), exists, update.left))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
@@ -161,7 +161,7 @@ class Feed:
     def _statuses(
         self, changed: set[tuple[str, str, str]], latest: Mapping[str, LatestOfRun]
     ) -> dict[str, str | None]:
-        """What hparams say of sessions, if those of a run changed."""
+        """The hparams status of sessions, for runs whose hparams changed."""
         if all(kind != "hparams" for _, kind, _ in changed):
             return {}
         table = self._follower.table("hparams").to_arrow()
@@ -169,7 +169,7 @@ class Feed:
         return {name: statuses.get(name) for name in latest}
 
     def _draw(self, changed: set[tuple[str, str, str]]) -> None:
-        """Make the pictures that are new or not true any more."""
+        """Draw the pictures that are new or outdated."""
         wanted = self._wanted
         self._made = {want: picture for want, picture in self._made.items() if want in wanted}
         stale = {
@@ -188,7 +188,7 @@ class Feed:
             ]
         self._made.update({picture.want: picture for picture in pictures})
         if pictures:
-            self._bring(pictures)
+            self._send(pictures)
 
     def _curves(self, want: Want) -> Picture:
         pairs = [(run, want.tag) for run in want.runs]
@@ -196,7 +196,7 @@ class Feed:
         curves = self._view.curves(pairs, **options, smooth=want.smooth)
         all_of_it = curves if want.range is None else self._view.curves(pairs, x=want.axis, width=1)
         extent = all_of_it.low, all_of_it.high
-        if curves.low == curves.high and want.range is None:  # one point, which belongs into the middle
+        if curves.low == curves.high and want.range is None:  # a single point goes to the middle
             options["range"] = curves.low - 1, curves.high + 1
             curves = self._view.curves(pairs, **options, smooth=want.smooth)
         raw = self._view.curves(pairs, **options) if want.smooth else None

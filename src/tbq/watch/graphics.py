@@ -1,4 +1,4 @@
-"""Images that the terminal draws itself: kitty's, iTerm2's or sixel's escape sequences, if it says that it can."""
+"""Images that the terminal draws itself by escape sequences of kitty, iTerm2 or sixel, if it supports one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 Protocol = Literal["kitty", "iterm2", "sixel"]
 
-_NEAREST, _BOX = 0, 4  # as PIL numbers its filters
-_CELL = 10, 20  # pixels, if the terminal does not say
-_MOST = 1600, 1200  # pixels of an image that is sent: the way to the terminal may be slow
-_MOST_SIXELS = 640, 480  # which are long, and not soon made
+_NEAREST, _BOX = 0, 4  # PIL's numbers for these filters
+_CELL = 10, 20  # pixels, if the terminal does not report them
+_MOST = 1600, 1200  # pixels of a transmitted image: the connection may be slow
+_MOST_SIXELS = 640, 480  # sixel sequences are long and slow to encode
 
-# Asks: kitty's protocol? which terminal is it? how large is a cell? The last question every terminal answers, so that
-# nobody waits for those that are not answered.
+# Asks: kitty's protocol? which terminal? how large is a cell? Every terminal answers the last question, so that tbq
+# does not wait for answers that never come.
 _QUESTIONS = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c"
 _KITTY = re.compile(rb"\x1b_Gi=31;OK\x1b\\")
 _NAME = re.compile(rb"\x1bP>\|([^\x1b]*)\x1b\\")
 _SIZE = re.compile(rb"\x1b\[6;(\d{1,4});(\d{1,4})t")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
-_PATIENCE = 1.0  # seconds; only a terminal that answers nothing takes as long
+_PATIENCE = 1.0  # seconds; reached only if a terminal answers nothing
 
 # The character that stands for a piece of an image in kitty's protocol, and the marks that number rows, from 0.
 _PLACEHOLDER = "\U0010eeee"
@@ -50,11 +50,11 @@ _ROWS = (
 )
 _IDS = itertools.cycle(
     range(16, 256)
-)  # they travel as colours of the palette, of which the first are themes'
+)  # image ids are sent as palette colours; the first colours belong to themes
 
 
 class Graphics(NamedTuple):
-    """What the terminal said: a protocol, and how many pixels a cell has."""
+    """The terminal's answer: a protocol, and the pixels of a cell."""
 
     protocol: Protocol
     cell: tuple[int, int] = _CELL
@@ -62,10 +62,10 @@ class Graphics(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """An image that the terminal draws: the lines of its cells, and what to send.
+    """An image that the terminal draws: the lines of its cells, and the sequence to send.
 
-    A kitty gets `sequence` once, before the lines, and `removal` in the end; others draw over the lines each time
-    these were written, and whatever is written there later removes it.
+    kitty gets `sequence` once, before the lines, and `removal` at the end. Other terminals get it each time after the
+    lines were written, and any later output there removes the image.
     """
 
     lines: list[Line]
@@ -74,12 +74,12 @@ class Drawing:
 
     @property
     def stays(self) -> bool:
-        """Whether it is sent once."""
+        """Whether to send the image only once."""
         return bool(self.removal)
 
 
 def understood(answer: bytes, environment: Mapping[str, str]) -> Graphics | None:
-    """What a terminal's answer to the questions says.
+    """Parse a terminal's answer to the questions.
 
     >>> understood(b"\\x1bP>|XTerm(390)\\x1b\\\\\\x1b[6;18;9t\\x1b[?64;4;22c", {})
     Graphics(protocol='sixel', cell=(9, 18))
@@ -90,7 +90,7 @@ def understood(answer: bytes, environment: Mapping[str, str]) -> Graphics | None
     cell = (int(size[2]), int(size[1])) if size and int(size[1]) and int(size[2]) else _CELL
     known = _NAME.search(answer)
     name = (known[1].decode("ascii", "replace") if known else environment.get("LC_TERMINAL", "")).lower()
-    # Others answer to kitty's question as well, but do not know placeholders, with which an image is text.
+    # Other terminals answer kitty's question too, but lack placeholders, which make an image part of the text.
     if _KITTY.search(answer) and name.startswith(("kitty", "ghostty")):
         return Graphics("kitty", cell)
     if name.startswith(("iterm2", "wezterm")):
@@ -103,39 +103,39 @@ def understood(answer: bytes, environment: Mapping[str, str]) -> Graphics | None
 
 @contextlib.contextmanager
 def asked() -> Iterator[list[Graphics]]:
-    """Ask the terminal; what is done meanwhile hides how long it takes. The list has what it said, or nothing.
+    """Ask the terminal while the block runs, which hides the wait. The list gets the answer, if any.
 
-    Not within tmux or screen, which draw over images, nor without colour.
+    Does not ask within tmux or screen, which draw over images, nor without colour.
     """
-    said: list[Graphics] = []
+    answers: list[Graphics] = []
     quiet = any(os.environ.get(name) for name in ("TMUX", "STY", "NO_COLOR"))
     if quiet or os.environ.get("TERM", "dumb") in ("dumb", "linux") or os.name == "nt":
-        yield said
+        yield answers
         return
     import termios
     import tty
 
-    source, target = sys.__stdin__, sys.__stderr__  # as Textual does
+    source, target = sys.__stdin__, sys.__stderr__  # the streams that Textual uses
     assert source is not None and target is not None
     try:
         before = termios.tcgetattr(source)
         tty.setcbreak(source, termios.TCSANOW)
     except termios.error:  # the terminal is gone
-        yield said
+        yield answers
         return
     try:
         target.write(_QUESTIONS)
         target.flush()
-        yield said
+        yield answers
         protocol = understood(_answer(source.fileno()), os.environ)
         if protocol:
-            said.append(protocol)
+            answers.append(protocol)
     finally:
         termios.tcsetattr(source, termios.TCSANOW, before)
 
 
 def _answer(source: int) -> bytes:
-    """What the terminal says, up to its answer to the last question."""
+    """Read the terminal's answers, up to the answer to the last question."""
     answer = b""
     due = time.monotonic() + _PATIENCE
     while not _ATTRIBUTES.search(answer):
@@ -170,7 +170,7 @@ def drawing(data: bytes, room: int, height: int, graphics: Graphics) -> Drawing 
 
 
 def _scaled(image: Image.Image, scale: float, grows: bool) -> Image.Image:
-    """As many pixels as are shown, and not very many; a small one grows here only if the terminal cannot do it."""
+    """The pixels that are shown, within limits; a small image grows here only if the terminal cannot enlarge it."""
     wide, high = _MOST_SIXELS if grows else _MOST
     scale = min(scale, wide / image.width, high / image.height)
     if scale >= 1 and not grows:
@@ -186,7 +186,7 @@ def _png(image: Image.Image) -> str:
 
 
 def _kitty(image: Image.Image, columns: int, rows: int) -> Drawing:
-    """Sent once under a number; cells with placeholders in the colour of that number show it."""
+    """Send the image once under a number; cells with placeholders in the colour of that number show it."""
     number, encoded = next(_IDS), _png(image)
     pieces = [encoded[at : at + 4096] for at in range(0, len(encoded), 4096)]
     sequence = ""

@@ -1,4 +1,4 @@
-"""What is shown: runs, tags, filters, sort, zoom. Keys change it, the feed fills it; it knows no widgets."""
+"""The state of the screen: runs, tags, filters, sort, zoom. Keys change it, the feed fills it; it knows no widgets."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tbq.select import Selection
 from tbq.watch.runs import Run, tags_of
 
 if TYPE_CHECKING:
-    from tbq.watch.feed import News
+    from tbq.watch.feed import FeedUpdate
 
 Kind = Literal["scalars", "images", "texts", "histograms"]
 KINDS: tuple[Kind, ...] = ("scalars", "images", "texts", "histograms")
 SORTS = ("name", "state", "step", "recent", "value")
 SMOOTHS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
-MOST_CURVES = 40  # in one chart: more are a carpet
+MOST_CURVES = 40  # in one chart: more would be unreadable
 
 
 @dataclass
 class Model:
-    """Everything that is on the screen."""
+    """Everything on the screen."""
 
     path: str
     smooth: float = 0.0
@@ -36,9 +36,9 @@ class Model:
     clock: Callable[[], float] = time.time
     runs: dict[str, Run] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    loaded: bool = False  # what there was at first has been read
-    left: int = 0  # bytes that are yet to be read
-    exists: bool = True  # the directory is there
+    loaded: bool = False  # the data present at the start has been read
+    left: int = 0  # bytes still to read
+    exists: bool = True  # the directory exists
     kind: Kind = "scalars"
     tag_filter: str = ""
     run_filter: str = ""
@@ -48,18 +48,18 @@ class Model:
     zoom: tuple[float, float] | None = None
     pins: list[str] = field(default_factory=list)
     hidden: set[str] = field(default_factory=set)
-    run: str | None = None  # the selected one
-    tag: str | None = None  # of the selected card
+    run: str | None = None  # the selected run
+    tag: str | None = None  # the tag of the selected card
     full: bool = False
-    wide: bool = False  # the runs take the whole width
+    wide: bool = False  # the list of runs takes the full width
     comparing: list[str] = field(default_factory=list)
     per_page: int = 4
     plain: bool = False  # the terminal shows no colours
 
-    # What there is.
+    # The data.
 
     def refresh(self) -> None:
-        """Forget what was derived: something changed."""
+        """Drop derived values after a change."""
         for name in ("colours", "states", "listed", "tags"):
             self.__dict__.pop(name, None)
         self.hidden &= self.runs.keys()
@@ -70,35 +70,33 @@ class Model:
             self.tag = self.tags[0] if self.tags else None
 
     def tick(self) -> None:
-        """Time went by: states may be others."""
+        """Update the states as time passes."""
         self.__dict__.pop("states", None)
         if self.sort in ("state", "recent"):
             self.__dict__.pop("listed", None)
 
-    def take(self, news: News) -> None:
-        """What a look at the log found."""
+    def take(self, update: FeedUpdate) -> None:
+        """Apply the result of a poll."""
         now = self.clock()
-        late = bool(self.left or news.left)  # what comes was there before
-        for name, latest in news.latest.items():
+        late = bool(self.left or update.left)  # these rows existed before
+        for name, latest in update.latest.items():
             run = self.runs.setdefault(name, Run(name))
-            run.update(
-                latest, now, late or not run.is_read
-            )  # its rows may be old, whenever its directory came
-        for name, status in news.statuses.items():
+            run.update(latest, now, late or not run.is_read)  # a new directory may hold old rows
+        for name, status in update.statuses.items():
             self.runs[name].status = status
-        self.runs = {name: self.runs.get(name) or Run(name) for name in news.runs}
-        self.problems += news.problems
-        self.exists = news.exists
-        self.left = news.left
-        self.loaded = self.loaded or not news.left
+        self.runs = {name: self.runs.get(name) or Run(name) for name in update.runs}
+        self.problems += update.problems
+        self.exists = update.exists
+        self.left = update.left
+        self.loaded = self.loaded or not update.left
         at_first = self.tag is None or self.tags[:1] == [self.tag]
         self.refresh()
-        if late and at_first and self.tags:  # tags that come later may belong before it
+        if late and at_first and self.tags:  # later tags may sort before it
             self.tag = self.tags[0]
 
     @cached_property
     def colours(self) -> dict[str, str]:
-        """The colour of each run: by its name, in the order in which they began."""
+        """The colour of each run by its name, in the order in which the runs began."""
         order = sorted(
             self.runs.values(),
             key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name),
@@ -107,13 +105,13 @@ class Model:
 
     @cached_property
     def states(self) -> dict[str, State]:
-        """The state of each run that has been read, now."""
+        """The current state of each run that has been read."""
         now = self.clock()
         return {name: run.state(now, self.stalled_after) for name, run in self.runs.items() if run.is_read}
 
     @cached_property
     def listed(self) -> list[str]:
-        """The runs that the filter lets through, sorted."""
+        """The runs that match the filter, sorted."""
         names = chosen(self.run_filter, self.runs, "run")
         return names if self.sort == "name" else sorted(names, key=self._sort_key)
 
@@ -124,7 +122,7 @@ class Model:
         if self.sort == "step":
             return -(run.step if run.step is not None else -math.inf), 0.0
         if self.sort == "recent":
-            return run.age(self.clock()) // 10, 0.0  # not more often than people look
+            return run.age(self.clock()) // 10, 0.0  # in steps of 10 s, so that the list does not jump
         series = run.scalars.get(self.value_tags[0]) if self.value_tags else None
         if series is None or math.isnan(series.value):
             return 1.0, 0.0
@@ -132,32 +130,32 @@ class Model:
 
     @cached_property
     def tags(self) -> list[str]:
-        """The tags of the kind that is shown, filtered; pinned ones first."""
+        """The filtered tags of the current kind; pinned tags first."""
         names = chosen(self.tag_filter, tags_of(self.runs.values(), self.kind), "tag")
         pinned = [tag for tag in self.pins if tag in names]
         return pinned + [tag for tag in names if tag not in pinned]
 
     @property
     def value_tags(self) -> list[str]:
-        """The tags whose last values are listed beside runs: the pinned ones, otherwise that of the selected card."""
+        """The tags with values beside the runs: the pinned tags, otherwise the selected card's."""
         scalars = set(tags_of(self.runs.values()))
         pinned = [tag for tag in self.pins if tag in scalars]
         return pinned or [tag for tag in (self.tag,) if tag in scalars]
 
     @property
     def drawn(self) -> list[str]:
-        """The runs whose curves are drawn."""
+        """The runs with visible curves."""
         if len(self.comparing) == 2:
             return [name for name in self.comparing if name in self.runs]
         return [name for name in self.listed if name not in self.hidden]
 
     @property
     def letters(self) -> dict[str, str]:
-        """A letter for each of the first runs that are drawn, for terminals without colour."""
+        """A letter for each of the first drawn runs, for terminals without colour."""
         return dict(zip(self.drawn, "abcdefghijklmnopqrstuvwxyz", strict=False))
 
     def curves_of(self, tag: str) -> list[str]:
-        """The runs that have a curve in the chart of a tag: at most `MOST_CURVES`, the selected one among them."""
+        """The runs with a curve in a tag's chart: at most `MOST_CURVES`, the selected run included."""
         names = [name for name in self.drawn if tag in self.runs[name].scalars]
         few = names[:MOST_CURVES]
         if self.run in names and self.run not in few:
@@ -165,13 +163,15 @@ class Model:
         return few
 
     def shown_run(self, tag: str) -> str | None:
-        """The run whose image, text or histogram is shown: the selected one, or the first that has it."""
+        """The run whose image, text or histogram is shown: the selected run, or the first that has the tag."""
         names = [self.run, *self.drawn] if self.run else self.drawn
-        return next((name for name in names if name and (self.kind, tag) in self.runs[name].others), None)
+        return next(
+            (name for name in names if name and (self.kind, tag) in self.runs[name].non_scalars), None
+        )
 
     @property
     def cards(self) -> list[str]:
-        """The tags on the page of the selected card; one alone if it has the whole screen."""
+        """The tags on the page of the selected card; only that tag if it is full screen."""
         if self.tag is None:
             return []
         if self.full:
@@ -181,12 +181,12 @@ class Model:
 
     @property
     def page(self) -> tuple[int, int]:
-        """The number of the page, from 1, and how many there are."""
+        """The number of the page, from 1, and the number of pages."""
         if self.tag is None:
             return 1, 1
         return self.tags.index(self.tag) // self.per_page + 1, -(-len(self.tags) // self.per_page)
 
-    # What keys do.
+    # The actions of keys.
 
     def move_run(self, by: int) -> None:
         """Select another run of the list."""
@@ -197,47 +197,49 @@ class Model:
         self.tag = _moved(self.tags, self.tag, by)
 
     def show_kind(self, number: int) -> None:
-        """Show a kind of data, by its number from 1; with 0 the next one that there is data of."""
-        there = [kind for kind in KINDS if kind == self.kind or tags_of(self.runs.values(), kind)]
-        self.kind = KINDS[number - 1] if number else there[(there.index(self.kind) + 1) % len(there)]
+        """Show a kind of data, by its number from 1; 0 for the next kind that has data."""
+        available = [kind for kind in KINDS if kind == self.kind or tags_of(self.runs.values(), kind)]
+        self.kind = (
+            KINDS[number - 1] if number else available[(available.index(self.kind) + 1) % len(available)]
+        )
         self.zoom = None
         self.refresh()
 
     def toggle_full(self) -> None:
-        """The selected card on the whole screen, or not."""
+        """Show the selected card full screen, or go back."""
         self.full = not self.full and self.tag is not None
         self.wide = False
 
     def toggle_wide(self) -> None:
-        """The list of runs on the whole width, or not."""
+        """Show the list of runs on the full width, or go back."""
         self.wide = not self.wide
         self.full = False
 
     def toggle_log(self) -> None:
-        """A log scale of values, or not."""
+        """Switch the log scale of values on or off."""
         self.log = not self.log
 
     def unzoom(self) -> None:
-        """Show all, also what is new."""
+        """Show all data, and follow new data."""
         self.zoom = None
 
     def next_axis(self) -> None:
-        """Step, relative time, wall time; a zoom ends, since its numbers mean something else."""
+        """Switch between step, relative time and wall time; ends a zoom, because its numbers lose their meaning."""
         self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
         self.zoom = None
 
     def next_smooth(self, by: int) -> None:
-        """More or less smoothing."""
+        """Increase or decrease smoothing."""
         at = min(range(len(SMOOTHS)), key=lambda i: abs(SMOOTHS[i] - self.smooth))
         self.smooth = SMOOTHS[(at + by) % len(SMOOTHS)]
 
     def next_sort(self) -> None:
-        """Sort the runs by something else."""
+        """Sort the runs by the next criterion."""
         self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
         self.refresh()
 
     def pin(self) -> None:
-        """Pin the tag of the selected card, or let it go."""
+        """Pin or unpin the tag of the selected card."""
         if self.tag is None:
             return
         if self.tag in self.pins:
@@ -247,25 +249,25 @@ class Model:
         self.refresh()
 
     def hide(self) -> None:
-        """Leave the selected run out of charts, or take it in again."""
+        """Hide the selected run in charts, or show it again."""
         if self.run is not None:
             self.hidden ^= {self.run}
 
     def show_only(self) -> None:
-        """Draw the selected run alone; if it is alone already, draw all."""
+        """Draw only the selected run; if it is already the only one, draw all."""
         if self.run is not None:
             others = set(self.listed) - {self.run}
             self.hidden = set() if others <= self.hidden else others
 
     def compare(self) -> None:
-        """Choose the first run, then the second; then end comparing."""
+        """Choose the first run, then the second; a third call ends the comparison."""
         if len(self.comparing) >= 2:
             self.comparing = []
         elif self.run is not None:
             self.comparing = [] if self.run in self.comparing else [*self.comparing, self.run]
 
     def zoom_by(self, factor: float, begin: float, end: float) -> None:
-        """Show a part of what is shown, of data from begin to end; at the end of the data, its end stays."""
+        """Zoom into the current range, of data from begin to end; at the end of the data, keep the end in view."""
         low, high = self.zoom or (begin, end)
         span = (high - low) * factor
         if not span > 0 or not math.isfinite(span):
@@ -279,7 +281,7 @@ class Model:
             self.zoom = (low, low + span)
 
     def pan_by(self, share: float, begin: float, end: float) -> None:
-        """Move what is shown by a share of it, not past the data."""
+        """Move the current range by a share of its width, not past the data."""
         if self.zoom is None:
             return
         low, high = self.zoom
@@ -301,7 +303,7 @@ class Model:
 
 
 def chosen(text: str, names: Iterable[str], what: str) -> list[str]:
-    """The names that a filter takes: patterns as of `--run` and `--tag`, otherwise names that contain its words.
+    """The names that match a filter: patterns as in `--run` and `--tag`, otherwise names that contain its words.
 
     >>> chosen("val/* loss", ["val/acc", "train/loss", "loss", "lr"], "tag")
     ['val/acc', 'loss']
@@ -314,12 +316,12 @@ def chosen(text: str, names: Iterable[str], what: str) -> list[str]:
     text = text.strip()
     if not text:
         return known
-    taken = _matching(text, known, what)
-    if not taken:
+    matching = _matching(text, known, what)
+    if not matching:
         for word in text.split():
             matches = _matching(word, known, what)
-            taken |= matches or {name for name in known if word.lower() in name.lower()}
-    return [name for name in known if name in taken]
+            matching |= matches or {name for name in known if word.lower() in name.lower()}
+    return [name for name in known if name in matching]
 
 
 def _matching(item: str, known: list[str], what: str) -> set[str]:
@@ -327,7 +329,7 @@ def _matching(item: str, known: list[str], what: str) -> set[str]:
 
     try:
         return set(Selection.of(item, what).resolve(known).names)
-    except UsageError:  # a regular expression that is not finished
+    except UsageError:  # an unfinished regular expression
         return set()
 
 

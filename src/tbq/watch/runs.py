@@ -1,4 +1,4 @@
-"""What is known of each run, and how its state is shown."""
+"""The data of each run, and the signs for its state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sign(NamedTuple):
     colour: str
 
 
-#: Each state has a shape beside its colour: without colour the shapes still tell.
+#: Each state has its own shape as well as its colour, for terminals without colour.
 SIGNS: Mapping[State, Sign] = {
     "running": Sign("●", GREEN),
     "stalled": Sign("◐", AMBER),
@@ -29,22 +29,22 @@ SIGNS: Mapping[State, Sign] = {
 }
 
 
-#: Of a run that has not been read yet.
+#: The sign of a run that has not been read yet.
 UNREAD = Sign("·", GREY)
 
 
 @dataclass
 class Run(RunState):
-    """One run with its series, as of the last look."""
+    """One run with its series, as of the last poll."""
 
     scalars: dict[str, Series] = field(default_factory=dict)
-    others: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
+    non_scalars: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
 
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
-        """Take what a look found; `first` if that is what was there before."""
+        """Apply a poll's result; `first` if the data existed before."""
         super().update(latest, now, first)
         self.scalars = {each.tag: each for each in latest.series if each.kind == "scalars"}
-        self.others = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
+        self.non_scalars = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
 
 
 def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
@@ -54,5 +54,5 @@ def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
         if kind == "scalars":
             tags.update(run.scalars)
         else:
-            tags.update(tag for of_kind, tag in run.others if of_kind == kind)
+            tags.update(tag for of_kind, tag in run.non_scalars if of_kind == kind)
     return sorted(tags, key=lambda tag: (natural(tag), tag))

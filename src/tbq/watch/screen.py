@@ -1,4 +1,4 @@
-"""The lines of the screen around the charts: header, list of runs, footer, help. Made of the model alone."""
+"""The lines of the screen around the charts: header, list of runs, footer, help. Made from the model alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tbq.watch.keys import KEYS, Key
 from tbq.watch.model import KINDS, Model
 from tbq.watch.runs import SIGNS, UNREAD, Run, Sign, tags_of
 
-_CARD_WIDTH, _CARD_HEIGHT = 36, 10  # a chart should have at least this
-_LEAST = 7  # cells of a column of values: it should not move with each value
+_CARD_WIDTH, _CARD_HEIGHT = 36, 10  # the preferred least size of a chart
+_LEAST = 7  # cells of a column of values, so that it does not move with each value
 
 
 class Layout(NamedTuple):
-    """How the screen is divided: cells of the list of runs, and columns and rows of cards."""
+    """The division of the screen: the width of the list of runs, and the columns and rows of cards."""
 
     list_width: int
     columns: int
@@ -29,7 +29,7 @@ class Layout(NamedTuple):
 
 
 def layout(model: Model, room: int, height: int) -> Layout:
-    """Divide the screen; `height` is that between header and footer.
+    """Divide the screen; `height` excludes header and footer.
 
     >>> layout(Model("runs"), 80, 22)
     Layout(list_width=28, columns=1, rows=1)
@@ -43,13 +43,15 @@ def layout(model: Model, room: int, height: int) -> Layout:
     list_width = min(wanted, max(room * 42 // 100, 22))
     count = max(len(model.tags), 1)
     most_rows = max(height // _CARD_HEIGHT, 1)
-    columns = min(max((room - list_width) // _CARD_WIDTH, 1), -(-count // most_rows))  # wide rather than high
+    columns = min(
+        max((room - list_width) // _CARD_WIDTH, 1), -(-count // most_rows)
+    )  # prefer rows of charts to columns
     rows = min(most_rows, -(-count // columns))
     return Layout(list_width, columns, rows)
 
 
 def header(model: Model, room: int) -> Line:
-    """The directory, how many runs are in which state, and how curves are shown."""
+    """The directory, the number of runs in each state, and the display settings."""
     states = list(model.states.values())
     left: Line = [Span("tbq watch ", bold=True), Span(clipped(model.path, max(room // 3, 10)))]
     right = _settings(model)
@@ -116,7 +118,7 @@ def run_list(model: Model, room: int, height: int, top: int) -> list[Line]:
 
 
 class _Columns:
-    """The widths of the list's columns: what has no room is left out, the name last."""
+    """The widths of the list's columns: columns without room are left out, the name last."""
 
     def __init__(self, model: Model, room: int, tags: Sequence[str], wide: bool) -> None:
         self.model, self.room, self.tags, self.wide = model, room, list(tags), wide
@@ -180,7 +182,7 @@ class _Columns:
 
     @staticmethod
     def _texts(runs: Sequence[Run], tag: str) -> dict[str, str]:
-        """The last values of a tag by run, their decimal points below each other."""
+        """The last values of a tag by run, with aligned decimal points."""
         having = [run for run in runs if tag in run.scalars]
         texts = aligned([number(run.scalars[tag].value) for run in having])
         return {run.name: text for run, text in zip(having, texts, strict=True)}
@@ -195,24 +197,26 @@ def _reason(model: Model) -> str:
     if not model.loaded:
         return "Reading …"
     if not model.runs and not model.exists:
-        return f"{clipped(model.path, 60)} is not there. Waiting for it; this screen fills by itself."
+        return f"{clipped(model.path, 60)} does not exist. Waiting for it; this screen updates automatically."
     if not model.runs:
-        return f"No event files yet in {clipped(model.path, 60)}. Waiting; this screen fills by itself."
+        return f"No event files yet in {clipped(model.path, 60)}. Waiting; this screen updates automatically."
     if not model.listed:
         return f"No run matches {clipped(model.run_filter, 40)!r}. Esc clears the filter."
     if model.tag_filter and tags_of(model.runs.values(), model.kind):
         return f"No tag matches {clipped(model.tag_filter, 40)!r}. Esc clears the filter."
     others = [kind for kind in KINDS if tags_of(model.runs.values(), kind)]
-    more = f" There are {' and '.join(others)}: press v." if others else ""
+    more = f" Press v for {' and '.join(others)}." if others else ""
     return f"No {model.kind} yet.{more}"
 
 
 def footer(model: Model, room: int) -> Line:
-    """Keys, and what is known of the selected run."""
+    """Keys, and facts about the selected run."""
     right = _selected(model, max(room // 2, room - 30))
     shown: list[Key] = []
     used = width(right)
-    for key in sorted(KEYS, key=lambda key: key.action not in ("help", "quit")):  # which have room first
+    for key in sorted(
+        KEYS, key=lambda key: key.action not in ("help", "quit")
+    ):  # help and quit get room first
         if key.short and used + width(_key(key)) <= room:
             shown.append(key)
             used += width(_key(key))
@@ -244,7 +248,7 @@ def _selected(model: Model, room: int) -> Line:
 
 
 def help_lines(room: int, height: int) -> list[Line]:
-    """All keys, in two columns if there is room."""
+    """All keys, in two columns if they fit."""
     entries = [key for key in KEYS if key.help]
     lines = [[Span(f" {key.shown:<9}", bold=True), Span(key.help)] for key in entries]
     states: Line = [Span(" states   ", bold=True)]
@@ -267,7 +271,7 @@ def help_lines(room: int, height: int) -> list[Line]:
 
 
 def problem_lines(model: Model, room: int, height: int) -> list[Line]:
-    """What was lost, the newest last."""
+    """The problems, newest last."""
     title: Line = [
         Span("─ ", dim=True),
         Span(counted(len(model.problems), "problem"), bold=True),

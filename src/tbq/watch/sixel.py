@@ -1,4 +1,4 @@
-"""Images as sixels: six rows of pixels at a time, one colour after the other."""
+"""Images as sixels: six rows of pixels at a time, colour by colour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _COLOURS = 128
-_EXACT, _FAST = 0, 2  # as PIL numbers the ways to choose colours
+_EXACT, _FAST = 0, 2  # PIL's numbers for these quantizers
 _BAND = 6  # rows of pixels
 _RUN = re.compile(r"(.)\1{3,}")
 
@@ -21,7 +21,7 @@ def _short(run: re.Match[str]) -> str:
 
 
 def sixel(image: Image.Image) -> str:
-    """The escape sequence that draws an RGB image where the cursor is.
+    """The escape sequence that draws an RGB image at the cursor.
 
     >>> from PIL import Image
     >>> sixel(Image.new("RGB", (5, 2), "red"))

@@ -1,4 +1,4 @@
-"""The widgets of `tbq watch`: panes of lines that draw again only the lines that changed."""
+"""The widgets of `tbq watch`: panes that redraw only the lines that changed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Pane(Widget):
 
     can_focus = False
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.lines: list[Line] = []
 
     @property
     def watch_app(self) -> WatchApp:
-        """The app that it belongs to."""
+        """The app of this pane."""
         from tbq.watch.app import WatchApp
 
         app = self.app
@@ -47,7 +47,7 @@ class Pane(Widget):
         return app
 
     def show_lines(self, lines: list[Line]) -> None:
-        """Show these lines; those that are the same as before stay."""
+        """Show these lines; unchanged lines are not redrawn."""
         before, self.lines = self.lines, lines
         width = self.size.width
         changed = [
@@ -59,41 +59,41 @@ class Pane(Widget):
             self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
-        """One line, as Textual wants it."""
+        """One line, as a Textual strip."""
         if y >= len(self.lines):
             return Strip.blank(self.size.width)
         strip = Strip([_segment(span) for span in self.lines[y]])
         return strip.adjust_cell_length(self.size.width)
 
     def on_resize(self, _event: Resize) -> None:
-        """What is shown depends on the room there is."""
+        """Lay out anew: the content depends on the size."""
         self.watch_app.sync()
 
 
 class RunPane(Pane):
     """The list of runs."""
 
-    top = 0  # the first run that is shown
+    top = 0  # the first visible run
 
     def first_to_show(self, place: int, height: int) -> int:
-        """The first run to show, so that this one is on the screen."""
+        """The first run to show, so that the run at `place` is visible."""
         self.top = max(min(self.top, place), place - max(height - 2, 0), 0)
         return self.top
 
     def on_click(self, event: Click) -> None:
-        """Select the run that was clicked."""
+        """Select the clicked run."""
         listed = self.watch_app.model.listed
         place = self.top + event.y - 1
         if event.y >= 1 and place < len(listed):
             self.watch_app.select_run(listed[place])
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        """The wheel moves the selection."""
+        """Move the selection with the wheel."""
         event.stop()
         self.watch_app.action_model("move_run", 3)
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        """The wheel moves the selection."""
+        """Move the selection with the wheel."""
         event.stop()
         self.watch_app.action_model("move_run", -3)
 
@@ -102,18 +102,18 @@ class CardPane(Pane):
     """One card."""
 
     tag: str | None = None
-    key: object = None  # what its lines were made of
+    key: object = None  # the inputs of its lines
     drawing: Drawing | None = None  # below the title
-    _draws = False  # once the screen is written
+    _draws = False  # after the screen is written
 
     def show_card(self, lines: list[Line], drawing: Drawing | None) -> None:
-        """Show these lines, with an image in them that the terminal draws."""
+        """Show these lines, and an image that the terminal draws over them."""
         before, self.drawing = self.drawing, drawing
         if drawing is not None and drawing.stays:
             self.watch_app.send(drawing.sequence)
         self.show_lines(lines)
         if drawing is not before:
-            self.refresh()  # where an image was, or will be, the lines may be the same
+            self.refresh()  # the lines below an image may be unchanged
             self._remove(before)
 
     def _remove(self, drawing: Drawing | None) -> None:
@@ -136,17 +136,17 @@ class CardPane(Pane):
             self.watch_app.send(f"\x1b7{place}{drawing.sequence}\x1b8")
 
     def on_unmount(self) -> None:
-        """An image that the terminal keeps is of no use any more."""
+        """Remove the image from the terminal's memory."""
         self._remove(self.drawing)
 
     def on_click(self, event: Click) -> None:
-        """Select the card; a second click gives it the whole screen."""
+        """Select the card; a second click shows it full screen."""
         if self.tag is not None:
-            again = self.tag == self.watch_app.model.tag and event.chain >= 2
-            self.watch_app.select_tag(self.tag, full=again)
+            is_double = self.tag == self.watch_app.model.tag and event.chain >= 2
+            self.watch_app.select_tag(self.tag, full=is_double)
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        """The wheel turns pages; with Ctrl it zooms."""
+        """Turn the page with the wheel; with Ctrl, zoom."""
         event.stop()
         if event.ctrl:
             self.watch_app.action_zoom(2.0)
@@ -154,7 +154,7 @@ class CardPane(Pane):
             self.watch_app.action_page(1)
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        """The wheel turns pages; with Ctrl it zooms."""
+        """Turn the page with the wheel; with Ctrl, zoom."""
         event.stop()
         if event.ctrl:
             self.watch_app.action_zoom(0.5)

@@ -1,1 +1,1 @@
-"""What `tbq.compat.data_provider` is made of."""
+"""The parts of `tbq.compat.data_provider`."""

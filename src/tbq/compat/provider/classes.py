@@ -1,4 +1,4 @@
-"""The results of a data provider: TensorBoard's own classes if that package is installed, look-alikes if it is not."""
+"""The results of a data provider: TensorBoard's own classes if it is installed, otherwise equivalents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @functools.cache
 def provider() -> Any:
-    """`tensorboard.data.provider`, or what stands in for it."""
+    """`tensorboard.data.provider`, or a replacement."""
     try:
         from tensorboard.data import provider as theirs
     except ImportError:
@@ -20,14 +20,14 @@ def provider() -> Any:
 
 
 class _PublicError(Exception):
-    """Stands in for TensorBoard's errors."""
+    """Replaces TensorBoard's errors."""
 
 
 @functools.cache
 def errors() -> Any:
-    """NotFoundError and InvalidArgumentError: TensorBoard's, which its page knows, or our own.
+    """NotFoundError and InvalidArgumentError: TensorBoard's, which its page knows, or tbq's own.
 
-    They are also the errors of Python that TensorBoard's own provider raises at the same place.
+    They also derive from the Python errors that TensorBoard's own provider raises in the same place.
     """
     try:
         from tensorboard import errors as theirs
@@ -47,7 +47,7 @@ def errors() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentMetadata:
-    """Where the data come from."""
+    """The origin of the data."""
 
     data_location: str = ""
     experiment_name: str = ""
@@ -66,7 +66,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarTimeSeries:
-    """What is known of a series of scalars."""
+    """The metadata of a series of scalars."""
 
     max_step: int
     max_wall_time: float
@@ -78,7 +78,7 @@ class ScalarTimeSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorTimeSeries:
-    """What is known of a series of tensors."""
+    """The metadata of a series of tensors."""
 
     max_step: int
     max_wall_time: float
@@ -89,7 +89,7 @@ class TensorTimeSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class BlobSequenceTimeSeries:
-    """What is known of a series of blob sequences; `max_length` is the most blobs that one step has."""
+    """The metadata of a series of blob sequences; `max_length` is the largest number of blobs at one step."""
 
     max_step: int
     max_wall_time: float
@@ -132,7 +132,7 @@ class TensorDatum:
 
 @dataclass(frozen=True)
 class BlobReference:
-    """Where a blob is: `read_blob` takes the key."""
+    """A reference to a blob: `read_blob` takes the key."""
 
     blob_key: str
     url: str | None = None
@@ -149,14 +149,14 @@ class BlobSequenceDatum:
 
 @dataclass(frozen=True)
 class ListHyperparametersResult:
-    """None: TensorBoard's page then reads the tensors of the plugin hparams."""
+    """Empty: TensorBoard's page then reads the tensors of the plugin hparams."""
 
     hyperparameters: Collection[Any]
     session_groups: Collection[Any]
 
 
 class RunTagFilter:
-    """Runs and tags that are wanted; None for all."""
+    """The selected runs and tags; None for all."""
 
     def __init__(self, runs: Collection[str] | None = None, tags: Collection[str] | None = None) -> None:
         self.runs = _names("runs", runs)

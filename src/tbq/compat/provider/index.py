@@ -1,4 +1,4 @@
-"""The series of a run as TensorBoard knows them: one for each tag, with a plugin and a data class."""
+"""The series of a run in TensorBoard's terms: one for each tag, with a plugin and a data class."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from tbq.live.listing import Listed
 
-SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # as SummaryMetadata.data_class numbers them
+SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # the numbers of SummaryMetadata.data_class
 
-#: The tag that TensorBoard gives a graph.
+#: TensorBoard's tag for a graph.
 RUN_GRAPH = "__run_graph__"
 
-# What TensorBoard makes of values that are not tensors: their plugin, and its content, which says "converted".
+# How TensorBoard converts values that are not tensors: their plugin, and its content, which says "converted".
 _CONVERTED = {
     "simple_value": ("scalars", b""),
     "histo": ("histograms", b""),
@@ -20,7 +20,7 @@ _CONVERTED = {
     "audio": ("audio", b"\x10\x0b\x18\x01"),
 }
 
-# The data class of values whose metadata does not say one.
+# The data class of values without one in their metadata.
 _CLASSES = {
     "scalars": SCALAR,
     "histograms": TENSOR, "text": TENSOR, "hparams": TENSOR, "pr_curves": TENSOR, "mesh": TENSOR,
@@ -29,12 +29,12 @@ _CLASSES = {
     "graph_run_metadata_graph": BLOB_SEQUENCE, "graph_keras_model": BLOB_SEQUENCE,
 }  # fmt: skip
 
-# Kinds that are kept as numbers, and not as they were logged.
+# Kinds that tbq stores as numbers, not in their logged form.
 _KEPT_AS = {"scalars": SCALAR, "histograms": TENSOR}
 
 
 class Series(NamedTuple):
-    """One series; `source` is the tag it has in tbq's tables."""
+    """One series; `source` is its tag in tbq's tables."""
 
     tag: str
     source: str
@@ -43,11 +43,11 @@ class Series(NamedTuple):
     content: bytes
     display_name: str
     description: str
-    data_class: int  # 0 if it has none: then it is in no list
+    data_class: int  # 0 without a class: then no list includes it
 
 
 def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
-    """The series of a run by tag. Of values of several kinds with one tag those count that came first."""
+    """The series of a run by tag. If a tag has values of several kinds, the first kind counts."""
     by_tag: dict[str, Series] = {}
     for each in listed:
         series = _series(each)
@@ -60,7 +60,7 @@ def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
 
 
 def _precedes(a: Series, b: Series) -> bool:
-    # Values of a scalar tag that are not numbers are tensors for tbq; the tag is still a scalar.
+    # For tbq, values of a scalar tag that are not numbers are tensors; the tag is still a scalar.
     if (a.listed.kind == "scalars") != (b.listed.kind == "scalars") and a.plugin == b.plugin:
         return a.listed.kind == "scalars"
     return a.listed.first_wall_time < b.listed.first_wall_time
@@ -68,11 +68,11 @@ def _precedes(a: Series, b: Series) -> bool:
 
 def _series(listed: Listed) -> Series | None:
     tag = listed.tag
-    # A scalar that began as a simple value is one, whatever came later.
+    # A scalar that began as a simple value stays one, whatever came later.
     field = "simple_value" if listed.kind == "scalars" and _began_simple(listed) else listed.field
     if field in _CONVERTED:
         plugin, content = _CONVERTED[field]
-        # TensorBoard gives each value that it converts metadata, so that of the first one counts.
+        # TensorBoard adds metadata to each value that it converts, so the first value's metadata counts.
         blank = listed.began_as == field and not listed.began_with_metadata
         name, description = ("", "") if blank else (listed.display_name, listed.description)
         return Series(tag, tag, listed, plugin, content, name or tag, description, _CLASSES[plugin])
@@ -83,7 +83,7 @@ def _series(listed: Listed) -> Series | None:
     if listed.field not in ("tensor", "none") or not listed.has_metadata:
         return None
     data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
-    if data_class != _KEPT_AS.get(listed.kind, data_class):  # not kept in a form that could be given
+    if data_class != _KEPT_AS.get(listed.kind, data_class):  # not stored in a form that can be returned
         data_class = 0
     names = listed.display_name, listed.description
     return Series(tag, tag, listed, listed.plugin, listed.content, *names, data_class)

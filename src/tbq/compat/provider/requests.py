@@ -1,4 +1,4 @@
-"""What is asked of a data provider, checked; and the keys of blobs, which may stand in a URL."""
+"""Requests to a data provider, checked; and the keys of blobs, which are safe in a URL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tbq.compat.provider.classes import errors
 
 
 class Wanted(TypedDict, total=False):
-    """What the methods that give series take; `run_tag_filter` is for all of them if it is None."""
+    """The arguments of methods that return series; without `run_tag_filter`, all series."""
 
     experiment_id: Required[str]
     plugin_name: Required[str]
@@ -18,13 +18,13 @@ class Wanted(TypedDict, total=False):
 
 
 class WantedValues(Wanted, total=False):
-    """What those take that give several values of each series: how many at most, which must be said."""
+    """The arguments of methods that return several values of each series: `downsample`, the limit, is required."""
 
     downsample: int | None
 
 
 class Request(NamedTuple):
-    """A request that was checked."""
+    """A checked request."""
 
     experiment_id: str
     plugin: str
@@ -41,7 +41,7 @@ def requested(ctx: Any, *, experiment_id: str, plugin_name: str, run_tag_filter:
 
 
 def requested_values(ctx: Any, *, downsample: Any = None, **wanted: Any) -> tuple[Request, int]:
-    """The same, and how many values of each."""
+    """The request, and the largest number of values of each series."""
     request = requested(ctx, **wanted)
     return request, at_most(downsample)
 
@@ -55,7 +55,7 @@ def validate(ctx: Any, experiment_id: Any) -> None:
 
 
 def at_most(downsample: Any) -> int:
-    """How many values are asked for."""
+    """The largest number of values to return."""
     if downsample is None:
         raise TypeError("`downsample` required but not given")
     if not isinstance(downsample, int):
@@ -64,13 +64,13 @@ def at_most(downsample: Any) -> int:
 
 
 def encode_key(*parts: str | int) -> str:
-    """A key that may stand in a URL."""
+    """A key that is safe in a URL."""
     text = json.dumps(parts, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
 
 
 def decode_key(key: str) -> tuple[str, str, str, str, int, int]:
-    """What encode_key was given."""
+    """The arguments of encode_key."""
     try:
         parts = json.loads(base64.urlsafe_b64decode(key + "==").decode("ascii"))
         experiment_id, plugin, run, tag, step, index = parts

@@ -1,4 +1,4 @@
-"""Values as TensorBoard gives them: tensors as NumPy arrays, blobs as bytes; and fewer of them."""
+"""Values in TensorBoard's form: tensors as NumPy arrays, blobs as bytes; and downsampling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def thin(points: Points, most: int) -> Points:
-    """At most so many points, in their order: the last, and of each stretch before it the least and the largest.
+    """At most `most` points, in their order: the last, and the smallest and largest of each stretch before it.
 
     >>> import numpy as np
     >>> points = Points(np.arange(6), np.arange(6.0), np.array([0.0, 9.0, 0.0, -9.0, 0.0, 1.0]))
@@ -43,7 +43,7 @@ def thin(points: Points, most: int) -> Points:
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:
-    """At most so many items, in their order: the first and the last, and others evenly between.
+    """At most `most` items, in their order: the first, the last, and others evenly between.
 
     >>> spread("abcdefg", 3), spread("abc", 1), spread("abc", 0)
     (['a', 'd', 'g'], ['c'], [])
@@ -59,7 +59,7 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 def tensors(
     values: RunValues, series: Series, places: Sequence[tuple[int, int, float]]
 ) -> Iterator[tuple[int, float, NDArray[Any]]]:
-    """Step, wall time and tensor of these rows; those that cannot be read are left out."""
+    """Step, wall time and tensor of these rows; leaves out unreadable ones."""
     rows = [row for row, _, _ in places]
     if series.listed.kind == "histograms":
         yield from _histograms(values.table(rows), "float32" if series.listed.field == "histo" else "float64")
@@ -69,14 +69,14 @@ def tensors(
     table = values.as_logged(rows)
     columns = [table[name] for name in ("step", "wall_time", "form", "dtype", "shape", "data")]
     for step, wall_time, form, dtype, shape, data in zip(*columns, strict=True):
-        if form.as_py() == "none":  # a session of hparams has metadata and no value
+        if form.as_py() == "none":  # an hparams session has metadata but no value
             yield step.as_py(), wall_time.as_py(), np.zeros(0, np.float32)
         elif shape.as_py() is not None:
             yield step.as_py(), wall_time.as_py(), array(dtype.as_py(), shape.as_py(), data.as_buffer())
 
 
 def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArray[Any]]]:
-    """Histograms as tensors of (left, right, count); of those of the first version TensorBoard makes float32."""
+    """Histograms as tensors of (left, right, count); TensorBoard converts those of the first version to float32."""
     import numpy as np
 
     names = ("step", "wall_time", "left", "right", "count")
@@ -84,12 +84,12 @@ def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArr
         if lists[0].as_py() is None:
             continue
         columns = [each.values.to_numpy(zero_copy_only=False) for each in lists]
-        with np.errstate(over="ignore"):  # as TensorBoard: what float32 does not hold is infinite
+        with np.errstate(over="ignore"):  # as in TensorBoard: values too large for float32 become infinite
             yield step.as_py(), wall_time.as_py(), np.stack(columns, axis=1).astype(dtype)
 
 
 def blobs(values: RunValues, series: Series, row: int) -> Any:
-    """The blobs of a row, None if they cannot be read."""
+    """The blobs of a row; None if they cannot be read."""
     if series.listed.field == "image":
         table = values.table([row])
         if not len(table) or table["data"][0].as_py() is None:

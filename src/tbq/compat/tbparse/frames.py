@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What rows are sorted by before their steps; empty where a column is not asked for."""
+    """The sort key of rows before their steps; empty for a column that is not selected."""
 
     dir_name: str
     file_name: str
@@ -39,7 +39,7 @@ class Repeated(NamedTuple):
 
 
 def long_frame(parts: Sequence[Part], extra: set[str]) -> Frame:
-    """One row per value, sorted by folder, file (if asked for), tag and step."""
+    """One row per value, sorted by folder, file (if selected), tag and step."""
     series: dict[tuple[Key, str], list[Rows]] = {}
     for part in parts:
         floats = _has_floats_only(part)
@@ -66,9 +66,9 @@ def long_frame(parts: Sequence[Part], extra: set[str]) -> Frame:
 
 
 def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
-    """One row per folder, file (if asked for) and step, one column per tag; several values become a list.
+    """One row per folder, file (if selected) and step, one column per tag; several values become a list.
 
-    The column `first` of each tag is named after the tag, others `tag/name`.
+    The column `first` of each tag is named after the tag, the others `tag/name`.
     """
     groups: dict[Key, list[Part]] = {}
     for part in parts:
@@ -82,7 +82,7 @@ def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
     frame: Frame = {}
     if blocks[0].steps is not None:
         frame["step"] = np.concatenate([block.steps for block in blocks if block.steps is not None])
-    # tbparse itself mixes up a tag and a column of its own of the same name, or fails.
+    # tbparse itself confuses a tag with its own column of the same name, or fails.
     own = {
         *frame,
         *(extra & {DIR_NAME, FILE_NAME}),
@@ -140,7 +140,7 @@ def _wide_block(parts: Sequence[Part], extra: set[str], first: str) -> _Block:
 
 
 def _distinct(steps: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """All steps, sorted and each once; most often every tag has the same ones, in order."""
+    """All steps, sorted and each once; usually every tag has the same steps, in order."""
     first = steps[0]
     if (np.diff(first) > 0).all() and all(np.array_equal(first, other) for other in steps[1:]):
         return first
@@ -154,7 +154,7 @@ def _places(steps: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64
 
 
 def _spread(column: Column, places: NDArray[np.int64], count: int) -> Column:
-    """The values at their places: bare if one is alone, a list if there are several, NaN if there is none."""
+    """The values at their places: a single value as is, several as a list, NaN for none."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         known = ~np.isnan(column)
         if not known.all():
@@ -179,7 +179,7 @@ def _spread(column: Column, places: NDArray[np.int64], count: int) -> Column:
 
 
 def _merged(values: Iterable[Any]) -> Any:
-    """Several values as a list, without those that are absent."""
+    """Several values as a list, without absent values."""
     known = [value for value in values if not (isinstance(value, float) and np.isnan(value))]
     if len(known) > 1:
         return known
@@ -187,7 +187,7 @@ def _merged(values: Iterable[Any]) -> Any:
 
 
 def _without_integers(rows: Rows) -> Rows:
-    """Integers beside absent values are floats, unless a column has other things than numbers."""
+    """Integers as floats if values are absent, unless a column holds more than numbers."""
     columns = {
         name: list(map(float, column))
         if isinstance(column, list) and all(type(value) in (int, float) for value in column)
@@ -198,7 +198,7 @@ def _without_integers(rows: Rows) -> Rows:
 
 
 def _has_floats_only(part: Part) -> bool:
-    """Whether the values of a file are numbers, of which some are floats: then all of them are."""
+    """Whether the values of a file are numbers, some of them floats: then all become floats."""
     types: set[type] = set()
     for rows in part.rows.values():
         values = rows.columns.get("value", ())

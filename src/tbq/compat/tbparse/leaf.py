@@ -1,4 +1,4 @@
-"""What one file has of each kind: tags, steps, wall times and columns of values."""
+"""The data of one file by kind: tags, steps, wall times and columns of values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tbq.select import TEXT_SUFFIX
 HPARAMS, TEXT = "hparams", "text"
 PLUGINS = (HPARAMS, TEXT)
 SESSION_START_INFO = "_hparams_/session_start_info"
-#: What there is of each kind beside `step` and `tag`; those after the first ones are extra columns.
+#: The columns of each kind besides `step` and `tag`: those always present, then the extra columns.
 COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     SCALARS: (("value",), ()),
     TENSORS: (("value",), ()),
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
 
 
 class Leaf:
-    """One file. It is read when something is asked for, and once."""
+    """One file, read once, on first use."""
 
     def __init__(self, path: str, event_types: set[str]) -> None:
         self.path = path
@@ -67,14 +67,14 @@ class Leaf:
         return self._accumulator
 
     def _sizes(self) -> dict[str, int]:
-        """Of kinds that nobody wants one value is kept, so that its tag is known."""
+        """Sizes by kind: one value for kinds that are not selected, so that their tags are known."""
         wanted = set(self._event_types)
         if TEXT in wanted:
             wanted.add(TENSORS)
         return {kind: int(kind not in wanted) for kind in STORE_EVERYTHING_SIZE_GUIDANCE}
 
     def raw_tags(self, accumulator: EventAccumulator | None = None) -> dict[str, Any]:
-        """The tags of EventAccumulator, and those of the plugins that a SummaryReader tells apart."""
+        """The tags of EventAccumulator, and those of the plugins that a SummaryReader distinguishes."""
         accumulator = accumulator or self.accumulator
         tags = accumulator.Tags()
         for plugin in PLUGINS:
@@ -83,7 +83,7 @@ class Leaf:
         return tags
 
     def tags(self, kind: str) -> list[str]:
-        """The tags of a kind as a SummaryReader lists them."""
+        """The tags of a kind, as a SummaryReader lists them."""
         if kind not in self._event_types:
             return []
         if kind == HPARAMS:
@@ -96,7 +96,7 @@ class Leaf:
         return listed
 
     def rows(self, kind: str, extra: set[str]) -> dict[str, Rows]:
-        """The rows of each tag, with the extra columns that are asked for."""
+        """The rows of each tag, with the selected extra columns."""
         if kind == HPARAMS:
             return {tag: Rows(None, None, {"value": [value]}) for tag, value in self._hparams().items()}
         rows = {}
@@ -105,7 +105,7 @@ class Leaf:
                 read = self._scalars(tag) if kind == SCALARS else self._tensors(tag)
             else:
                 read = self._values(kind, tag, extra)
-            # Two tags may be one without the suffix; the later one is kept, as tbparse does it.
+            # Without the suffix two tags may be the same; the later one stays, as in tbparse.
             rows[tag.removesuffix(TEXT_SUFFIX) if kind == TEXT else tag] = read
         return rows
 
@@ -174,7 +174,7 @@ def _text(event: Any, _name: str) -> str:
     return data.decode("utf-8")
 
 
-#: A column of an event.
+#: The function that returns a column's cell from an event.
 _CELLS: dict[str, Callable[[Any, str], Any]] = {
     HISTOGRAMS: _histogram,
     IMAGES: _image,

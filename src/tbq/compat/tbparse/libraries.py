@@ -11,7 +11,7 @@ from tbq.errors import missing
 
 
 def to_pandas(frame: Frame) -> Any:
-    """A pandas DataFrame with a plain index; one without columns if there are no rows."""
+    """A pandas DataFrame with a plain index; without columns if there are no rows."""
     try:
         import pandas as pd
     except ImportError as absent:
@@ -28,7 +28,7 @@ def to_pandas(frame: Frame) -> Any:
 
 
 def _objects(cells: list[Any]) -> Any:
-    """A column of any objects, one per row, whatever they are."""
+    """A column of arbitrary objects, one per row."""
     column = np.empty(len(cells), object)
     for place, cell in enumerate(cells):
         column[place] = cell
@@ -36,7 +36,7 @@ def _objects(cells: list[Any]) -> Any:
 
 
 def to_polars(frame: Frame) -> Any:
-    """A polars DataFrame; a column with lists has lists only, and absent values are null."""
+    """A polars DataFrame; a column with lists has only lists, and absent values are null."""
     try:
         import polars as pl
     except ImportError as absent:

@@ -23,7 +23,7 @@ from tbq.compat.tbparse.leaf import COLUMNS, HPARAMS, TEXT, Leaf
 from tbq.compat.tbparse.libraries import to_pandas, to_polars
 from tbq.source.urls import refuse_remote
 
-#: In the order of the dictionaries that a reader gives.
+#: In the order of the dictionaries that a reader returns.
 KINDS = (IMAGES, AUDIO, HISTOGRAMS, SCALARS, TENSORS, HPARAMS, TEXT)
 ALL_EVENT_TYPES = set(KINDS)
 _RAW_TYPES = {*KINDS, "graph", "meta_graph", "run_metadata"}
@@ -34,7 +34,7 @@ ALL_EXTRA_COLUMNS = {
 
 
 class SummaryReader:
-    """Reads one event file, or all of a folder, at any depth.
+    """Reads one event file, or all files of a folder, at any depth.
 
     >>> from tbq.compat.tbparse import SummaryReader
     >>> reader = SummaryReader("runs/lr=0.1", extra_columns={"dir_name"})
@@ -51,7 +51,7 @@ class SummaryReader:
         event_types: set[str] | None = None,
         frame: Literal["pandas", "polars"] = "pandas",
     ) -> None:
-        """`pivot` gives one column per tag. `frame` is tbq's own: which library the data frames are of."""
+        """`pivot` returns one column per tag. `frame`, which tbparse lacks, chooses the library of the data frames."""
         self._log_path = os.fspath(log_path)
         self._extra_columns = _checked(
             extra_columns or set(), "columns", "columns entries", ALL_EXTRA_COLUMNS
@@ -121,7 +121,7 @@ class SummaryReader:
 
     @property
     def tensors(self) -> Any:
-        """Tensors, TF2's scalars among them."""
+        """Tensors, including TF2's scalars."""
         return self.get_events(TENSORS)
 
     @property
@@ -156,12 +156,12 @@ class SummaryReader:
 
     @property
     def raw_tags(self) -> dict[str, Any]:
-        """The tags of one event file as `EventAccumulator` lists them."""
+        """The tags of one event file, as `EventAccumulator` lists them."""
         tags: dict[str, Any] = self.get_raw_tags()
         return tags
 
     def get_raw_tags(self, event_type: str | None = None, event_acc: EventAccumulator | None = None) -> Any:
-        """The same, perhaps of one kind."""
+        """The tags of one event file, of one kind if set."""
         if event_type not in {None, *_RAW_TYPES}:
             raise ValueError(f"Unknown event_type: {event_type}")
         tags = self._Leaf().raw_tags(event_acc)
@@ -169,7 +169,7 @@ class SummaryReader:
 
     @property
     def raw_events(self) -> dict[str, dict[str, Any]]:
-        """The events of one event file as `EventAccumulator` gives them."""
+        """The events of one event file, as `EventAccumulator` returns them."""
         events: dict[str, dict[str, Any]] = self.get_raw_events()
         return events
 
@@ -179,7 +179,7 @@ class SummaryReader:
         tag: str | None = None,
         event_acc: EventAccumulator | None = None,
     ) -> Any:
-        """The same, perhaps of one kind, or of one tag of it; of hparams the bytes of their metadata."""
+        """The events of one event file, of one kind or one tag if set; for hparams, the bytes of their metadata."""
         self._Leaf()
         events = event_acc or EventAccumulator(self._log_path, STORE_EVERYTHING_SIZE_GUIDANCE).Reload()
         if event_type is None:
@@ -227,13 +227,13 @@ class SummaryReader:
         return self._children[child]
 
 
-def _checked(given: Any, name: str, what: str, known: set[str]) -> set[str]:
-    """A set of names that are all known."""
-    given = copy.copy(given)
-    if not isinstance(given, set):
+def _checked(names: Any, name: str, what: str, known: set[str]) -> set[str]:
+    """Check that a value is a set of known names."""
+    names = copy.copy(names)
+    if not isinstance(names, set):
         # The spaces are tbparse's.
-        raise ValueError(f"`{name}` should be a {set} instead of {' ' * 30}{type(given)}")
-    unknown = given - known
+        raise ValueError(f"`{name}` should be a {set} instead of {' ' * 30}{type(names)}")
+    unknown = names - known
     if unknown:
         raise KeyError(f"Invalid {what}: {unknown}")
-    return given
+    return names

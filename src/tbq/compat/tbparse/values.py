@@ -1,4 +1,4 @@
-"""What a SummaryReader makes of images, audio clips and histograms; TensorFlow is not needed for it."""
+"""How a SummaryReader converts images, audio clips and histograms, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FULL = 32768  # of int16
+_FULL = 32768  # the full scale of int16
 
 
 def image_array(data: bytes) -> NDArray[np.uint8]:
-    """An encoded image as `tf.image.decode_image` gives it: height, width and channels; frames first if it moves."""
+    """An encoded image as from `tf.image.decode_image`: height, width and channels; frames first if animated."""
     from tbq.export.pictures import picture
 
     image = picture(data)
@@ -37,7 +37,7 @@ def image_array(data: bytes) -> NDArray[np.uint8]:
 
 
 def audio_array(data: bytes) -> tuple[int, NDArray[np.float32]]:
-    """The rate and the samples of a WAV file, from -1 to 1, as `tf.audio.decode_wav` gives them."""
+    """The rate and the samples of a WAV file, from -1 to 1, as from `tf.audio.decode_wav`."""
     from tbq.kinds.audio import waveform
 
     rate, samples = waveform(data)
@@ -66,7 +66,7 @@ def tensor_to_histogram(tensor: Any) -> dict[str, Any]:
 
 
 def tensor_to_image(tensor: Any) -> dict[str, Any]:
-    """A tensor of width, height and encoded images as arrays; several are stacked."""
+    """A tensor of width, height and encoded images as arrays; several images are stacked."""
     image = np.stack([image_array(data) for data in tensor[2:]], axis=0)
     if image.shape[0] == 1:
         image = image.squeeze(axis=0)
@@ -74,7 +74,7 @@ def tensor_to_image(tensor: Any) -> dict[str, Any]:
 
 
 def tensor_to_audio(tensor: Any) -> dict[str, Any]:
-    """A tensor of encoded clips and empty labels as arrays; several are stacked."""
+    """A tensor of encoded clips and empty labels as arrays; several clips are stacked."""
     assert tensor[:, 1].tolist() == [b""] * tensor.shape[0]
     clips = [audio_array(data) for data in tensor[:, 0]]
     audio = np.stack([samples for _, samples in clips], axis=0)
@@ -86,7 +86,7 @@ def tensor_to_audio(tensor: Any) -> dict[str, Any]:
 
 
 def histogram_to_cdf(counts: ArrayLike, limits: ArrayLike, x: ArrayLike) -> NDArray[Any]:
-    """The share of values up to each `x`, by linear interpolation inside of buckets."""
+    """The share of values up to each `x`, interpolated linearly inside buckets."""
     counts, limits, x = np.array(counts), np.array(limits), np.array(x)
     assert len(counts) == len(limits)
     assert np.all(np.diff(x) > 0)
@@ -110,7 +110,7 @@ def histogram_to_cdf(counts: ArrayLike, limits: ArrayLike, x: ArrayLike) -> NDAr
 def histogram_to_pdf(
     counts: ArrayLike, limits: ArrayLike, x: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The centres between each two `x`, and the density there."""
+    """The centres between neighbouring `x`, and the density there."""
     y = histogram_to_cdf(counts, limits, x)
     return (x[1:] + x[:-1]) / 2, (y[1:] - y[:-1]) / (x[1:] - x[:-1])
 

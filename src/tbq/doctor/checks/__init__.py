@@ -73,7 +73,7 @@ _MODULES = (
 )
 
 
-#: Those that look at several runs, or at none; the others look at each run by itself.
+#: Checks of several runs, or of none; the other checks examine each run by itself.
 _OF_LOG = frozenset(
     (
         "no_event_files", "wrong_directory", "missing_path", "header_only", "run_names", "hparams_runs",
@@ -83,7 +83,7 @@ _OF_LOG = frozenset(
 
 
 def examine(survey: Survey, checks: Sequence[Check]) -> Iterator[Finding]:
-    """Run checks; of a large log those that look at one run at a time see a few runs at a time."""
+    """Run checks; in a large log, checks of single runs get a few runs at a time."""
     findings: dict[str, list[Finding]] = {check.rule.code: [] for check in checks}
     of_runs = [check for check in checks if check.is_of_runs]
     gathered = []
@@ -113,7 +113,7 @@ class Check:
 
     @property
     def is_of_runs(self) -> bool:
-        """Whether it looks at one run at a time."""
+        """Whether it examines one run at a time."""
         return self.module.__name__.rpartition(".")[2] not in _OF_LOG
 
     @property
@@ -163,8 +163,8 @@ def chosen(select: str | Sequence[str] | None, ignore: str | Sequence[str]) -> l
 
 
 def _codes(argument: str, spec: str | Sequence[str] | None) -> list[str]:
-    given: object = spec if spec is not None else ()
-    items: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    value: object = spec if spec is not None else ()
+    items: list[Any] = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
     if not all(isinstance(item, str) for item in items):
-        raise bad(argument, spec, "codes or beginnings of codes, such as TBQ2")
+        raise bad(argument, spec, "codes or prefixes of codes, such as TBQ2")
     return [code.strip().upper() for item in items for code in item.split(",") if code.strip()]

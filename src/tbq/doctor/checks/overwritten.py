@@ -2,7 +2,7 @@
 
 What it does
     Finds files in which the steps of a tag decrease across parts of records, and nowhere else: another process wrote
-    what comes after them. What is lost there is a finding of its own. A single damaged record is not taken for it.
+    the data after them. Losses there are separate findings. A single damaged record does not count.
 
 Why it matters
     tensorboardX names its files only by time and host, so that two writers that start in the same second truncate

@@ -5,7 +5,7 @@ What it does
     writing (on systems that tell).
 
 Why it matters
-    This is normal while a run goes on. The rest of the record comes with the next flush.
+    This is normal during a run. The rest of the record follows with the next flush.
 
 What to do
     Nothing.
@@ -33,5 +33,5 @@ def check(survey: Survey) -> Iterator[Finding]:
                 run=survey.run_of_file(index),
                 path=survey.paths[index],
                 offset=int(survey.files["resume"][index]),
-                hint="nothing to do: the rest comes with the next flush",
+                hint="nothing to do: the rest follows with the next flush",
             )

@@ -30,7 +30,7 @@ def check(survey: Survey) -> Iterator[Finding]:
     folders = near(survey)
     if not folders:
         return
-    path = survey.given[0]
+    path = survey.named_paths[0]
     state = "does not exist" if survey.errors else "has no event files"
     yield RULE.finding(
         f"{state}, but there are event files in {some(folders)}",

@@ -1,4 +1,4 @@
-"""Which rows of an update are news: a row that goes and comes back, as in a copy of its file, is the same row."""
+"""Which rows of an update are new to the user: a row that goes and comes back, as in a copied file, is the same row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Changes(NamedTuple):
-    """What an update shows: rows to show and to check by kind, and those that do not count any more."""
+    """What `tbq follow` does with an update: rows to show by kind, scalars to check, and rows that no longer count."""
 
     shown: dict[str, tbq.Table]
-    unseen: tbq.Table | None  # scalars that were never there before
+    unseen: tbq.Table | None  # scalars that no earlier update contained
     retracted: tbq.Table
 
 
-class News:
-    """Remembers rows that went, and rows that were there before anything was shown.
+class ChangeTracker:
+    """Remembers retracted rows, and rows that existed before anything was shown.
 
-    Rows that an update retracts and has again are as they were. Rows that come back later are shown again if their
-    going was shown; they are checked only once.
+    If an update retracts rows and also contains them, nothing changed. Rows that come back later are shown again if
+    their retraction was shown. No row is checked twice.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class News:
         self._gone: set[Key] = set()
 
     def begin(self, update: tbq.Update) -> None:
-        """These rows were there before: neither they nor their going and coming back are shown."""
+        """Note rows that existed before: they are never shown, and neither are their retraction and return."""
         self._old = update
 
     def of(
         self, update: tbq.Update, shown: Mapping[str, str], selected: Callable[[tbq.Table], tbq.Table]
     ) -> Changes:
-        """What is new; `shown` has the kinds to show, each with the kind that retracted rows of it have."""
+        """The rows that are new. `shown` maps each kind to show to the kind in its retracted rows."""
         tables = {kind: update.tables[kind] for kind in shown if kind in update.tables}
         unseen = update.tables.get("scalars")
         retracted = update.retracted_rows
@@ -51,29 +51,28 @@ class News:
             )
         going = _keys_of_retracted(retracted.to_arrow())
         gone = self._gone.union(going)
-        came: set[Key] = set()
+        returned: set[Key] = set()
         old = self._keys_before(shown)
-        again = set(
-            going
-        )  # what is not shown if it comes: it never went for those who read this, or was never there
+        # Not shown when they return: this update retracts them and contains them again.
+        restored = set(going)
 
         def fresh(table: tbq.Table, kind: str, without: Callable[[Key], bool]) -> tbq.Table:
             keys = _keys(table.to_arrow(), kind)
-            came.update(gone.intersection(keys))
+            returned.update(gone.intersection(keys))
             return _only(table, [not without(key) for key in keys])
 
         if unseen is not None:
             unseen = fresh(unseen, "scalars", gone.__contains__)
         rows = {
-            kind: fresh(table, shown[kind], lambda key: key in again or (key in gone and key in old))
+            kind: fresh(table, shown[kind], lambda key: key in restored or (key in gone and key in old))
             for kind, table in tables.items()
         }
-        self._gone = gone - came
-        visible = _only(retracted, [key not in came and key not in old for key in going])
+        self._gone = gone - returned
+        visible = _only(retracted, [key not in returned and key not in old for key in going])
         return Changes({kind: selected(table) for kind, table in rows.items()}, unseen, selected(visible))
 
     def _keys_before(self, shown: Mapping[str, str]) -> set[Key]:
-        """The keys of the rows that were there before; they are needed only once rows go."""
+        """The keys of the rows that existed before, computed when the first row is retracted."""
         if self._old_keys is None:
             self._old_keys = set()
             if self._old is not None:
@@ -85,7 +84,7 @@ class News:
 
 
 def _keys(table: pa.Table, kind: str) -> list[Key]:
-    """What tells a row from all others; of values that are not scalars, all rows of one value have the same."""
+    """A key per row that identifies it. All rows of one value that is not a scalar share a key."""
     columns = [
         table["run"].to_pylist(),
         table["tag"].to_pylist(),
@@ -106,7 +105,7 @@ def _keys_of_retracted(table: pa.Table) -> list[Key]:
 
 
 def _bits(column: pa.ChunkedArray) -> list[int]:
-    """Numbers that equal themselves, also if they are NaN."""
+    """The bit patterns of numbers: unlike NaN, each equals itself."""
     import numpy as np
 
     bits: list[int] = np.asarray(column.to_numpy(), dtype=np.float64).view(np.int64).tolist()
