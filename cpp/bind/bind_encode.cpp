@@ -74,7 +74,7 @@ bool scalar_of(nb::handle tag, nb::handle value, int style, Scalar& out) {
   if (!PyLong_Check(value.ptr())) return false;
   if (style == kExact) {
     out.style = ScalarStyle::tensor_int64;
-    return int64_of(value, out.whole);
+    return int64_of(value, out.integer);
   }
   out.real = PyLong_AsDouble(value.ptr());
   if (out.real == -1.0 && PyErr_Occurred() != nullptr) {

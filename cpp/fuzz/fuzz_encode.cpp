@@ -40,7 +40,7 @@ double read_back(const tbq::Scalar& scalar) {
     case tbq::ScalarStyle::tensor_double:
       return scalar.real;
     case tbq::ScalarStyle::tensor_int64:
-      return static_cast<double>(scalar.whole);
+      return static_cast<double>(scalar.integer);
   }
   return 0;
 }
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       scalar.style = static_cast<tbq::ScalarStyle>(what);
       const auto bits = input.number<uint64_t>();
       scalar.real = std::bit_cast<double>(bits);
-      scalar.whole = static_cast<int64_t>(bits);
+      scalar.integer = static_cast<int64_t>(bits);
       // A double too large for float32 is undefined to convert, and the writer's caller sees to that.
       if (what < 2 && std::isfinite(scalar.real) && std::abs(scalar.real) > 3e38) scalar.real = 3e38;
       const tbq::Stamp stamp{1e9, input.number<int64_t>(), true};

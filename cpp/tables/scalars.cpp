@@ -48,7 +48,7 @@ class CodeColumns {
 
 }  // namespace
 
-void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+void export_scalars(const Result& result, std::vector<ScalarBatch> scalars,
                     const std::vector<std::string>& runs, ArrowArrayStream* out) {
   const std::vector<SeriesReport>& series = result.series;
   std::vector<std::string_view> tags;
@@ -80,7 +80,7 @@ void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
-  for (const ScalarBatch& from : taken) {
+  for (const ScalarBatch& from : scalars) {
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;

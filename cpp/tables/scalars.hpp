@@ -9,8 +9,8 @@
 
 namespace tbq {
 
-// The batches that were taken from `result`, with run and tag as dictionaries over `runs` and all tags.
-void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+// The batches that were batches from `result`, with run and tag as dictionaries over `runs` and all tags.
+void export_scalars(const Result& result, std::vector<ScalarBatch> scalars,
                     const std::vector<std::string>& runs, ArrowArrayStream* out);
 
 }  // namespace tbq

@@ -30,7 +30,7 @@ struct Scalar {
   std::string_view tag;
   ScalarStyle style = ScalarStyle::simple;
   double real = 0;
-  int64_t whole = 0;          // for tensor_int64
+  int64_t integer = 0;        // for tensor_int64
   std::string_view metadata;  // an encoded SummaryMetadata, or empty
 };
 

@@ -93,7 +93,7 @@ class EventBuffer {
     int64_t last = 0;
     std::optional<double> value;  // of its last scalar
     bool seen = false;
-    bool told = false;
+    bool reported = false;
   };
 
   // One event: `fill(out)` puts the `size` bytes after its stamp.
@@ -115,8 +115,8 @@ class EventBuffer {
   std::optional<int64_t> expected_after_;
   uint64_t dropped_ = 0;
   bool dropping_ = false;
-  bool told_full_ = false;
-  bool told_dropped_ = false;
+  bool reported_full_ = false;
+  bool reported_dropped_ = false;
   bool attention_ = false;
   bool closed_ = false;
 };
