@@ -1,4 +1,4 @@
-// audio: the encoded bytes as they are, with what the head of a WAV file says.
+// The table `audio`: the encoded bytes unchanged, with the fields of the WAV header.
 #include <algorithm>
 
 #include "bytes/utf8.hpp"

@@ -1,4 +1,4 @@
-// The key columns, and problems of values.
+// Fills the key columns and reports problems with values.
 #include "tables/expander.hpp"
 
 #include "bytes/utf8.hpp"

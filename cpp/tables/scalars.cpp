@@ -1,4 +1,5 @@
-// The scalars of a result as an Arrow stream: the columns as they are, and dictionary codes for run and tag.
+// Exports the scalars of a result as an Arrow stream: columns without a copy, and dictionary codes for run
+// and tag.
 #include "tables/scalars.hpp"
 
 #include <algorithm>
@@ -10,8 +11,7 @@
 namespace tbq {
 namespace {
 
-// Makes the dictionary codes of batches. A code that fills a whole batch is written once for all such
-// batches.
+// Makes the dictionary codes of batches. Batches that consist of one code share the same memory.
 class CodeColumns {
  public:
   template <class CodeOf>

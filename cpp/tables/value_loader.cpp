@@ -1,4 +1,4 @@
-// A file that changes while it is read is a problem of a value, not a failure.
+// Reads deferred values. A file that changes in the meantime is a problem of a value, not a failure.
 #include "tables/value_loader.hpp"
 
 #include <algorithm>

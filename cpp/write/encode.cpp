@@ -1,4 +1,4 @@
-// Event, Summary.Value and the three tensors that hold scalars.
+// Encodes Event, Summary.Value and the three tensors that hold scalars.
 #include "write/encode.hpp"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Appending under a lock; what the caller should know comes back as a status.
+// Appends records under a lock, and returns a status to the caller.
 #include "write/event_buffer.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void grow(Chunk& chunk, size_t needed) {
 
 uint8_t* EventBuffer::open_record(size_t payload) {
   const size_t room = limits_.max_bytes - std::min(pending_.size, limits_.max_bytes);
-  // An empty buffer takes a record of any size: a limit on memory must not forbid one large image.
+  // An empty buffer takes a record of any size: a memory limit must not forbid one large image.
   if (dropping_ && pending_.size > 0 && (payload > room || room - payload < kOverhead)) {
     ++dropped_;
     if (!reported_dropped_) {
