@@ -76,8 +76,8 @@ nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_
     const Unlocked unlocked;
     next = rows.write(columns, begin, end, block);
   }
-  const nb::object block = nb::cast(TextBlock{rows.held(), rows.text()});
-  PyObject* view = PyMemoryView_FromObject(block.ptr());
+  const nb::object text_block = nb::cast(TextBlock{rows.held(), rows.text()});
+  PyObject* view = PyMemoryView_FromObject(text_block.ptr());
   if (view == nullptr) throw nb::python_error();
   return nb::make_tuple(next, nb::steal(view));
 }
