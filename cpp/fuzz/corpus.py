@@ -1,4 +1,4 @@
-"""Packs and unpacks the corpus of the fuzz targets: `corpus/NAME.txt` has one hexadecimal input of `fuzz_NAME` per line.
+"""Packs and unpacks the corpus of the fuzz targets: `corpus/NAME.txt` has one hex input of `fuzz_NAME` per line.
 
     corpus.py unpack FOLDER        write each input to its own file in FOLDER/NAME, as fuzz targets expect
     corpus.py pack NAME FOLDER     replace the lines below the mark in corpus/NAME.txt by the files in FOLDER
