@@ -50,7 +50,7 @@ struct DecodeOptions {
   unsigned threads = 1;
   size_t block = BlockReader::kBlock;
   uint64_t split = uint64_t{16} << 20;  // files are split for threads into parts of at least this size
-  bool in_place = false;                // start no thread, whatever `threads` says
+  bool in_place = false;                // start no thread; `threads` only decides how files are split
   bool defer = false;
   bool session_tables = false;  // also report sessions and segments
   bool verify = false;          // check every record, even if nothing of it is wanted

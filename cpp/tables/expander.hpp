@@ -74,7 +74,7 @@ class Expander {
   // Returns `text` itself if it is UTF-8; otherwise repairs it and reports a problem.
   std::string_view utf8(const Value& value, std::string_view text);
   void report_repeated(const Value& value) {
-    report(value, "too_large", "a long text that repeats on many rows is left out of some of them");
+    report(value, "too_large", "a long text on many rows was omitted from some of them");
   }
 
  private:

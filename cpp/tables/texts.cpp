@@ -17,7 +17,7 @@ class Texts final : public Expander {
     // Many dimensions times many texts can be far larger than the file.
     const uint64_t indices = tensor.rank * texts_.size() * sizeof(int64_t);
     if (indices > kLargestRepeat && indices > 32 * uint64_t{value.row->payload_length}) {
-      return refuse(value, "a text tensor of too many dimensions");
+      return refuse(value, "a text tensor with too many dimensions");
     }
     add_keys(value, texts_.size());
     int64_t place[kMaxRank] = {};
